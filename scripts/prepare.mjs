@@ -1,0 +1,151 @@
+// Makes `npm start` and `npm test` work as the first command on a fresh clone: installs when the lockfile or the
+// platform changed, builds when a source is newer than the last build. Uses Node's own modules only, because
+// nothing else is there yet. Child output goes to stderr, so that stdout stays the program's own.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const cache = path.join(root, "node_modules", ".cache", "tendon");
+const lockPath = path.join(root, ".prepare.lock");
+const lockPatienceMs = 5 * 60_000;
+
+function requireNode() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  console.error(`Tendon needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  process.exit(1);
+}
+
+function run(command, args) {
+  const done = spawnSync(command, args, {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+  });
+  if (done.error) throw done.error;
+  return done.status === 0;
+}
+
+function digest(parts) {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part).update("\0");
+  return hash.digest("hex");
+}
+
+function manifests() {
+  const packages = path.join(root, "packages");
+  return [
+    path.join(root, "package.json"),
+    path.join(root, "package-lock.json"),
+    ...fs.readdirSync(packages).map((name) => path.join(packages, name, "package.json")),
+  ].filter((file) => fs.existsSync(file));
+}
+
+function installKey() {
+  return digest([
+    process.version,
+    process.platform,
+    process.arch,
+    ...manifests().map((file) => fs.readFileSync(file)),
+  ]);
+}
+
+function* sources(folder) {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (entry.name === "node_modules" || entry.name === "dist" || entry.name === "test") continue;
+    const full = path.join(folder, entry.name);
+    if (entry.isDirectory()) yield* sources(full);
+    else if (/\.(tsx?|json|css|html|svg)$/.test(entry.name)) yield full;
+  }
+}
+
+function buildKey() {
+  const parts = [installKey(), fs.readFileSync(path.join(root, "tsconfig.base.json"))];
+  for (const file of sources(path.join(root, "packages"))) {
+    const stat = fs.statSync(file);
+    parts.push(`${path.relative(root, file)} ${stat.mtimeMs} ${stat.size}`);
+  }
+  return digest(parts);
+}
+
+function readStamp(name) {
+  try {
+    return fs.readFileSync(path.join(cache, name), "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function writeStamp(name, value) {
+  fs.mkdirSync(cache, { recursive: true });
+  fs.writeFileSync(path.join(cache, name), value);
+}
+
+function holderIsAlive() {
+  try {
+    process.kill(Number(fs.readFileSync(lockPath, "utf8")), 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// Two first starts at once must not install over each other; a lock whose holder died is taken over.
+function takeLock() {
+  const patience = Date.now() + lockPatienceMs;
+  for (;;) {
+    try {
+      fs.writeFileSync(lockPath, String(process.pid), { flag: "wx" });
+      return;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    if (!holderIsAlive()) fs.rmSync(lockPath, { force: true });
+    else if (Date.now() > patience) {
+      console.error(
+        `Another process has been preparing this folder for five minutes; remove ${lockPath} if it is gone.`,
+      );
+      process.exit(1);
+    } else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+}
+
+function install() {
+  if (readStamp("install") === installKey()) return;
+  console.error("Installing dependencies (first run, or the lockfile changed) …");
+  // A lockfile written where a registry lacked another platform's packages makes `npm ci` refuse; the fallback
+  // resolves the same pinned versions and leaves the lockfile alone.
+  const ok =
+    run("npm", ["ci", "--no-fund", "--no-audit"]) ||
+    run("npm", ["install", "--no-save", "--no-fund", "--no-audit"]);
+  if (!ok) {
+    console.error("npm could not install the dependencies; its own message is above.");
+    process.exit(1);
+  }
+  writeStamp("install", installKey());
+}
+
+function build() {
+  if (readStamp("build") === buildKey()) return;
+  console.error("Building …");
+  if (!run(process.execPath, [path.join(root, "scripts", "build.mjs")])) {
+    console.error("The build failed; the compiler's messages are above.");
+    process.exit(1);
+  }
+  writeStamp("build", buildKey());
+}
+
+requireNode();
+const withBuild = !process.argv.includes("--no-build");
+if (readStamp("install") !== installKey() || (withBuild && readStamp("build") !== buildKey())) {
+  takeLock();
+  try {
+    install();
+    if (withBuild) build();
+  } finally {
+    fs.rmSync(lockPath, { force: true });
+  }
+}

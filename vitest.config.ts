@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+const conditions = ["@tendon/source", "module", "node", "development|production"];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    projects: [
+      ...["protocol", "gateway", "simulator", "cli"].map((name) => ({
+        extends: true as const,
+        test: { name, include: [`packages/${name}/test/**/*.test.ts`] },
+      })),
+      { extends: true as const, test: { name: "system", include: ["test/**/*.test.ts"] } },
+    ],
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+    reporters: ["./scripts/suite-reporter.mjs"],
+  },
+});
