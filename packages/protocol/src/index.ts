@@ -1,1 +1,60 @@
-export const placeholder = 1;
+/**
+ * The words on every wire: what devices, agents, apps and the gateway say to each other, how it is decoded, how much
+ * of it is taken, and which errors come back. Pure: no sockets, no clock, no logger, nothing of Node.
+ */
+export {
+  CallReply,
+  CallRequest,
+  RpcReplyBody,
+  RpcRequestBody,
+  ToolResultBody,
+} from "./api/call.ts";
+export {
+  Device,
+  DeviceDetail,
+  DeviceList,
+  DeviceQuery,
+  Provisioned,
+  ProvisionRequest,
+  Tool,
+  ToolList,
+} from "./api/device.ts";
+export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
+export { Problem } from "./api/problem.ts";
+export {
+  type AudioFrame,
+  type AudioFraming,
+  audioFramingOf,
+  decodeAudio,
+  encodeAudio,
+} from "./device/audio.ts";
+export {
+  type DeviceMessage,
+  decodeDeviceFrame,
+  decodeServerFrame,
+  encodeMcp,
+  encodeServerMessage,
+  type ServerMessage,
+} from "./device/codec.ts";
+export { type DeviceHello, type ServerHello, speaksMcp } from "./device/hello.ts";
+export { isClientId, normaliseDeviceId } from "./device/identity.ts";
+export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
+export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
+export { type Bound, limits } from "./limits.ts";
+export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
+export { type ArgumentProblem, firmwareHazards } from "./tools/arguments.ts";
+export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
+export { leavesInsteadOfAnswering } from "./tools/farewell.ts";
+export {
+  aliasPattern,
+  bareToolName,
+  type Digest,
+  defaultAlias,
+  exposedName,
+  fitsAsExposedName,
+  isAlias,
+  shortenedName,
+} from "./tools/names.ts";
+export { type Content, normaliseResult, type ToolResult, textResult } from "./tools/result.ts";
+export { pointerPart } from "./tools/schema-repair.ts";
+export { type RepairedTool, repairTool } from "./tools/tool-repair.ts";

@@ -1,0 +1,114 @@
+import Type, { type Static } from "typebox";
+
+const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
+const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+
+export const Disconnect = Type.Object({
+  at: Time,
+  reason: Type.String({ description: "Why the last connection ended, in words" }),
+});
+
+const deviceFields = {
+  id: Type.String({ description: "The device's own id, a MAC address for boards" }),
+  alias: Type.String({ description: "The short name people and agents use; unique" }),
+  name: Type.String({ description: "The board's name and the end of its id, for display" }),
+  kind: Type.String({ description: "esp32, or process for a program that speaks lines of JSON" }),
+  transport: OrNull(Type.String({ description: "websocket, mqtt or stdio; the last one while offline" })),
+  online: Type.Boolean(),
+  mcp: Type.Boolean({ description: "Whether the device offers tools at all" }),
+  lastSeenAt: OrNull(Time),
+  connectedAt: OrNull(Time),
+  board: OrNull(Type.String()),
+  firmware: OrNull(Type.String()),
+  protocolVersion: OrNull(Type.String({ description: "The MCP version the device answered with" })),
+  toolCount: Type.Integer({ minimum: 0 }),
+  toolsComplete: Type.Boolean({
+    description: "False while listing, or when the list could not be read to its end",
+  }),
+  tags: Type.Array(Type.String()),
+  node: Type.String({ description: "The node that holds, or last held, the connection" }),
+};
+
+export const Device = Type.Object(deviceFields, { $id: "Device" });
+export type Device = Static<typeof Device>;
+
+export const DeviceDetail = Type.Object(
+  {
+    ...deviceFields,
+    status: OrNull(
+      Type.Object({
+        at: Time,
+        value: Type.Record(Type.String(), Type.Unknown()),
+      }),
+    ),
+    lastDisconnect: OrNull(Disconnect),
+    toolsProblem: OrNull(Type.String({ description: "Why the tool list is not complete" })),
+    queuedCalls: Type.Integer({ minimum: 0 }),
+    droppedAudioFrames: Type.Integer({ minimum: 0 }),
+  },
+  { $id: "DeviceDetail" },
+);
+export type DeviceDetail = Static<typeof DeviceDetail>;
+
+export const DeviceList = Type.Object({
+  devices: Type.Array(Device),
+  nextCursor: Type.Optional(Type.String()),
+});
+export type DeviceList = Static<typeof DeviceList>;
+
+export const DeviceQuery = Type.Object({
+  online: Type.Optional(Type.Boolean()),
+  tag: Type.Optional(Type.String({ maxLength: 64 })),
+  q: Type.Optional(
+    Type.String({ maxLength: 128, description: "Looked for in id, alias, name, board and tags" }),
+  ),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  cursor: Type.Optional(Type.String({ maxLength: 128 })),
+});
+export type DeviceQuery = Static<typeof DeviceQuery>;
+
+const Schema = Type.Record(Type.String(), Type.Unknown());
+
+export const Tool = Type.Object(
+  {
+    name: Type.String({ description: "The device's own name for it" }),
+    agentName: Type.String({ description: "The name agents see" }),
+    description: Type.String(),
+    inputSchema: Schema,
+    outputSchema: Type.Optional(Schema),
+    audience: Type.Enum(["agent", "user"]),
+    access: Type.Enum(["allowed", "confirm", "denied"]),
+    repairs: Type.Optional(
+      Type.Array(Type.String(), { description: "What was mended in the device's schema" }),
+    ),
+  },
+  { $id: "Tool" },
+);
+export type Tool = Static<typeof Tool>;
+
+export const ToolList = Type.Object({
+  tools: Type.Array(Tool),
+  complete: Type.Boolean(),
+  problem: Type.Optional(Type.String()),
+  setAside: Type.Optional(Type.Array(Type.Object({ name: Type.String(), reason: Type.String() }))),
+});
+export type ToolList = Static<typeof ToolList>;
+
+export const ProvisionRequest = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 64 }),
+    clientId: Type.String({ minLength: 1, maxLength: 128 }),
+  },
+  { additionalProperties: false },
+);
+
+export const Provisioned = Type.Object({
+  id: Type.String(),
+  websocket: Type.Object({
+    url: Type.String(),
+    token: Type.String({ description: "Shown this once" }),
+    version: Type.Integer(),
+  }),
+});
+export type Provisioned = Static<typeof Provisioned>;

@@ -1,0 +1,96 @@
+/**
+ * Text frames of a device's connection, both ways. A frame is `{"type": kind, …}`; `mcp` frames carry JSON-RPC in
+ * `payload`. Decoding gives ok, unknown or invalid with the reason [DEV-1]; a frame that is not JSON because the
+ * firmware pasted an error text into it unescaped is salvaged [RPC-6].
+ */
+import { type DeviceRpc, decodeDeviceRpc } from "../jsonrpc/device-rpc.ts";
+import { salvageFrame } from "../jsonrpc/salvage.ts";
+import { type Decoded, invalid, isObject, ok, parseJson, unknownKind } from "../outcome.ts";
+import { type Check, compileCheck } from "../schema-check.ts";
+import { DeviceHello, ServerHello } from "./hello.ts";
+import { Abort, Listen, Llm, Stt, Tts } from "./speech.ts";
+import { Alert, Custom, Goodbye, System } from "./system.ts";
+
+export interface DeviceMcp {
+  readonly type: "mcp";
+  readonly rpc: DeviceRpc;
+}
+
+export type DeviceMessage = DeviceHello | Listen | Abort | Goodbye | Custom | DeviceMcp;
+
+export interface ServerMcp {
+  readonly type: "mcp";
+  readonly payload: { readonly [key: string]: unknown };
+}
+
+export type ServerMessage = ServerHello | Tts | Stt | Llm | System | Alert | Custom | Goodbye | ServerMcp;
+
+type PlainDeviceMessage = Exclude<DeviceMessage, DeviceMcp>;
+type PlainServerMessage = Exclude<ServerMessage, ServerMcp>;
+
+const fromDevice: ReadonlyMap<string, Check<PlainDeviceMessage>> = new Map<string, Check<PlainDeviceMessage>>(
+  [
+    ["hello", compileCheck(DeviceHello)],
+    ["listen", compileCheck(Listen)],
+    ["abort", compileCheck(Abort)],
+    ["goodbye", compileCheck(Goodbye)],
+    ["custom", compileCheck(Custom)],
+  ],
+);
+
+const fromServer: ReadonlyMap<string, Check<PlainServerMessage>> = new Map<string, Check<PlainServerMessage>>(
+  [
+    ["hello", compileCheck(ServerHello)],
+    ["tts", compileCheck(Tts)],
+    ["stt", compileCheck(Stt)],
+    ["llm", compileCheck(Llm)],
+    ["system", compileCheck(System)],
+    ["alert", compileCheck(Alert)],
+    ["custom", compileCheck(Custom)],
+    ["goodbye", compileCheck(Goodbye)],
+  ],
+);
+
+export function decodeDeviceFrame(text: string): Decoded<DeviceMessage> {
+  const frame = parseJson(text);
+  // Before anything else, because a hostile error text can be valid JSON and still change the frame's meaning [RPC-7].
+  const salvaged = salvageFrame(text, frame);
+  if (salvaged !== undefined) return ok({ type: "mcp", rpc: salvaged });
+  if (frame === undefined) return invalid("not JSON");
+  if (!isObject(frame) || typeof frame["type"] !== "string") return invalid("no text in `type`");
+  if (frame["type"] === "mcp") {
+    const rpc = decodeDeviceRpc(frame["payload"]);
+    return rpc.outcome === "ok" ? ok({ type: "mcp", rpc: rpc.message }) : rpc;
+  }
+  return decodePlain(fromDevice, frame["type"], frame);
+}
+
+export function decodeServerFrame(text: string): Decoded<ServerMessage> {
+  const frame = parseJson(text);
+  if (frame === undefined) return invalid("not JSON");
+  if (!isObject(frame) || typeof frame["type"] !== "string") return invalid("no text in `type`");
+  if (frame["type"] === "mcp") {
+    const payload = frame["payload"];
+    return isObject(payload) ? ok({ type: "mcp", payload }) : invalid("/payload is not an object");
+  }
+  return decodePlain(fromServer, frame["type"], frame);
+}
+
+function decodePlain<Message>(
+  checks: ReadonlyMap<string, Check<Message>>,
+  kind: string,
+  frame: unknown,
+): Decoded<Message> {
+  const check = checks.get(kind);
+  if (check === undefined) return unknownKind(kind);
+  return check.fits(frame) ? ok(frame) : invalid(`${kind}: ${check.whyNot(frame)}`);
+}
+
+/** [DEV-2] The envelope every JSON-RPC message travels in, either way. */
+export function encodeMcp(sessionId: string, payload: { readonly [key: string]: unknown }): string {
+  return JSON.stringify({ session_id: sessionId, type: "mcp", payload });
+}
+
+export function encodeServerMessage(message: PlainServerMessage): string {
+  return JSON.stringify(message);
+}

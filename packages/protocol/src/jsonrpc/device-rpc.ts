@@ -1,0 +1,83 @@
+/**
+ * JSON-RPC as devices speak it. Replies are matched by an int32 id; errors have no code [RPC-4]; a message without an
+ * id is a notification whatever its method is called [RPC-8].
+ */
+import { type Decoded, invalid, isObject, type JsonObject, ok } from "../outcome.ts";
+
+export interface RpcResult {
+  readonly kind: "result";
+  readonly id: number;
+  readonly result: unknown;
+}
+
+export interface RpcError {
+  readonly kind: "error";
+  readonly id: number;
+  readonly message: string;
+  /** The frame was not what its sender meant: the text was recovered from broken JSON. */
+  readonly salvaged: boolean;
+}
+
+export interface RpcNotification {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface RpcRequest {
+  readonly kind: "request";
+  readonly id: number | string;
+  readonly method: string;
+}
+
+export type DeviceRpc = RpcResult | RpcError | RpcNotification | RpcRequest;
+
+export function decodeDeviceRpc(payload: unknown): Decoded<DeviceRpc> {
+  if (!isObject(payload)) return invalid("/payload is not an object");
+  if (payload["jsonrpc"] !== "2.0") return invalid('/payload/jsonrpc is not "2.0"');
+  const { id, method } = payload;
+  if (typeof method === "string") {
+    if (id === undefined || id === null)
+      return ok({ kind: "notification", method, params: payload["params"] });
+    if (typeof id !== "number" && typeof id !== "string")
+      return invalid("/payload/id is neither number nor text");
+    return ok({ kind: "request", id, method });
+  }
+  if (method !== undefined) return invalid("/payload/method is not text");
+  return decodeReply(payload, id);
+}
+
+function decodeReply(payload: JsonObject, id: unknown): Decoded<DeviceRpc> {
+  if (!isRequestId(id)) return invalid("/payload/id is not one of the integers we send");
+  const { error } = payload;
+  if (error !== undefined) {
+    const message =
+      isObject(error) && typeof error["message"] === "string" ? error["message"] : JSON.stringify(error);
+    return ok({ kind: "error", id, message, salvaged: false });
+  }
+  if (Object.hasOwn(payload, "result")) return ok({ kind: "result", id, result: payload["result"] });
+  return invalid("/payload has neither method, result nor error");
+}
+
+/** [RPC-2] The firmware reads ids as C ints: whole numbers from 1 to 2147483647 come back as they were sent. */
+export const largestRequestId = 2_147_483_647;
+
+function isRequestId(id: unknown): id is number {
+  return typeof id === "number" && Number.isInteger(id) && id >= -2_147_483_648 && id <= largestRequestId;
+}
+
+export function nextRequestId(id: number): number {
+  return id >= largestRequestId ? 1 : id + 1;
+}
+
+export interface Request {
+  readonly [key: string]: unknown;
+  readonly jsonrpc: "2.0";
+  readonly id: number;
+  readonly method: string;
+}
+
+/** [RPC-3] `params` is left out or an object: the firmware drops `null` and arrays without a word. */
+export function encodeRequest(id: number, method: string, params?: JsonObject): Request {
+  return params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params };
+}

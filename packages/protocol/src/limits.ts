@@ -1,0 +1,87 @@
+import type { ErrorCode } from "./errors.ts";
+
+/** A bound on something that comes in: how much, which error the sender gets, and why it is that much. */
+export interface Bound {
+  readonly max: number;
+  readonly error: ErrorCode;
+  readonly reason: string;
+}
+
+function bound(max: number, error: ErrorCode, reason: string): Bound {
+  return { max, error, reason };
+}
+
+const KIB = 1024;
+
+export const limits = {
+  deviceFrameBytes: bound(
+    256 * KIB,
+    "payload_too_large",
+    "the firmware sends at most 64 KiB over WebSocket and about 70 KB over MQTT; four times that leaves room for other devices",
+  ),
+  deviceFramesPerSecond: bound(
+    200,
+    "rate_limited",
+    "audio is 17 to 50 frames a second; a device that sends more for long is broken or hostile",
+  ),
+  deviceFrameBurst: bound(
+    1_000,
+    "rate_limited",
+    "five seconds of the allowed rate, for reconnects and replayed queues",
+  ),
+  deviceSendBufferBytes: bound(
+    1024 * KIB,
+    "device_disconnected",
+    "a device that does not read a megabyte of what it is sent is gone or stuck",
+  ),
+  deviceHelloMs: bound(
+    10_000,
+    "device_timeout",
+    "the firmware says hello at once; a silent socket must not be kept",
+  ),
+  devicesWaitingForHello: bound(2_000, "rate_limited", "sockets that have not said who they are cost memory"),
+  deviceIdLength: bound(
+    64,
+    "bad_request",
+    "a MAC address has 17 characters; other devices may use longer names",
+  ),
+  clientIdLength: bound(128, "bad_request", "the firmware's Client-Id is a UUID of 36 characters"),
+  connectedDevices: bound(200_000, "rate_limited", "more than one process can hold in memory"),
+  toolPages: bound(256, "device_error", "200 pages of 8 KB is more than any board has"),
+  toolsPerDevice: bound(1_000, "device_error", "the largest known board offers about 60"),
+  toolNameLength: bound(128, "device_error", "the MCP specification's longest name"),
+  toolDescriptionLength: bound(4_096, "device_error", "longer texts cost every agent its context"),
+  toolSchemaBytes: bound(
+    16 * KIB,
+    "device_error",
+    "the firmware's pages hold 8 KB; larger schemas are hostile",
+  ),
+  toolSchemaDepth: bound(8, "device_error", "deeper schemas are hostile or useless to a model"),
+  toolSchemaProperties: bound(64, "device_error", "a tool with more arguments cannot be used by anybody"),
+  callArgumentBytes: bound(
+    64 * KIB,
+    "payload_too_large",
+    "small chips run out of memory well before this; larger arguments could restart them",
+  ),
+  callArgumentDepth: bound(64, "arguments_invalid", "the firmware's parser recurses on a 4 KB stack"),
+  callTimeoutMs: bound(300_000, "bad_request", "five minutes; anything longer belongs into a job"),
+  queuedCallsPerDevice: bound(
+    32,
+    "queue_full",
+    "calls run one at a time; a longer queue only hides a stuck device",
+  ),
+  lateRepliesRemembered: bound(
+    64,
+    "device_timeout",
+    "calls given up on whose late answer is still told apart",
+  ),
+  restBodyBytes: bound(256 * KIB, "payload_too_large", "a call's arguments are bounded by 64 KiB"),
+  eventStreams: bound(512, "rate_limited", "each open stream holds a socket and a buffer"),
+  eventStreamBufferBytes: bound(
+    1024 * KIB,
+    "rate_limited",
+    "a reader this far behind resumes by Last-Event-ID",
+  ),
+  eventsKept: bound(10_000, "bad_request", "how far back Last-Event-ID can resume"),
+  notificationBytes: bound(16 * KIB, "payload_too_large", "a device's event is kept in memory for resume"),
+} as const satisfies Record<string, Bound>;

@@ -1,0 +1,35 @@
+/**
+ * What decoding gives: the message, an unknown kind (counted, never fatal), or the reason why it is invalid.
+ * Decoders return an outcome whatever comes in; they never throw.
+ */
+export type Decoded<Message> =
+  | { readonly outcome: "ok"; readonly message: Message }
+  | { readonly outcome: "unknown"; readonly kind: string }
+  | { readonly outcome: "invalid"; readonly reason: string };
+
+export function ok<Message>(message: Message): Decoded<Message> {
+  return { outcome: "ok", message };
+}
+
+export function unknownKind(kind: string): Decoded<never> {
+  return { outcome: "unknown", kind: kind.slice(0, 64) };
+}
+
+export function invalid(reason: string): Decoded<never> {
+  return { outcome: "invalid", reason };
+}
+
+export type JsonObject = { readonly [key: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** JSON.parse as an outcome: `undefined` stands for text that is not JSON (JSON itself has no undefined). */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Names that every agent accepts: letters, digits, `_` and `-`, short [AGT-1]. They are looked up in a table and
+ * never taken apart again. The digest is handed in, because this package computes nothing that Node would.
+ */
+const EXPOSED_LENGTH = 48;
+const DIGEST_LENGTH = 6;
+const ALIAS_LENGTH = 24;
+
+export const aliasPattern = "^[a-z][a-z0-9-]{0,23}$";
+const alias = new RegExp(aliasPattern);
+
+export type Digest = (text: string) => string;
+
+export function isAlias(text: string): boolean {
+  return alias.test(text);
+}
+
+/** `self.audio_speaker.set_volume` becomes `audio_speaker_set_volume`. */
+export function bareToolName(tool: string): string {
+  const short = tool.startsWith("self.") ? tool.slice("self.".length) : tool;
+  const safe = short.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return safe === "" ? "_" : safe;
+}
+
+export function exposedName(deviceAlias: string, tool: string): string {
+  return `${deviceAlias}__${bareToolName(tool)}`;
+}
+
+export function fitsAsExposedName(name: string): boolean {
+  return name.length <= EXPOSED_LENGTH;
+}
+
+/** The form for names that are too long or already taken: cut, with a digest that tells them apart. */
+export function shortenedName(name: string, deviceId: string, tool: string, sha256Hex: Digest): string {
+  const tail = `_${sha256Hex(`${deviceId}\u0000${tool}`).slice(0, DIGEST_LENGTH)}`;
+  return `${name.slice(0, EXPOSED_LENGTH - tail.length)}${tail}`;
+}
+
+/** The alias a device has until somebody gives it one: its board and the last four hex digits of its id. */
+export function defaultAlias(board: string, deviceId: string): string {
+  const tail = deviceId
+    .toLowerCase()
+    .replaceAll(/[^0-9a-f]/g, "")
+    .slice(-4)
+    .padStart(4, "0");
+  const slug = board
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^[^a-z]+|-+$/g, "");
+  const room = ALIAS_LENGTH - tail.length - 1;
+  return `${(slug === "" ? "device" : slug).slice(0, room).replace(/-+$/, "")}-${tail}`;
+}
