@@ -1,0 +1,37 @@
+import type { Clock } from "../clock.ts";
+import type { BackoffOptions } from "./backoff.ts";
+import type { BoardOptions } from "./board.ts";
+import type { Fault } from "./fault.ts";
+import type { DeviceHttp } from "./http.ts";
+import type { TransportFactory } from "./transport.ts";
+
+export interface VirtualDeviceOptions {
+  readonly board?: BoardOptions;
+  /** WebSocket address of the server; shorthand for `transport: webSocketTransport({ url, token })`. */
+  readonly url?: string;
+  readonly token?: string;
+  readonly transport?: TransportFactory;
+  readonly faults?: readonly Fault[];
+  /** Real devices connect when they are woken; virtual ones keep their connection unless this is false. */
+  readonly autoReconnect?: boolean;
+  /** Whether it comes back after a reboot or a crash; as `autoReconnect` by default. */
+  readonly returnAfterReboot?: boolean;
+  readonly backoff?: BackoffOptions;
+  readonly timing?: DeviceTiming;
+  readonly http?: DeviceHttp;
+  /** Replaces the drawn picture of the screen; undefined means that the camera failed. */
+  readonly picture?: (quality: number) => Promise<Buffer | undefined>;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Waits for permission to dial; the function it gives ends the permission. */
+  readonly dialGate?: () => Promise<() => void>;
+}
+
+export interface DeviceTiming {
+  /** Wait for the server's hello, 10 s. */
+  readonly helloWaitMs?: number;
+  /** From the order to reboot until the connection drops, 1 s. */
+  readonly rebootDelayMs?: number;
+  /** From the drop until the device is back, 2 s. */
+  readonly bootMs?: number;
+}

@@ -1,0 +1,55 @@
+/**
+ * The virtual ESP32: a device that behaves on the wire like a board with the xiaozhi firmware, down to what
+ * that firmware gets wrong (unescaped errors, silent drops, replies out of order, no Close frames). It is
+ * written from the firmware's observed behaviour and shares no code with the gateway, so that each of the two
+ * tests the other. `VirtualDevice` is the whole of it for users; a transport is a replaceable part.
+ */
+export type { BackoffOptions } from "./backoff.ts";
+export type {
+  Battery,
+  Board,
+  BoardOptions,
+  CellularNetwork,
+  EthernetNetwork,
+  Network,
+  Screen,
+  WifiNetwork,
+} from "./board.ts";
+export type { ByteText } from "./byte-text.ts";
+export type { CjsonNode } from "./cjson-parse.ts";
+export type { JsonValue } from "./cjson-print.ts";
+export type { ListenMode } from "./conversation.ts";
+export type {
+  DeviceEvent,
+  DeviceEventKind,
+  DeviceEventOf,
+  DisconnectReason,
+  Phase,
+  WaitOptions,
+} from "./device-events.ts";
+export type { DeviceTiming, VirtualDeviceOptions } from "./device-options.ts";
+export type { DeviceState, StateValue } from "./device-state.ts";
+export type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
+export { nodeHttp } from "./node-http.ts";
+export {
+  type BooleanProperty,
+  type IntegerProperty,
+  type StringProperty,
+  type ToolArguments,
+  type ToolCall,
+  type ToolCallback,
+  ToolImage,
+  type ToolProperties,
+  type ToolProperty,
+  type ToolReturn,
+} from "./tool.ts";
+export type {
+  Greeting,
+  OpenOutcome,
+  SendOutcome,
+  Transport,
+  TransportFactory,
+  TransportHost,
+} from "./transport.ts";
+export { VirtualDevice } from "./virtual-device.ts";
+export { type WebSocketOptions, webSocketTransport } from "./websocket-transport.ts";

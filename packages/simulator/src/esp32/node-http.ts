@@ -1,0 +1,64 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
+
+/** The firmware's own waits: so long for the headers, then as long again for the body. */
+const waitMs = 30_000;
+
+export const nodeHttp: DeviceHttp = {
+  get: async (url, signal) => await exchange("GET", url, {}, [], signal),
+  post: async (url, headers, chunks, signal) => await exchange("POST", url, headers, chunks, signal),
+};
+
+async function exchange(
+  method: "GET" | "POST",
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  chunks: readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<HttpOutcome> {
+  const target = URL.canParse(url) ? new URL(url) : undefined;
+  if (target === undefined || (target.protocol !== "http:" && target.protocol !== "https:")) {
+    return { kind: "unopened", cause: `not an http address: ${url}` };
+  }
+  const open = target.protocol === "https:" ? httpsRequest : httpRequest;
+  return await new Promise((resolve) => {
+    const request = open(target, { method, headers, agent: false, signal, timeout: waitMs });
+    request.on("response", (response) => resolve(answer(response)));
+    request.on("timeout", () => request.destroy());
+    request.on("error", (cause) => resolve({ kind: "unopened", cause }));
+    for (const chunk of chunks) request.write(chunk);
+    request.end();
+  });
+}
+
+function answer(response: IncomingMessage): HttpAnswer {
+  const announced = response.headers["content-length"];
+  // A connection that breaks later is told by read(); without a listener it would be thrown at the process.
+  response.on("error", () => undefined);
+  return {
+    kind: "answered",
+    status: response.statusCode ?? 0,
+    contentLength: announced === undefined ? undefined : Number(announced),
+    read: async (limit) => await readAll(response, limit),
+    discard: () => {
+      response.destroy();
+    },
+  };
+}
+
+async function readAll(response: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  response.setTimeout(waitMs, () => response.destroy());
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      length += part.length;
+      if (length > limit) return undefined;
+      parts.push(part);
+    }
+  } catch {
+    return undefined;
+  }
+  return response.complete ? Buffer.concat(parts) : undefined;
+}

@@ -1,0 +1,207 @@
+import { ToolDefinitionError, ToolFailure } from "../errors.ts";
+import { type ByteText, fromText, toText, wire } from "./byte-text.ts";
+import { type CjsonNode, member, toInt32 } from "./cjson-parse.ts";
+import { type JsonValue, printJson, quote } from "./cjson-print.ts";
+
+export interface BooleanProperty {
+  readonly type: "boolean";
+  readonly default?: boolean;
+}
+
+export interface IntegerProperty {
+  readonly type: "integer";
+  readonly default?: number;
+  /** The firmware knows ranges only whole: both ends or neither. */
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export interface StringProperty {
+  readonly type: "string";
+  readonly default?: string;
+}
+
+export type ToolProperty = BooleanProperty | IntegerProperty | StringProperty;
+/** In order: the first property that fails its check decides the error. */
+export type ToolProperties = Readonly<Record<string, ToolProperty>>;
+
+type ValueOf<P extends ToolProperty> = P["type"] extends "boolean"
+  ? boolean
+  : P["type"] extends "integer"
+    ? number
+    : string;
+export type ToolArguments<P extends ToolProperties> = { readonly [K in keyof P]: ValueOf<P[K]> };
+
+/** Bytes that a tool returns instead of text. */
+export class ToolImage {
+  readonly mimeType: string;
+  readonly data: Uint8Array;
+
+  constructor(mimeType: string, data: Uint8Array) {
+    this.mimeType = mimeType;
+    this.data = data;
+  }
+}
+
+type JsonObject = { readonly [key: string]: JsonValue } | readonly JsonValue[];
+/** Nothing counts as `true`. */
+export type ToolReturn = boolean | number | string | JsonObject | ToolImage | undefined;
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly id: number;
+  /** The value of a property; fails as the firmware does when the tool has no such property. */
+  property(name: string): boolean | number | string;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a callback without a return statement is welcome
+export type ToolResult = ToolReturn | void;
+export type ToolCallback<P extends ToolProperties> = (
+  args: ToolArguments<P>,
+  call: ToolCall,
+) => ToolResult | Promise<ToolResult>;
+
+type Value = boolean | number | string;
+export type BoundArguments = Readonly<Record<string, Value>>;
+
+/** A tool as the server keeps it, whatever its properties are. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly userOnly: boolean;
+  readonly properties: ToolProperties;
+  run(args: BoundArguments, call: ToolCall): ToolResult | Promise<ToolResult>;
+}
+
+export function defineTool<P extends ToolProperties>(
+  name: string,
+  description: string,
+  properties: P,
+  callback: ToolCallback<P>,
+  userOnly: boolean,
+): Tool {
+  if (name === "") throw new ToolDefinitionError("a tool needs a name");
+  for (const [key, property] of Object.entries(properties)) checkProperty(name, key, property);
+  return {
+    name,
+    description,
+    userOnly,
+    properties,
+    // Safe: arguments are bound against these very properties before any tool runs.
+    run: (args, call) => callback(args as ToolArguments<P>, call),
+  };
+}
+
+function checkProperty(tool: string, key: string, property: ToolProperty): void {
+  if (property.type !== "integer") return;
+  const { minimum, maximum } = property;
+  const where = `tool ${tool}, property ${key}`;
+  if ((minimum === undefined) !== (maximum === undefined)) {
+    throw new ToolDefinitionError(`${where}: give both minimum and maximum, or neither`);
+  }
+  for (const value of [property.default, minimum, maximum]) {
+    if (value !== undefined && toInt32(value) !== value) {
+      throw new ToolDefinitionError(`${where}: ${value} is not a 32-bit integer`);
+    }
+  }
+  if (minimum === undefined || maximum === undefined || property.default === undefined) return;
+  if (property.default < minimum || property.default > maximum) {
+    throw new ToolDefinitionError(
+      `${where}: the default ${property.default} is outside ${minimum}..${maximum}`,
+    );
+  }
+}
+
+/** The definition as tools/list prints it; its length in bytes decides the paging. */
+export function printTool(tool: Tool): ByteText {
+  const properties: Record<string, JsonValue> = {};
+  const required: string[] = [];
+  for (const [key, property] of Object.entries(tool.properties)) {
+    properties[key] = propertySchema(property);
+    if (property.default === undefined) required.push(key);
+  }
+  return printJson({
+    name: tool.name,
+    description: tool.description,
+    inputSchema: { type: "object", properties, ...(required.length > 0 ? { required } : {}) },
+    ...(tool.userOnly ? { annotations: { audience: ["user"] } } : {}),
+  });
+}
+
+function propertySchema(property: ToolProperty): JsonValue {
+  const schema: Record<string, JsonValue> = { type: property.type };
+  if (property.default !== undefined) schema["default"] = property.default;
+  if (property.type === "integer" && property.minimum !== undefined && property.maximum !== undefined) {
+    schema["minimum"] = property.minimum;
+    schema["maximum"] = property.maximum;
+  }
+  return schema;
+}
+
+export type Binding =
+  | { readonly ok: true; readonly args: BoundArguments }
+  | { readonly ok: false; readonly message: ByteText };
+
+/** Values of the wrong type are treated as absent; only a right type out of range is called wrong. */
+export function bindArguments(properties: ToolProperties, given: CjsonNode | undefined): Binding {
+  const args: Record<string, Value> = {};
+  for (const [key, property] of Object.entries(properties)) {
+    const value = typedValue(property, member(given, key));
+    if (value !== undefined) {
+      const complaint = rangeComplaint(property, value);
+      if (complaint !== undefined) return { ok: false, message: complaint };
+      args[key] = value;
+    } else if (property.default !== undefined) {
+      args[key] = property.default;
+    } else {
+      return { ok: false, message: wire`Missing valid argument: ${fromText(key)}` };
+    }
+  }
+  return { ok: true, args };
+}
+
+function typedValue(property: ToolProperty, node: CjsonNode | undefined): Value | undefined {
+  if (property.type === "integer") return node?.kind === "number" ? toInt32(node.value) : undefined;
+  if (property.type === "boolean") return node?.kind === "boolean" ? node.value : undefined;
+  return node?.kind === "string" ? toText(node.value) : undefined;
+}
+
+function rangeComplaint(property: ToolProperty, value: Value): ByteText | undefined {
+  if (property.type !== "integer" || typeof value !== "number") return undefined;
+  if (property.minimum !== undefined && value < property.minimum) {
+    return wire`Value is below minimum allowed: ${property.minimum}`;
+  }
+  if (property.maximum !== undefined && value > property.maximum) {
+    return wire`Value exceeds maximum allowed: ${property.maximum}`;
+  }
+  return undefined;
+}
+
+export function toolCall(tool: Tool, id: number, args: BoundArguments): ToolCall {
+  return {
+    tool: tool.name,
+    id,
+    property(name) {
+      const value = args[name];
+      if (value === undefined) throw new ToolFailure(`Property not found: ${name}`);
+      return value;
+    },
+  };
+}
+
+/** The one content item; an image is wrapped as a JSON text in a member of its own, which no standard knows. */
+export function printResult(value: ToolResult): ByteText {
+  if (value instanceof ToolImage) {
+    const data = Buffer.from(value.data).toString("base64");
+    const image = printJson({ type: "image", mimeType: value.mimeType, data });
+    return wire`{"content":[{"type":"image","image":${quote(image)}}],"isError":false}`;
+  }
+  return wire`{"content":[{"type":"text","text":${quote(resultText(value))}}],"isError":false}`;
+}
+
+function resultText(value: Exclude<ToolResult, ToolImage>): ByteText {
+  if (value === undefined) return fromText("true");
+  if (typeof value === "number") return fromText(String(toInt32(value)));
+  if (typeof value === "string") return fromText(value);
+  return printJson(value);
+}

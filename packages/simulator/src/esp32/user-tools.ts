@@ -1,0 +1,137 @@
+import { ToolFailure } from "../errors.ts";
+import { toText } from "./byte-text.ts";
+import { formChunks, type HttpAnswer, type HttpOutcome } from "./http.ts";
+import type { Machine } from "./machine.ts";
+import { systemInfo } from "./reports.ts";
+import { defineTool, type Tool, type ToolCallback, type ToolProperties } from "./tool.ts";
+
+const boundary = "----ESP32_SCREEN_SNAPSHOT_BOUNDARY";
+/** What a board could hold in memory as one image. */
+const imageLimit = 4 * 1024 * 1024;
+/** A setting this long aborts the device while it is written to flash. */
+const settingLimit = 4000;
+
+function userTool<const P extends ToolProperties>(
+  name: string,
+  description: string,
+  properties: P,
+  callback: ToolCallback<P>,
+): Tool {
+  return defineTool(name, description, properties, callback, true);
+}
+
+/** Tools meant for people and their apps; hidden from a plain list, callable all the same. */
+export function userTools(machine: Machine): Tool[] {
+  const { board } = machine;
+  const tools = [
+    userTool("self.get_system_info", "Reports the system details", {}, () =>
+      toText(systemInfo(board, machine.state)),
+    ),
+    userTool("self.reboot", "Restart the board", {}, () => {
+      machine.scheduleReboot("self.reboot");
+      return true;
+    }),
+    upgradeTool(machine),
+  ];
+  const { screen } = board;
+  if (screen !== undefined) {
+    const { width, height, monochrome } = screen;
+    tools.push(
+      userTool(
+        "self.screen.get_info",
+        "Tells what the screen is like: width, height and colouring.",
+        {},
+        () => ({ width, height, monochrome }),
+      ),
+    );
+    if (board.snapshot) tools.push(snapshotTool(machine), previewTool(machine));
+  }
+  tools.push(assetsTool(machine));
+  return tools;
+}
+
+function upgradeTool(machine: Machine): Tool {
+  return userTool(
+    "self.upgrade_firmware",
+    "Replaces the firmware with the one found at the given address. The device downloads it, and then restarts.",
+    // Not a mistake of ours: the firmware passes its help text where the default belongs.
+    { url: { type: "string", default: "The URL of the firmware binary file to download and install" } },
+    ({ url }) => {
+      machine.scheduleUpgrade(url);
+      return true;
+    },
+  );
+}
+
+function snapshotTool(machine: Machine): Tool {
+  return userTool(
+    "self.screen.snapshot",
+    "Takes a picture of the screen and uploads it there.",
+    { url: { type: "string" }, quality: { type: "integer", default: 80, minimum: 1, maximum: 100 } },
+    async ({ url, quality }) => {
+      const picture = await machine.picture(quality);
+      if (picture === undefined) throw new ToolFailure("Failed to snapshot screen");
+      const headers = {
+        "Content-Type": `multipart/form-data; boundary=${boundary}`,
+        "Transfer-Encoding": "chunked",
+        Connection: "close",
+      };
+      const chunks = formChunks(boundary, [
+        { name: "file", filename: "screenshot.jpg", contentType: "image/jpeg", content: picture },
+      ]);
+      const answer = opened(await machine.http.post(url, headers, chunks, machine.alive), url);
+      await answer.read(imageLimit);
+      return true;
+    },
+  );
+}
+
+function previewTool(machine: Machine): Tool {
+  return userTool(
+    "self.screen.preview_image",
+    "Shows a picture on the screen.",
+    { url: { type: "string" } },
+    async ({ url }) => {
+      const answer = opened(await machine.http.get(url, machine.alive), url);
+      const length = answer.contentLength ?? 0;
+      if (length <= 0 || length > imageLimit) {
+        answer.discard();
+        throw new ToolFailure(`Failed to allocate memory for image: ${url}`);
+      }
+      const image = await answer.read(length);
+      if (image === undefined) throw new ToolFailure(`Failed to download image: ${url}`);
+      if (!isImage(image)) throw new ToolFailure("Failed to get image info");
+      machine.state.set("preview.url", url);
+      return true;
+    },
+  );
+}
+
+function assetsTool(machine: Machine): Tool {
+  return userTool(
+    "self.assets.set_download_url",
+    "Sets where assets come from at boot",
+    { url: { type: "string" } },
+    ({ url }) => {
+      if (Buffer.byteLength(url) >= settingLimit) machine.crash("a setting too long for flash");
+      else machine.state.set("assets.url", url);
+      return true;
+    },
+  );
+}
+
+function opened(outcome: HttpOutcome, url: string): HttpAnswer {
+  if (outcome.kind === "unopened") throw new ToolFailure(`Failed to open URL: ${url}`);
+  if (outcome.status !== 200) {
+    outcome.discard();
+    throw new ToolFailure(`Unexpected status code: ${outcome.status}`);
+  }
+  return outcome;
+}
+
+const signatures = ["\x89PNG", "\xff\xd8\xff", "GIF8", "BM"];
+
+function isImage(bytes: Buffer): boolean {
+  const start = bytes.subarray(0, 4).toString("latin1");
+  return signatures.some((signature) => start.startsWith(signature));
+}

@@ -1,0 +1,154 @@
+import type { Board } from "./board.ts";
+import { fromBuffer, fromText, toText } from "./byte-text.ts";
+import { parseCjson } from "./cjson-parse.ts";
+import { type JsonValue, printJson } from "./cjson-print.ts";
+import type { ListenMode } from "./conversation.ts";
+import type { DeviceEvent, DeviceEventKind, DeviceEventOf, Phase, WaitOptions } from "./device-events.ts";
+import type { VirtualDeviceOptions } from "./device-options.ts";
+import type { DeviceState } from "./device-state.ts";
+import { Firmware } from "./firmware.ts";
+import { systemInfo } from "./reports.ts";
+import { defineTool, type ToolCallback, type ToolProperties } from "./tool.ts";
+
+/** A board that is not there: tools, state and wire behaviour of the real firmware. */
+export class VirtualDevice {
+  readonly #firmware: Firmware;
+
+  constructor(options: VirtualDeviceOptions = {}) {
+    this.#firmware = new Firmware(options);
+  }
+
+  get board(): Board {
+    return this.#firmware.board;
+  }
+
+  /** What the device would show; writing to it is like turning its knobs. */
+  get state(): DeviceState {
+    return this.#firmware.state;
+  }
+
+  /** Device-Id. */
+  get id(): string {
+    return this.board.mac;
+  }
+
+  get connected(): boolean {
+    return this.#firmware.lifeline.up;
+  }
+
+  get phase(): Phase {
+    return this.#firmware.conversation.phase;
+  }
+
+  get sessionId(): string {
+    return toText(this.#firmware.sessionId);
+  }
+
+  /** Adds a tool everyone sees. Before the first connection it stands among the board's tools, later at the end. */
+  addTool<const P extends ToolProperties>(
+    name: string,
+    description: string,
+    properties: P,
+    callback: ToolCallback<P>,
+  ): this {
+    this.#firmware.add(defineTool(name, description, properties, callback, false));
+    return this;
+  }
+
+  /** Adds a tool that is listed only for people. */
+  addUserOnlyTool<const P extends ToolProperties>(
+    name: string,
+    description: string,
+    properties: P,
+    callback: ToolCallback<P>,
+  ): this {
+    this.#firmware.add(defineTool(name, description, properties, callback, true));
+    return this;
+  }
+
+  /**
+   * Resolves once the server's hello has come. With `autoReconnect` a failed attempt is repeated; without it,
+   * and whenever the hello never comes, it rejects with a ConnectError.
+   */
+  async connect(): Promise<void> {
+    this.#firmware.boot();
+    await this.#firmware.lifeline.connect();
+  }
+
+  /** Drops the connection without a Close frame and stays away until connect(). */
+  disconnect(): void {
+    this.#firmware.lifeline.leave();
+  }
+
+  /** Ends everything: connection, timers, work in progress. The device cannot be used again. */
+  async stop(): Promise<void> {
+    this.#firmware.stop();
+    await Promise.resolve();
+  }
+
+  /** Cuts the power now; whether it comes back is decided by `returnAfterReboot`. */
+  reboot(cause = "power button"): void {
+    this.#firmware.powerCut("reboot", cause);
+  }
+
+  /** Hands over one MCP payload directly, as the LAN door of some boards does; replies are `reply` events. */
+  receiveMcp(payload: string | Buffer): void {
+    this.#firmware.boot();
+    const message = parseCjson(typeof payload === "string" ? fromText(payload) : fromBuffer(payload));
+    if (message !== undefined) this.#firmware.server.receive(message);
+  }
+
+  /** Sends a JSON-RPC notification. Stock firmware never does; firmware of one's own may. */
+  notify(method: string, params?: { readonly [key: string]: JsonValue }): void {
+    this.#firmware.sayMcp(printJson({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }));
+  }
+
+  startListening(mode?: ListenMode): void {
+    this.#firmware.say(() => this.#firmware.conversation.beginListening(mode));
+  }
+
+  stopListening(): void {
+    this.#firmware.say(() => this.#firmware.conversation.endListening());
+  }
+
+  wakeWord(text: string): void {
+    this.#firmware.say(() => this.#firmware.conversation.detected(text));
+  }
+
+  abort(byWakeWord = false): void {
+    this.#firmware.say(() => this.#firmware.conversation.aborted(byWakeWord));
+  }
+
+  /** Sends one Opus packet in the framing of the connection's protocol version. */
+  sendAudio(packet: Uint8Array, timestamp = 0): void {
+    this.#firmware.sayAudio(packet, timestamp);
+  }
+
+  /** The body a real device posts when it asks for its configuration. */
+  systemInfo(): string {
+    return toText(systemInfo(this.board, this.state));
+  }
+
+  /** Resolves when the main loop has nothing left to do. */
+  async idle(): Promise<void> {
+    await this.#firmware.loop.idle();
+  }
+
+  /** Calls `listener` with everything that happens; the returned function ends it. */
+  observe(listener: (event: DeviceEvent) => void): () => void {
+    return this.#firmware.events.observe(listener);
+  }
+
+  on<K extends DeviceEventKind>(kind: K, listener: (event: DeviceEventOf<K>) => void): () => void {
+    return this.#firmware.events.on(kind, listener);
+  }
+
+  /** The next event of a kind (that matches); rejects with a WaitError after 10 s, on abort and on stop(). */
+  async waitFor<K extends DeviceEventKind>(
+    kind: K,
+    matches?: (event: DeviceEventOf<K>) => boolean,
+    options?: WaitOptions,
+  ): Promise<DeviceEventOf<K>> {
+    return await this.#firmware.events.waitFor(kind, matches, options);
+  }
+}
