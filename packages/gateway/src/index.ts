@@ -1,1 +1,13 @@
-export const placeholder = 1;
+/** The gateway as a library: start one inside your own program or test, and stop it again. */
+export { type Addresses, lanAddress } from "./addresses.ts";
+export { type Clock, systemClock, type Timer } from "./clock.ts";
+export {
+  type Config,
+  type ConfigInput,
+  type ConfigSources,
+  type LoadedConfig,
+  loadConfig,
+} from "./config.ts";
+export { errorKinds, StartError, TendonError } from "./errors.ts";
+export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
+export { version } from "./version.ts";

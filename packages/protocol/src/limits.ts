@@ -19,6 +19,11 @@ export const limits = {
     "payload_too_large",
     "the firmware sends at most 64 KiB over WebSocket and about 70 KB over MQTT; four times that leaves room for other devices",
   ),
+  jsonDepth: bound(
+    256,
+    "payload_too_large",
+    "no board sends more than about 20 levels; from some 4,000 on JSON.stringify runs out of stack",
+  ),
   deviceFramesPerSecond: bound(
     200,
     "rate_limited",

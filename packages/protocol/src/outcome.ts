@@ -1,3 +1,5 @@
+import { limits } from "./limits.ts";
+
 /**
  * What decoding gives: the message, an unknown kind (counted, never fatal), or the reason why it is invalid.
  * Decoders return an outcome whatever comes in; they never throw.
@@ -25,10 +27,21 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON.parse as an outcome: `undefined` stands for text that is not JSON (JSON itself has no undefined). */
+/** Whether a value has more than `levels` objects and lists inside one another; it looks no further down than that. */
+export function nestedDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((item) => nestedDeeperThan(item, levels - 1));
+}
+
+/**
+ * JSON.parse as an outcome: `undefined` stands for text that is not JSON (JSON itself has no undefined) or that is
+ * nested so deeply that whoever writes it out again would run out of stack.
+ */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    return nestedDeeperThan(value, limits.jsonDepth.max) ? undefined : value;
   } catch {
     return undefined;
   }

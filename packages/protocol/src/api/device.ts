@@ -63,7 +63,7 @@ export const DeviceQuery = Type.Object({
   q: Type.Optional(
     Type.String({ maxLength: 128, description: "Looked for in id, alias, name, board and tags" }),
   ),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 where it is left out" })),
   cursor: Type.Optional(Type.String({ maxLength: 128 })),
 });
 export type DeviceQuery = Static<typeof DeviceQuery>;

@@ -51,12 +51,14 @@ const fromServer: ReadonlyMap<string, Check<PlainServerMessage>> = new Map<strin
   ],
 );
 
+const notJson = "not JSON, or nested too deeply";
+
 export function decodeDeviceFrame(text: string): Decoded<DeviceMessage> {
   const frame = parseJson(text);
   // Before anything else, because a hostile error text can be valid JSON and still change the frame's meaning [RPC-7].
   const salvaged = salvageFrame(text, frame);
   if (salvaged !== undefined) return ok({ type: "mcp", rpc: salvaged });
-  if (frame === undefined) return invalid("not JSON");
+  if (frame === undefined) return invalid(notJson);
   if (!isObject(frame) || typeof frame["type"] !== "string") return invalid("no text in `type`");
   if (frame["type"] === "mcp") {
     const rpc = decodeDeviceRpc(frame["payload"]);
@@ -67,7 +69,7 @@ export function decodeDeviceFrame(text: string): Decoded<DeviceMessage> {
 
 export function decodeServerFrame(text: string): Decoded<ServerMessage> {
   const frame = parseJson(text);
-  if (frame === undefined) return invalid("not JSON");
+  if (frame === undefined) return invalid(notJson);
   if (!isObject(frame) || typeof frame["type"] !== "string") return invalid("no text in `type`");
   if (frame["type"] === "mcp") {
     const payload = frame["payload"];

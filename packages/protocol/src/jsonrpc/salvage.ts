@@ -43,7 +43,7 @@ function readError(text: string, from: number, id: number): RpcError {
 function isPlainError(frame: unknown, id: number): boolean {
   if (!isObject(frame) || Object.keys(frame).length !== 3 || frame["type"] !== "mcp") return false;
   const payload = frame["payload"];
-  if (!isObject(payload) || payload["id"] !== id) return false;
+  if (!isObject(payload) || payload["jsonrpc"] !== "2.0" || payload["id"] !== id) return false;
   if (Object.keys(payload).some((key) => key !== "jsonrpc" && key !== "id" && key !== "error")) return false;
   const error = payload["error"];
   return isObject(error) && typeof error["message"] === "string";

@@ -20,7 +20,9 @@ export function firmwareHazards(value: unknown, path = "", depth = 0): ArgumentP
   if (depth > limits.callArgumentDepth.max) return [{ path, message: "is nested too deeply for a device" }];
   if (typeof value === "string") return textHazards(value, path);
   if (typeof value === "number") {
-    if (Number.isInteger(value) && (value > INT32_MAX || value < INT32_MIN)) {
+    // 1e400 is read as infinite and would be written as null.
+    const whole = Number.isInteger(value) || !Number.isFinite(value);
+    if (whole && !(value <= INT32_MAX && value >= INT32_MIN)) {
       return [{ path, message: "does not fit the 32-bit integers of a device" }];
     }
     return [];
@@ -29,9 +31,10 @@ export function firmwareHazards(value: unknown, path = "", depth = 0): ArgumentP
     return value.flatMap((item, index) => firmwareHazards(item, `${path}/${index}`, depth + 1));
   }
   if (isObject(value)) {
-    return Object.entries(value).flatMap(([key, item]) =>
-      firmwareHazards(item, `${path}/${pointerPart(key)}`, depth + 1),
-    );
+    return Object.entries(value).flatMap(([key, item]) => {
+      const at = `${path}/${pointerPart(key)}`;
+      return [...textHazards(key, at), ...firmwareHazards(item, at, depth + 1)];
+    });
   }
   return [];
 }

@@ -11,7 +11,7 @@ export type Content =
   | (JsonObject & { readonly type: "resource" | "resource_link" });
 
 export interface ToolResult {
-  readonly content: readonly Content[];
+  readonly content: Content[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
 }
@@ -55,15 +55,43 @@ function normaliseContent(item: unknown): Content {
       const media = readMedia(type, item) ?? readNestedImage(item);
       if (media !== undefined) return media;
     }
-    if (type === "resource" || type === "resource_link") return { ...item, type };
+    const resource =
+      type === "resource" ? readResource(item) : type === "resource_link" ? readLink(item) : undefined;
+    if (resource !== undefined) return resource;
   }
-  // An unknown kind would make a strict client refuse the whole result; as text nothing is lost.
+  // An unknown or malformed kind would make a strict client refuse the whole result; as text nothing is lost.
   return { type: "text", text: typeof item === "string" ? item : JSON.stringify(item) };
 }
 
 function readMedia(type: "image" | "audio", item: JsonObject): Content | undefined {
-  const { data, mimeType } = item;
-  return typeof data === "string" && typeof mimeType === "string" ? { type, data, mimeType } : undefined;
+  const data = readBase64(item["data"]);
+  const { mimeType } = item;
+  return data !== undefined && typeof mimeType === "string" ? { type, data, mimeType } : undefined;
+}
+
+function readBase64(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const text = value.replaceAll(/[\t\n\f\r ]/g, "");
+  const whole = text.endsWith("=") ? text.length % 4 === 0 : text.length % 4 !== 1;
+  return whole && /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? text : undefined;
+}
+
+function readResource(item: JsonObject): Content | undefined {
+  const { resource } = item;
+  if (!isObject(resource) || typeof resource["uri"] !== "string") return undefined;
+  const blob = readBase64(resource["blob"]);
+  if (typeof resource["text"] !== "string" && blob === undefined) return undefined;
+  const body = typeof resource["text"] === "string" ? { text: resource["text"] } : { blob };
+  return { type: "resource", resource: { ...texts(resource, "uri", "mimeType"), ...body } };
+}
+
+function readLink(item: JsonObject): Content | undefined {
+  if (typeof item["uri"] !== "string" || typeof item["name"] !== "string") return undefined;
+  return { type: "resource_link", ...texts(item, "uri", "name", "title", "description", "mimeType") };
+}
+
+function texts(from: JsonObject, ...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(keys.flatMap((key) => (typeof from[key] === "string" ? [[key, from[key]]] : [])));
 }
 
 /** The firmware's images are JSON inside a text inside `image`. */

@@ -1,10 +1,10 @@
 /**
  * Devices' schemas are untrusted and often wrong. Repair keeps what can be kept, says in words what it changed, and
- * gives up on a single tool, never on a list [MCP-8]. Keywords that could make a validator fetch or run for ever
- * ($ref to elsewhere, regular expressions) never survive.
+ * gives up on a single tool, never on a list [MCP-8]. Only keywords that are known here survive, each with a value of
+ * its kind: anything else could make a validator fetch, recurse, throw or run for ever.
  */
 import { limits } from "../limits.ts";
-import { isObject, type JsonObject } from "../outcome.ts";
+import { isObject, type JsonObject, nestedDeeperThan } from "../outcome.ts";
 import type { ObjectSchema } from "./definition.ts";
 
 export type RepairedSchema =
@@ -13,7 +13,47 @@ export type RepairedSchema =
 
 const knownTypes = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
 const schemaMaps = ["properties"] as const;
-const schemaLists = ["anyOf", "oneOf", "allOf"] as const;
+const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+const schemaChildren = [
+  "items",
+  "additionalProperties",
+  "not",
+  "contains",
+  "propertyNames",
+  "if",
+  "then",
+  "else",
+] as const;
+const turning: ReadonlySet<string> = new Set(["not", "oneOf", "if"]);
+const numbers = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] as const;
+const counts = [
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+  "minContains",
+  "maxContains",
+] as const;
+const texts = ["title", "description"] as const;
+const flags = ["uniqueItems", "deprecated", "readOnly", "writeOnly"] as const;
+const known = new Set<string>([
+  ...schemaMaps,
+  ...schemaLists,
+  ...schemaChildren,
+  ...numbers,
+  ...counts,
+  ...texts,
+  ...flags,
+  "type",
+  "required",
+  "enum",
+  "const",
+  "default",
+  "examples",
+  "format",
+]);
 const dropped = new Map([
   ["pattern", "regular expressions of a device are not run"],
   ["patternProperties", "regular expressions of a device are not run"],
@@ -24,6 +64,8 @@ const dropped = new Map([
   ["x-mcp-header", "a device may not ask for HTTP headers"],
 ]);
 
+const tooDeep = `its schema is nested deeper than ${limits.toolSchemaDepth.max}`;
+
 class SchemaTooLarge extends RangeError {}
 
 export function repairSchema(raw: unknown): RepairedSchema {
@@ -32,6 +74,7 @@ export function repairSchema(raw: unknown): RepairedSchema {
     return { ok: true, schema: emptySchema, repairs: ["no schema was given; the tool takes no arguments"] };
   }
   if (!isObject(raw)) return { ok: false, reason: "its schema is not an object" };
+  if (nestedDeeperThan(raw, limits.jsonDepth.max)) return { ok: false, reason: tooDeep };
   if (JSON.stringify(raw).length > limits.toolSchemaBytes.max) {
     return { ok: false, reason: `its schema is larger than ${limits.toolSchemaBytes.max} bytes` };
   }
@@ -56,27 +99,53 @@ const emptySchema: ObjectSchema = { type: "object", properties: {} };
 
 function repairNode(node: JsonObject, at: string, depth: number, repairs: string[]): JsonObject {
   if (depth > limits.toolSchemaDepth.max) {
-    throw new SchemaTooLarge(`its schema is nested deeper than ${limits.toolSchemaDepth.max}`);
+    throw new SchemaTooLarge(tooDeep);
   }
   const mended: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(node)) {
-    const why = dropped.get(key);
-    if (why !== undefined) {
-      repairs.push(`${at}/${key} dropped: ${why}`);
-      continue;
-    }
-    mended[key] = value;
+    if (known.has(key)) mended[key] = value;
+    else
+      repairs.push(`${at}/${pointerPart(key)} dropped: ${dropped.get(key) ?? "not a keyword that is known"}`);
   }
   repairType(mended, at, repairs);
-  repairRequired(mended, at, repairs);
   repairRange(mended, at, repairs);
-  if (mended["enum"] !== undefined && (!Array.isArray(mended["enum"]) || mended["enum"].length === 0)) {
-    drop(mended, "enum", at, repairs, "not a list of values");
-  }
+  repairPlain(mended, at, repairs);
   for (const key of schemaMaps) repairMap(mended, key, at, depth, repairs);
-  for (const key of schemaLists) repairList(mended, key, at, depth, repairs);
-  for (const key of ["items", "additionalProperties", "not"]) repairChild(mended, key, at, depth, repairs);
+  for (const key of schemaLists) {
+    orDrop(mended, key, at, repairs, () => repairList(mended, key, at, depth, repairs));
+  }
+  for (const key of schemaChildren) {
+    orDrop(mended, key, at, repairs, () => repairChild(mended, key, at, depth, repairs));
+  }
+  // After the properties, because one that was dropped cannot be required.
+  repairRequired(mended, at, repairs);
   return mended;
+}
+
+/** Elsewhere a mended schema takes more than before; under these it would take less, at worst nothing at all. */
+function orDrop(
+  node: Record<string, unknown>,
+  key: string,
+  at: string,
+  repairs: string[],
+  repair: () => void,
+): void {
+  const before = repairs.length;
+  repair();
+  if (turning.has(key) && repairs.length > before && node[key] !== undefined) {
+    drop(node, key, at, repairs, "what it says cannot be mended");
+  }
+}
+
+function repairPlain(node: Record<string, unknown>, at: string, repairs: string[]): void {
+  const check = (key: string, fits: (value: unknown) => boolean, why: string) => {
+    if (node[key] !== undefined && !fits(node[key])) drop(node, key, at, repairs, why);
+  };
+  for (const key of texts) check(key, (value) => typeof value === "string", "not text");
+  for (const key of flags) check(key, (value) => typeof value === "boolean", "neither true nor false");
+  check("enum", (value) => Array.isArray(value) && value.length > 0, "not a list of values");
+  check("examples", Array.isArray, "not a list of values");
+  check("format", (value) => typeof value === "string" && /^[a-z0-9-]+$/.test(value), "not a format's name");
 }
 
 function drop(node: Record<string, unknown>, key: string, at: string, repairs: string[], why: string): void {
@@ -100,15 +169,19 @@ function repairRequired(node: Record<string, unknown>, at: string, repairs: stri
     drop(node, "required", at, repairs, "not a list of names");
     return;
   }
+  // A branch of anyOf or if may require what its parent declares.
+  const isBranch = at !== "" && node["properties"] === undefined;
   const properties = isObject(node["properties"]) ? node["properties"] : {};
-  const kept = required.filter((name) => typeof name === "string" && Object.hasOwn(properties, name));
+  const kept = required.filter(
+    (name) => typeof name === "string" && (isBranch || Object.hasOwn(properties, name)),
+  );
   if (kept.length === required.length) return;
   node["required"] = kept;
   repairs.push(`${at}/required named arguments that do not exist`);
 }
 
 function repairRange(node: Record<string, unknown>, at: string, repairs: string[]): void {
-  for (const key of ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"]) {
+  for (const key of [...numbers, ...counts]) {
     if (node[key] !== undefined && !Number.isFinite(node[key])) drop(node, key, at, repairs, "not a number");
   }
   const { minimum, maximum } = node;
@@ -132,11 +205,18 @@ function repairMap(
     return;
   }
   node[key] = Object.fromEntries(
-    Object.entries(children).map(([name, child]) => [
-      name,
-      repairAny(child, `${at}/${key}/${pointerPart(name)}`, depth, repairs),
-    ]),
+    Object.entries(children).flatMap(([name, child]) => {
+      const where = `${at}/${key}/${pointerPart(name)}`;
+      if (isArgumentName(name)) return [[name, repairAny(child, where, depth, repairs)]];
+      repairs.push(`${where} dropped: no argument can have this name`);
+      return [];
+    }),
   );
+}
+
+/** Half a surrogate pair cannot be sent; names that every object inherits look present in arguments that lack them. */
+function isArgumentName(name: string): boolean {
+  return !/\p{Surrogate}/u.test(name) && !(name in Object.prototype);
 }
 
 function repairList(

@@ -57,9 +57,13 @@ function repairDescription(description: unknown, repairs: string[]): string {
 }
 
 function repairOutput(raw: JsonObject, repairs: string[]): ObjectSchema | undefined {
-  if (raw["outputSchema"] === undefined) return undefined;
+  // A made-up output schema would oblige the device to give structured answers.
+  if (raw["outputSchema"] === undefined || raw["outputSchema"] === null) return undefined;
   const output = repairSchema(raw["outputSchema"]);
-  if (output.ok) return output.schema;
+  if (output.ok) {
+    repairs.push(...output.repairs.map((repair) => `in the output schema: ${repair}`));
+    return output.schema;
+  }
   repairs.push(`the output schema was dropped: ${output.reason}`);
   return undefined;
 }

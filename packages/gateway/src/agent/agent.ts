@@ -1,0 +1,8 @@
+/**
+ * NORTH: agents, apps, programs and people. Each door turns its own words into the registry's (a principal, a device,
+ * a tool, arguments) and the answer back; none of them decides anything about devices.
+ */
+export type { IdentifyToken } from "./authentication.ts";
+export { createHttp, type Http } from "./http.ts";
+export { operationRoutes } from "./operations.ts";
+export { restRoutes } from "./rest/rest.ts";

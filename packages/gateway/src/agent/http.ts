@@ -1,0 +1,72 @@
+/** The HTTP server: guards first, then routes; every failure leaves as a problem document. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import swagger from "@fastify/swagger";
+import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from "@fastify/type-provider-typebox";
+import { limits } from "@tendon/protocol";
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
+import { TendonError } from "../errors.ts";
+import { OriginGuard } from "./origin-guard.ts";
+import { asTendonError, sendProblem } from "./problem.ts";
+
+export type Http = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+export interface HttpSettings {
+  readonly host: string;
+  readonly publicUrl: string | undefined;
+  readonly trustProxy: boolean;
+  readonly version: string;
+  readonly reportFault: (error: unknown) => void;
+}
+
+const guarded = ["/api", "/mcp", "/docs"];
+
+export async function createHttp(settings: HttpSettings): Promise<Http> {
+  const http = fastify({
+    logger: false,
+    bodyLimit: limits.restBodyBytes.max,
+    trustProxy: settings.trustProxy,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  http.setValidatorCompiler(TypeBoxValidatorCompiler);
+  const guard = new OriginGuard(settings.host, settings.publicUrl);
+  http.addHook("onRequest", (request, _reply, next) => {
+    if (request.url === "/" || guarded.some((prefix) => request.url.startsWith(prefix))) guard.check(request);
+    next();
+  });
+  http.setErrorHandler(async (error: TendonError, _request, reply) => {
+    const known = asTendonError(error);
+    if (known.code === "internal") settings.reportFault(known.cause ?? known);
+    await sendProblem(reply, known);
+  });
+  http.setNotFoundHandler(async (request, reply) => {
+    await sendProblem(
+      reply,
+      new TendonError("not_found", `${request.method} ${pathOf(request.url)} is not served here`),
+    );
+  });
+  await http.register(swagger, {
+    openapi: {
+      info: {
+        title: "Tendon",
+        version: settings.version,
+        description: "Devices that offer tools, for whoever wants to use them.",
+      },
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+  });
+  return http;
+}
+
+function pathOf(url: string): string {
+  return url.split("?")[0] ?? url;
+}

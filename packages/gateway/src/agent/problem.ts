@@ -1,0 +1,68 @@
+import { type ErrorCode, isErrorCode, type Problem } from "@tendon/protocol";
+import type { FastifyError, FastifyReply } from "fastify";
+import { TendonError } from "../errors.ts";
+
+/** RFC 9457: what every failed request under /api/v1 gets. */
+export function problemOf(error: TendonError): Problem {
+  return {
+    type: `urn:tendon:error:${error.code}`,
+    title: error.title,
+    status: error.kind.status,
+    code: error.code,
+    detail: error.message,
+    retryable: error.kind.retryable,
+    ...error.context,
+  };
+}
+
+export async function sendProblem(reply: FastifyReply, error: TendonError): Promise<void> {
+  if (error.code === "unauthenticated") reply.header("www-authenticate", 'Bearer realm="tendon"');
+  await reply
+    .code(error.kind.status)
+    .type("application/problem+json")
+    .send(JSON.stringify(problemOf(error)));
+}
+
+/** Errors of the HTTP framework in our words; what is not known is ours, and its details stay in the log. */
+export function asTendonError(error: FastifyError | TendonError): TendonError {
+  if (error instanceof TendonError) return error;
+  if (error.validation !== undefined) {
+    const errors = error.validation.map(({ instancePath, message }) => ({
+      path: instancePath,
+      message: message ?? "",
+    }));
+    const [first] = errors;
+    const where = first === undefined || first.path === "" ? `the ${error.validationContext}` : first.path;
+    return new TendonError("bad_request", `${where} ${first?.message ?? "is not valid"}`, { errors });
+  }
+  const code = codeOfStatus(error.statusCode);
+  if (code === undefined)
+    return new TendonError("internal", "the request failed; the log has the details", {}, error);
+  return new TendonError(code, error.message, {}, error);
+}
+
+/** An unknown key is reported twice, once as a false schema; the sentence that names it is the useful one. */
+function readComplaints(
+  complaints: NonNullable<FastifyError["validation"]>,
+): { path: string; message: string }[] {
+  return complaints.flatMap(({ keyword, instancePath: path, message = "is not valid", params }) => {
+    if (keyword === "boolean") return [];
+    const { additionalProperties } = params;
+    if (!Array.isArray(additionalProperties)) return [{ path, message }];
+    return additionalProperties.map((key) => ({
+      path: `${path}/${String(key)}`,
+      message: "is not known here",
+    }));
+  });
+}
+
+function codeOfStatus(status: number | undefined): ErrorCode | undefined {
+  const code = {
+    400: "bad_request",
+    404: "not_found",
+    405: "not_found",
+    413: "payload_too_large",
+    415: "bad_request",
+  }[status ?? 500];
+  return code !== undefined && isErrorCode(code) ? code : undefined;
+}

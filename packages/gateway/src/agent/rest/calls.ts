@@ -1,0 +1,37 @@
+import { CallReply, CallRequest } from "@tendon/protocol";
+import Type from "typebox";
+import type { Registry } from "../../registry/registry.ts";
+import type { Http } from "../http.ts";
+import { hangUpSignal } from "./hang-up.ts";
+import { failures } from "./route-parts.ts";
+
+export function callRoutes(http: Http, registry: Registry): void {
+  http.post(
+    "/devices/:device/tools/:tool/call",
+    {
+      // A tool without arguments may be called with no body at all.
+      preValidation: (request, _reply, next) => {
+        request.body ??= {};
+        next();
+      },
+      schema: {
+        summary: "Call a tool and wait for its answer",
+        description: "A tool that fails by its own account is a 200 with `isError: true`.",
+        tags: ["tools"],
+        params: Type.Object({
+          device: Type.String({ description: "The device's id or alias" }),
+          tool: Type.String({ description: "The tool's own name, such as self.audio_speaker.set_volume" }),
+        }),
+        body: CallRequest,
+        response: { 200: CallReply, ...failures },
+      },
+    },
+    (request, reply) => {
+      const { device, tool } = request.params;
+      return registry.calls.call(request.principal, device, tool, request.body.arguments ?? {}, {
+        timeoutMs: request.body.timeoutMs,
+        signal: hangUpSignal(reply),
+      });
+    },
+  );
+}

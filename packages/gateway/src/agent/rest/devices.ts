@@ -1,0 +1,73 @@
+import {
+  DeviceDetail,
+  DeviceList,
+  DeviceQuery,
+  Provisioned,
+  ProvisionRequest,
+  ToolList,
+} from "@tendon/protocol";
+import Type from "typebox";
+import { requireScope } from "../../registry/registry.ts";
+import type { Http } from "../http.ts";
+import type { RestNeeds } from "./rest.ts";
+import { DeviceParams, failures } from "./route-parts.ts";
+
+export function deviceRoutes(http: Http, { registry, credentials, deviceUrl }: RestNeeds): void {
+  http.get(
+    "/devices",
+    {
+      schema: {
+        summary: "Devices, connected or not",
+        tags: ["devices"],
+        querystring: DeviceQuery,
+        response: { 200: DeviceList, ...failures },
+      },
+    },
+    (request) => registry.list(request.principal, request.query),
+  );
+  http.get(
+    "/devices/:device",
+    {
+      schema: {
+        summary: "One device, with its last status and why it last left",
+        tags: ["devices"],
+        params: DeviceParams,
+        response: { 200: DeviceDetail, ...failures },
+      },
+    },
+    (request) => registry.device(request.principal, request.params.device),
+  );
+  http.get(
+    "/devices/:device/tools",
+    {
+      schema: {
+        summary: "What a device can do",
+        tags: ["tools"],
+        params: DeviceParams,
+        querystring: Type.Object({
+          user: Type.Optional(Type.Boolean({ description: "Also the tools that are for people only" })),
+        }),
+        response: { 200: ToolList, ...failures },
+      },
+    },
+    (request) => registry.tools(request.principal, request.params.device, request.query.user === true),
+  );
+  http.post(
+    "/devices/provision",
+    {
+      schema: {
+        summary: "Make credentials for a device before it connects",
+        description: "Needs the scope `provision`. Earlier credentials of the same device stop working.",
+        tags: ["devices"],
+        body: ProvisionRequest,
+        response: { 201: Provisioned, ...failures },
+      },
+    },
+    (request, reply) => {
+      requireScope(request.principal, "provision");
+      const { deviceId, token } = credentials.provision(request.body.id, request.body.clientId);
+      reply.code(201);
+      return { id: deviceId, websocket: { url: deviceUrl(), token, version: 1 } };
+    },
+  );
+}

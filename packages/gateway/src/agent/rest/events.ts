@@ -1,0 +1,92 @@
+/** Server-Sent Events: what happens, as it happens, with resume [EVT-1…4]. */
+import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
+import type { FastifyReply } from "fastify";
+import Type from "typebox";
+import { TendonError } from "../../errors.ts";
+import type { Events } from "../../events.ts";
+import { requireScope } from "../../registry/registry.ts";
+import type { Http } from "../http.ts";
+import { failures } from "./route-parts.ts";
+
+const keepAliveMs = 15_000;
+
+type Wanted = (event: GatewayEvent) => boolean;
+
+export function eventRoutes(http: Http, events: Events): void {
+  const open = new Set<FastifyReply>();
+  const keepAlive = setInterval(() => {
+    for (const reply of open) reply.raw.write(": keep-alive\n\n");
+  }, keepAliveMs);
+  keepAlive.unref();
+  http.addHook("onClose", () => {
+    clearInterval(keepAlive);
+    for (const reply of open) reply.raw.end();
+  });
+  http.get(
+    "/events",
+    {
+      schema: {
+        summary: "Everything that happens, live (Server-Sent Events)",
+        description: "`Last-Event-ID` resumes; an event `reset` says that it was too far back.",
+        tags: ["events"],
+        querystring: EventQuery,
+        headers: Type.Object({ "last-event-id": Type.Optional(Type.String({ maxLength: 64 })) }),
+        response: failures,
+      },
+    },
+    (request, reply) => {
+      requireScope(request.principal, "read");
+      if (open.size >= limits.eventStreams.max)
+        throw new TendonError("rate_limited", "too many open event streams");
+      const wanted = readFilter(request.query);
+      reply.hijack();
+      open.add(reply);
+      const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
+      reply.raw.once("close", () => {
+        unsubscribe();
+        open.delete(reply);
+      });
+    },
+  );
+}
+
+function readFilter(query: { device?: string; type?: string }): Wanted {
+  const types = query.type?.split(",").map((type) => type.trim());
+  const unknown = types?.find((type) => !eventTypes.some((known) => known === type));
+  if (unknown !== undefined) {
+    throw new TendonError(
+      "bad_request",
+      `no event has the type \`${unknown}\`; known are ${eventTypes.join(", ")}`,
+    );
+  }
+  return ({ type, device }) =>
+    (types === undefined || types.includes(type)) && (query.device === undefined || query.device === device);
+}
+
+function stream(
+  reply: FastifyReply,
+  events: Events,
+  wanted: Wanted,
+  resumeFrom: string | undefined,
+): () => void {
+  const { raw } = reply;
+  raw.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+    connection: "keep-alive",
+  });
+  raw.write(": tendon events\n\n");
+  const send = (event: GatewayEvent) => {
+    if (!wanted(event)) return;
+    // A reader that far behind is cut off; it resumes from the last event it has seen.
+    if (raw.writableLength > limits.eventStreamBufferBytes.max) raw.destroy();
+    else raw.write(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+  };
+  if (resumeFrom !== undefined && resumeFrom !== "") {
+    const missed = events.since(resumeFrom);
+    if (missed === undefined) raw.write("event: reset\ndata: {}\n\n");
+    else for (const event of missed) send(event);
+  }
+  return events.subscribe(send);
+}

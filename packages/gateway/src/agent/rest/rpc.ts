@@ -1,0 +1,91 @@
+/**
+ * A device's MCP as JSON-RPC over one POST. Nothing slips past the rules on this door: lists and calls take the same
+ * way as everywhere, `initialize` is answered from what is known, and other methods need `admin`.
+ */
+import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
+import { messageOf, TendonError } from "../../errors.ts";
+import type { CallOptions, Principal, Registry } from "../../registry/registry.ts";
+import type { Http } from "../http.ts";
+import { hangUpSignal } from "./hang-up.ts";
+import { DeviceParams, failures } from "./route-parts.ts";
+
+/** Told where the device itself has not answered `initialize` yet. */
+const fallbackProtocolVersion = "2024-11-05";
+
+export function rpcRoutes(http: Http, registry: Registry): void {
+  http.post(
+    "/devices/:device/mcp",
+    {
+      schema: {
+        summary: "One JSON-RPC request to a device's MCP server",
+        description:
+          "The reply carries the caller's own id. Errors are JSON-RPC errors with Tendon's code in `data`.",
+        tags: ["tools"],
+        params: DeviceParams,
+        body: RpcRequestBody,
+        response: { 200: RpcReplyBody, ...failures },
+      },
+    },
+    async (request, reply): Promise<RpcReplyBody> => {
+      const { device } = request.params;
+      // Known before anything is asked, so that an unknown device is a 404 like everywhere else.
+      registry.device(request.principal, device);
+      const id = request.body.id ?? null;
+      try {
+        const result = await answer(registry, request.principal, device, request.body, {
+          signal: hangUpSignal(reply),
+        });
+        return { jsonrpc: "2.0", id, result };
+      } catch (error) {
+        if (!(error instanceof TendonError)) throw error;
+        const { kind, code, context } = error;
+        return {
+          jsonrpc: "2.0",
+          id,
+          error: { code: kind.rpcCode, message: messageOf(error), data: { code, ...context } },
+        };
+      }
+    },
+  );
+}
+
+async function answer(
+  registry: Registry,
+  principal: Principal,
+  device: string,
+  rpc: RpcRequestBody,
+  options: CallOptions,
+): Promise<unknown> {
+  const params = rpc.params ?? {};
+  switch (rpc.method) {
+    case "initialize": {
+      const { board, firmware, protocolVersion } = registry.device(principal, device);
+      return {
+        protocolVersion: protocolVersion ?? fallbackProtocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: board ?? "unknown", version: firmware ?? "unknown" },
+      };
+    }
+    case "tools/list": {
+      const { tools } = await registry.tools(principal, device, params["withUserTools"] === true);
+      return {
+        tools: tools.map(({ name, description, inputSchema, outputSchema, audience }) => ({
+          name,
+          description,
+          inputSchema,
+          ...(outputSchema === undefined ? {} : { outputSchema }),
+          ...(audience === "user" ? { annotations: { audience: ["user"] } } : {}),
+        })),
+      };
+    }
+    case "tools/call": {
+      const { name, arguments: args = {} } = params;
+      if (typeof name !== "string")
+        throw new TendonError("bad_request", "params.name must be the name of a tool");
+      if (!isObject(args)) throw new TendonError("bad_request", "params.arguments must be an object");
+      return (await registry.calls.call(principal, device, name, args, options)).result;
+    }
+    default:
+      return (await registry.calls.request(principal, device, rpc.method, rpc.params, options)).result;
+  }
+}

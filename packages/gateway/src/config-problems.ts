@@ -1,0 +1,87 @@
+/** Turns what the schema complains of into sentences that name the place and what would be right. */
+import type { TSchema } from "typebox";
+
+export interface Problem {
+  readonly where: string;
+  readonly message: string;
+}
+
+interface SchemaComplaint {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly message: string;
+  readonly params: object;
+}
+
+interface Places {
+  readonly file: string | undefined;
+  readonly lineOf: (path: string[]) => number | undefined;
+  readonly envOf: (path: string[]) => string | undefined;
+}
+
+export function explainProblem(complaint: SchemaComplaint, schema: TSchema, places: Places): Problem[] {
+  const at = complaint.instancePath.split("/").slice(1);
+  if (complaint.keyword === "additionalProperties") {
+    const { additionalProperties = [] } = complaint.params as { additionalProperties?: string[] };
+    const known = Object.keys(propertiesAt(schema, at));
+    return additionalProperties.map((key) => ({
+      where: placeOf([...at, key], places),
+      message: `unknown setting \`${[...at, key].join(".")}\`${hint(key, known)}`,
+    }));
+  }
+  const description = (schemaAt(schema, at) as { description?: string } | undefined)?.description;
+  return [
+    {
+      where: placeOf(at, places),
+      message: `\`${at.join(".")}\` ${expectation(complaint)}${description === undefined ? "" : ` (${description})`}`,
+    },
+  ];
+}
+
+function expectation(complaint: SchemaComplaint): string {
+  const { allowedValues } = complaint.params as { allowedValues?: unknown[] };
+  if (allowedValues !== undefined) return `must be one of ${allowedValues.join(", ")}`;
+  return complaint.message;
+}
+
+function placeOf(at: string[], places: Places): string {
+  const variable = places.envOf(at);
+  if (variable !== undefined) return variable;
+  const line = places.lineOf(at);
+  if (places.file !== undefined && line !== undefined) return `${places.file}:${line}`;
+  return "settings";
+}
+
+function schemaAt(schema: TSchema, at: readonly string[]): TSchema | undefined {
+  return at.reduce<TSchema | undefined>((node, key) => propertiesOf(node)[key], schema);
+}
+
+function propertiesAt(schema: TSchema, at: readonly string[]): Record<string, TSchema> {
+  return propertiesOf(schemaAt(schema, at));
+}
+
+function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
+  return (schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {};
+}
+
+function hint(key: string, known: readonly string[]): string {
+  const near = known
+    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ distance }) => distance <= 3)
+    .sort((a, b) => a.distance - b.distance)[0];
+  if (near !== undefined) return `; did you mean \`${near.name}\`?`;
+  return known.length > 0 ? `; known here are ${known.join(", ")}` : "";
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

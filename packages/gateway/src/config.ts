@@ -1,0 +1,281 @@
+/**
+ * The only reader of the environment and of tendon.yaml. One schema serves the file, TENDON_… variables, flags and
+ * `startTendon`; later ones win. What comes out is complete and frozen.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import { limits } from "@tendon/protocol";
+import Type, { type Static, type TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { LineCounter, parseDocument } from "yaml";
+import { explainProblem, type Problem } from "./config-problems.ts";
+import { messageOf, StartError } from "./errors.ts";
+
+const strict = { additionalProperties: false };
+const Port = Type.Integer({ minimum: 0, maximum: 65535 });
+
+export const ConfigSchema = Type.Object(
+  {
+    http: Type.Object(
+      {
+        host: Type.String({ minLength: 1, default: "127.0.0.1", description: "Address to listen on" }),
+        port: Type.Integer({ ...Port, default: 8000, description: "0 picks a free port" }),
+        publicUrl: Type.Optional(
+          Type.String({
+            pattern: "^https?://[^/]+",
+            description: "How devices and people reach this gateway",
+          }),
+        ),
+        trustProxy: Type.Boolean({
+          default: false,
+          description: "Believe X-Forwarded-* of a proxy in front",
+        }),
+      },
+      strict,
+    ),
+    data: Type.String({
+      minLength: 1,
+      default: "./data",
+      description: "Folder for what must survive a restart",
+    }),
+    devices: Type.Object(
+      {
+        admission: Type.Enum(["approve", "open", "closed"], {
+          default: "approve",
+          description:
+            "Who may connect. approve and closed: provisioned devices only; open: also devices never seen before",
+        }),
+        capabilities: Type.Record(Type.String(), Type.Unknown(), {
+          default: {},
+          description: "Merged into the capabilities of every `initialize`, e.g. vision: {url, token}",
+        }),
+      },
+      strict,
+    ),
+    calls: Type.Object(
+      {
+        timeoutMs: Type.Integer({
+          minimum: 1,
+          maximum: limits.callTimeoutMs.max,
+          default: 30_000,
+          description: "How long a call waits when its caller does not say",
+        }),
+        queue: Type.Integer({
+          minimum: 1,
+          maximum: 1_000,
+          default: limits.queuedCallsPerDevice.max,
+          description: "How many calls may wait for one device",
+        }),
+      },
+      strict,
+    ),
+    log: Type.Object(
+      {
+        level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
+          default: "info",
+          description: "Logs go to stderr",
+        }),
+      },
+      strict,
+    ),
+  },
+  strict,
+);
+export type Config = Static<typeof ConfigSchema>;
+
+type Partially<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]?: Partially<T[K]> }
+    : T;
+/** A configuration with anything left out: what a file, flags or a program give. */
+export type ConfigInput = Partially<Config>;
+
+export interface ConfigSources {
+  /** An explicit file; it must exist. Without it tendon.yaml is looked for in `searchIn`. */
+  readonly file?: string | undefined;
+  readonly searchIn?: readonly string[];
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Flags or a program's own settings: they win over everything. */
+  readonly overrides?: ConfigInput;
+}
+
+/** Variables that point commands at a gateway; they are no settings of one. */
+const notSettings = new Set(["TENDON_URL", "TENDON_TOKEN", "TENDON_CONFIG"]);
+const FILE_NAME = "tendon.yaml";
+const compiled = Compile(ConfigSchema);
+
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly file: string | undefined;
+  /** TENDON_TOKEN: the admin token of this run, never stored or shown. */
+  readonly adminToken: string | undefined;
+}
+
+const shortestToken = 16;
+
+export function loadConfig(sources: ConfigSources): LoadedConfig {
+  const problems: Problem[] = [];
+  const fromEnv = readEnvironment(sources.env ?? {}, problems);
+  const overrides = (sources.overrides ?? {}) as Tree;
+  const file = sources.file ?? findFile(sources.searchIn ?? []) ?? findFile([dataFolder(overrides, fromEnv)]);
+  const read = file === undefined ? { tree: {}, lineOf: () => undefined } : readFile(file, problems);
+  const merged = merge(merge(merge(defaultsOf(ConfigSchema) as Tree, read.tree), fromEnv.tree), overrides);
+  for (const error of compiled.Errors(merged)) {
+    problems.push(
+      ...explainProblem(error, ConfigSchema, { file, lineOf: read.lineOf, envOf: fromEnv.nameOf }),
+    );
+  }
+  const adminToken = sources.env?.["TENDON_TOKEN"];
+  if (adminToken !== undefined && adminToken.length < shortestToken) {
+    problems.push({ where: "TENDON_TOKEN", message: `must have ${shortestToken} characters or more` });
+  }
+  if (problems.length > 0) throw new StartError("The configuration is not valid:", unique(problems));
+  return { config: deepFreeze(merged) as Config, file, adminToken };
+}
+
+function unique(problems: readonly Problem[]): string[] {
+  return [...new Set(problems.map(({ where, message }) => `${where}: ${message}`))];
+}
+
+type Tree = { [key: string]: unknown };
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function findFile(folders: readonly string[]): string | undefined {
+  return folders.map((folder) => path.join(folder, FILE_NAME)).find((file) => fs.existsSync(file));
+}
+
+function dataFolder(overrides: Tree, env: { readonly tree: Tree }): string {
+  const named = overrides["data"] ?? env.tree["data"];
+  return typeof named === "string" ? named : "./data";
+}
+
+function readFile(
+  file: string,
+  problems: Problem[],
+): { tree: Tree; lineOf: (path: string[]) => number | undefined } {
+  const nothing = { tree: {}, lineOf: () => undefined };
+  let text: string;
+  try {
+    text = fs.readFileSync(file, "utf8");
+  } catch (error) {
+    problems.push({ where: file, message: `cannot be read (${messageOf(error)})` });
+    return nothing;
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  for (const error of document.errors) {
+    problems.push({
+      where: `${file}:${lines.linePos(error.pos[0]).line}`,
+      message: error.message.split("\n")[0] ?? "",
+    });
+  }
+  if (document.errors.length > 0) return nothing;
+  const tree: unknown = document.toJS() ?? {};
+  if (!isTree(tree)) {
+    problems.push({ where: `${file}:1`, message: "must be a list of settings (key: value)" });
+    return nothing;
+  }
+  return {
+    tree,
+    lineOf(at) {
+      const node: unknown = document.getIn(at, true) ?? document.getIn(at.slice(0, -1), true);
+      const range = isTree(node) && Array.isArray(node["range"]) ? node["range"] : undefined;
+      return typeof range?.[0] === "number" ? lines.linePos(range[0]).line : undefined;
+    },
+  };
+}
+
+function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Problem[]) {
+  const tree: Tree = {};
+  const names = new Map<string, string>();
+  const known = new Map(leavesOf(ConfigSchema).map((leaf) => [environmentName(leaf.path), leaf]));
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith("TENDON_") || text === undefined || notSettings.has(name)) continue;
+    const leaf = known.get(name);
+    if (leaf === undefined) {
+      problems.push({ where: name, message: `is no setting; known are ${[...known.keys()].join(", ")}` });
+      continue;
+    }
+    names.set(leaf.path.join("."), name);
+    setIn(tree, leaf.path, readValue(text, leaf.schema));
+  }
+  return { tree, nameOf: (at: string[]) => names.get(at.join(".")) };
+}
+
+export function environmentName(at: readonly string[]): string {
+  const words = at.map((part) => part.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toUpperCase());
+  return `TENDON_${words.join("_")}`;
+}
+
+/** Text that does not fit its type stays text, so that the schema can say what is wrong with it. */
+function readValue(text: string, schema: TSchema): unknown {
+  const type = (schema as { type?: string }).type;
+  if (type === "integer" || type === "number")
+    return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+  if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (type === "object" || type === "array") {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+interface Leaf {
+  readonly path: string[];
+  readonly schema: TSchema;
+}
+
+/** Every setting of the schema with its path, in order. */
+export function leavesOf(schema: TSchema, at: string[] = []): Leaf[] {
+  const properties = (schema as { properties?: Record<string, TSchema> }).properties;
+  if (properties === undefined) return [{ path: at, schema }];
+  return Object.entries(properties).flatMap(([key, child]) => leavesOf(child, [...at, key]));
+}
+
+function defaultsOf(schema: TSchema): unknown {
+  const { properties, default: value } = schema as {
+    properties?: Record<string, TSchema>;
+    default?: unknown;
+  };
+  if (properties === undefined) return value;
+  const entries = Object.entries(properties).map(([key, child]) => [key, defaultsOf(child)] as const);
+  return Object.fromEntries(entries.filter(([, child]) => child !== undefined));
+}
+
+function setIn(tree: Tree, at: readonly string[], value: unknown): void {
+  const [key, ...rest] = at;
+  if (key === undefined) return;
+  if (rest.length === 0) {
+    tree[key] = value;
+    return;
+  }
+  const child = isTree(tree[key]) ? tree[key] : {};
+  tree[key] = child;
+  setIn(child, rest, value);
+}
+
+function merge(base: Tree, over: Tree): Tree {
+  const merged: Tree = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined) continue;
+    // An empty section in YAML (`http:` with nothing under it) is null and means: all defaults.
+    if (value === null && isTree(base[key])) continue;
+    merged[key] = isTree(value) && isTree(base[key]) ? merge(base[key], value) : value;
+  }
+  return merged;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const child of Object.values(value)) deepFreeze(child);
+    Object.freeze(value);
+  }
+  return value;
+}

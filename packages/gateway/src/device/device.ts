@@ -1,0 +1,13 @@
+/**
+ * SOUTH: from a socket to a session. A transport turns bytes into frames; a session speaks the device's protocol and
+ * is its MCP client; the owner is told what comes of it. This room knows one device at a time: which devices exist,
+ * what may be called and by whom is the registry's business, and it is handed in.
+ */
+export type { Admit, DeviceClaim } from "./admission.ts";
+export type { DeviceIdentity, DeviceLink } from "./link.ts";
+export type { Listing } from "./listing.ts";
+export { Liveness } from "./liveness.ts";
+export { randomFirstId } from "./requests.ts";
+export { DeviceSession, type SessionOwner } from "./session.ts";
+export type { DeviceInfo } from "./setup.ts";
+export { WebSocketDevices } from "./websocket.ts";

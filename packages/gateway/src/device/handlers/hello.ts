@@ -1,0 +1,31 @@
+import { type DeviceHello, type ServerHello, speaksMcp } from "@tendon/protocol";
+import type { DeviceSession } from "../session.ts";
+
+/** What the firmware falls back to as well; nobody hears it while there is no voice server. */
+const audioParams = { format: "opus", sample_rate: 24_000, channels: 1, frame_duration: 60 };
+
+/** [DEV-3…5] Answered at once, then MCP starts, after every hello: the device may have rebooted in between. */
+export function handleHello(session: DeviceSession, hello: DeviceHello): void {
+  const reply: ServerHello = {
+    type: "hello",
+    transport: "websocket",
+    session_id: session.sessionId,
+    audio_params: audioParams,
+  };
+  if (!session.send(reply)) return;
+  const mcp = speaksMcp(hello);
+  session.greet(mcp, hello.version);
+  if (hello.audio_params !== undefined) tellToolsOnly(session);
+  if (mcp) session.setup.start();
+}
+
+/** [DEV-22] The person in front of the device wanted to talk, and learns why nobody answers. */
+function tellToolsOnly(session: DeviceSession): void {
+  session.send({
+    type: "alert",
+    session_id: session.sessionId,
+    status: "Tools only",
+    message: "This server runs the device's tools. No voice server is connected.",
+    emotion: "neutral",
+  });
+}

@@ -1,0 +1,42 @@
+import { type DeviceRpc, limits } from "@tendon/protocol";
+import type { DeviceSession } from "../session.ts";
+
+const METHOD_NOT_FOUND = -32601;
+
+export function handleMcp(session: DeviceSession, rpc: DeviceRpc): void {
+  switch (rpc.kind) {
+    case "result":
+    case "error":
+      if (rpc.kind === "error" && rpc.salvaged) session.events.frameSalvaged(session.deviceId);
+      // The frame itself was the sign of life that the probe asked for [DEV-13].
+      if (!session.takeProbeReply(rpc.id)) session.requests.settle(rpc);
+      return;
+    case "notification":
+      handleNotification(session, rpc.method, rpc.params);
+      return;
+    case "request":
+      handleRequest(session, rpc.id, rpc.method);
+      return;
+    default:
+      rpc satisfies never;
+  }
+}
+
+/** [RPC-8] Never answered, whatever its method is called. */
+function handleNotification(session: DeviceSession, method: string, params: unknown): void {
+  if (session.state.kind === "greeting") return;
+  const size = params === undefined ? 0 : JSON.stringify(params).length;
+  if (size > limits.notificationBytes.max || method.length > limits.toolNameLength.max) {
+    session.events.frameNotUnderstood(session.deviceId, "invalid", "a notification is too large");
+    return;
+  }
+  session.events.notification(session.deviceId, method, params);
+  if (method === "notifications/tools/list_changed" && session.state.kind === "mcp") session.setup.relist();
+}
+
+/** [RPC-9] A device may ask too: a ping is answered, anything else is refused by its id. */
+function handleRequest(session: DeviceSession, id: number | string, method: string): void {
+  if (method === "ping") session.sendRpc({ jsonrpc: "2.0", id, result: {} });
+  else
+    session.sendRpc({ jsonrpc: "2.0", id, error: { code: METHOD_NOT_FOUND, message: "Method not found" } });
+}

@@ -1,0 +1,15 @@
+/** One connection to one device, whatever carries it. Frames go in through the session's `receive…` methods. */
+export interface DeviceLink {
+  readonly transport: "websocket" | "mqtt" | "stdio";
+  /** False when the frame could not be taken: the connection is gone or the device does not read. */
+  send(text: string): boolean;
+  /** Asks the other end for a sign of life below the protocol, where the transport can. */
+  ping(): void;
+  close(code: number, reason: string): void;
+}
+
+/** Who is at the other end, as established before the first frame is looked at. */
+export interface DeviceIdentity {
+  readonly deviceId: string;
+  readonly clientId: string | undefined;
+}

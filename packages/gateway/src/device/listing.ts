@@ -1,0 +1,128 @@
+/**
+ * Reads a device's whole tool list [MCP-3…8]: every page, without and with user-only tools, whatever goes wrong in
+ * the middle. What was listed before a fault is kept, and the fault is said.
+ */
+import {
+  isObject,
+  type JsonObject,
+  limits,
+  repairTool,
+  type ToolDefinition,
+  type ToolSetAside,
+} from "@tendon/protocol";
+import { messageOf, TendonError } from "../errors.ts";
+
+export interface Listing {
+  readonly tools: readonly ToolDefinition[];
+  readonly setAside: readonly ToolSetAside[];
+  readonly complete: boolean;
+  /** Why the list is not complete. */
+  readonly problem: string | undefined;
+  /** The device fell silent: what it listed earlier may still be true. */
+  readonly silent: boolean;
+}
+
+/** Asks for one page and gives its `result`; rejects with a TendonError. */
+export type AskPage = (params: JsonObject) => Promise<unknown>;
+
+interface Pass {
+  readonly entries: Map<string, unknown>;
+  readonly setAside: ToolSetAside[];
+  problem: string | undefined;
+  silent: boolean;
+}
+
+/** The firmware's first user-only tool: where listing can go on when an oversize tool blocks the way to it. */
+const firstUserOnlyTool = "self.get_system_info";
+
+export async function listTools(ask: AskPage): Promise<Listing> {
+  const plain = await readPass(ask, {});
+  if (plain.silent && plain.entries.size === 0) return conclude(plain, plain);
+  const all = await readPass(ask, { withUserTools: true });
+  if (all.problem !== undefined && !all.silent && !all.entries.has(firstUserOnlyTool)) {
+    await resumeAt(ask, firstUserOnlyTool, all);
+  }
+  return conclude(plain, all);
+}
+
+async function readPass(ask: AskPage, base: JsonObject): Promise<Pass> {
+  const pass: Pass = { entries: new Map(), setAside: [], problem: undefined, silent: false };
+  await readPages(ask, base, undefined, pass);
+  return pass;
+}
+
+async function resumeAt(ask: AskPage, cursor: string, pass: Pass): Promise<void> {
+  const rest: Pass = { entries: new Map(), setAside: [], problem: undefined, silent: false };
+  await readPages(ask, { withUserTools: true }, cursor, rest);
+  for (const [name, entry] of rest.entries) pass.entries.set(name, entry);
+}
+
+async function readPages(
+  ask: AskPage,
+  base: JsonObject,
+  from: string | undefined,
+  pass: Pass,
+): Promise<void> {
+  const seen = new Set<string>();
+  let cursor = from;
+  for (let page = 0; page < limits.toolPages.max; page += 1) {
+    let result: unknown;
+    try {
+      result = await ask(cursor === undefined ? base : { ...base, cursor });
+    } catch (error) {
+      if (error instanceof TendonError && error.code === "device_disconnected") throw error;
+      pass.silent = error instanceof TendonError && error.code === "device_timeout";
+      pass.problem = `page ${page + 1}: ${messageOf(error)}`;
+      return;
+    }
+    if (!isObject(result) || !Array.isArray(result["tools"])) {
+      pass.problem = `page ${page + 1}: the reply has no list of tools`;
+      return;
+    }
+    for (const entry of result["tools"]) {
+      takeEntry(entry, pass);
+      if (pass.entries.size > limits.toolsPerDevice.max) {
+        pass.problem = `more than ${limits.toolsPerDevice.max} tools`;
+        return;
+      }
+    }
+    const next = result["nextCursor"];
+    if (typeof next !== "string" || next === "") return;
+    if (seen.has(next)) {
+      pass.problem = `page ${page + 1}: the cursor ${JSON.stringify(next.slice(0, 64))} came a second time`;
+      return;
+    }
+    seen.add(next);
+    cursor = next;
+  }
+  pass.problem = `more than ${limits.toolPages.max} pages`;
+}
+
+function takeEntry(entry: unknown, pass: Pass): void {
+  const name = isObject(entry) && typeof entry["name"] === "string" ? entry["name"] : undefined;
+  if (name === undefined) pass.setAside.push({ name: "(no name)", reason: "it has no name" });
+  else if (pass.entries.has(name)) pass.setAside.push({ name, reason: "the device lists it twice" });
+  else pass.entries.set(name, entry);
+}
+
+/** [MCP-6] What shows only in the second pass is for users; where the first was cut short, that is the safe guess. */
+function conclude(plain: Pass, all: Pass): Listing {
+  const entries = new Map([...plain.entries, ...all.entries]);
+  const tools: ToolDefinition[] = [];
+  const setAside = new Map<string, ToolSetAside>();
+  for (const aside of [...plain.setAside, ...all.setAside])
+    setAside.set(`${aside.name} ${aside.reason}`, aside);
+  for (const [name, entry] of entries) {
+    const repaired = repairTool(entry, !plain.entries.has(name));
+    if (repaired.ok) tools.push(repaired.tool);
+    else setAside.set(`${name} ${repaired.setAside.reason}`, repaired.setAside);
+  }
+  const problem = plain.problem ?? all.problem;
+  return {
+    tools,
+    setAside: [...setAside.values()],
+    complete: problem === undefined,
+    problem,
+    silent: plain.silent || all.silent,
+  };
+}

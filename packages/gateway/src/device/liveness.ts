@@ -1,0 +1,52 @@
+/**
+ * Finds connections that are silently dead without killing devices that are merely quiet [DEV-12, DEV-13]. Any frame
+ * or pong is life; some firmware never answers pings, so after a minute of silence the device is asked over MCP, and
+ * only when that too stays unanswered it is taken for gone. One timer serves all connections.
+ */
+import type { Clock, Timer } from "../clock.ts";
+import type { DeviceSession } from "./session.ts";
+
+const sweepMs = 5_000;
+const pingAfterMs = 30_000;
+const probeAfterMs = 60_000;
+const goneAfterProbeMs = 30_000;
+
+export class Liveness {
+  readonly #sessions = new Map<DeviceSession, { pingedAt: number }>();
+  readonly #clock: Clock;
+  readonly #timer: Timer;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#timer = clock.every(sweepMs, () => this.#sweep());
+  }
+
+  watch(session: DeviceSession): void {
+    this.#sessions.set(session, { pingedAt: this.#clock.monotonic() });
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+    this.#sessions.clear();
+  }
+
+  #sweep(): void {
+    const now = this.#clock.monotonic();
+    for (const [session, watched] of this.#sessions) {
+      if (session.state.kind === "closed") {
+        this.#sessions.delete(session);
+        continue;
+      }
+      const silent = session.silentForMs;
+      if (silent < pingAfterMs) continue;
+      if (now - watched.pingedAt >= pingAfterMs) {
+        watched.pingedAt = now;
+        session.link.ping();
+      }
+      if (silent >= probeAfterMs) session.probe();
+      if ((session.probedForMs ?? 0) >= goneAfterProbeMs) {
+        session.close(1001, "the device fell silent");
+      }
+    }
+  }
+}

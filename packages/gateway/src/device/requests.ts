@@ -1,0 +1,253 @@
+/**
+ * The requests of one connection: one at a time, in order, each matched by id [RPC-1…5]. Housekeeping (initialize,
+ * tools/list) goes before waiting calls; calls wait in a bounded queue. Whatever happens, every waiter is settled:
+ * by the reply, its deadline, its caller, or the end of the connection.
+ */
+import {
+  type DeviceRpc,
+  encodeRequest,
+  type JsonObject,
+  largestRequestId,
+  leavesInsteadOfAnswering,
+  limits,
+  nextRequestId,
+} from "@tendon/protocol";
+import type { Clock, Timer } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+
+type Reply = Extract<DeviceRpc, { kind: "result" | "error" }>;
+
+/** A tool call as its caller knows it, so that a late answer can be told to the right one. */
+export interface CallIdentity {
+  readonly callId: string;
+  readonly tool: string;
+}
+
+export interface RequestOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** A call waits in the bounded queue and its deadline covers that; housekeeping has neither. */
+  readonly call?: CallIdentity | undefined;
+}
+
+export interface Answer {
+  readonly result: unknown;
+  /** The device left to carry the call out and will not answer [MCP-13]. */
+  readonly left: boolean;
+  readonly queuedMs: number;
+}
+
+export interface RequestsNeeds {
+  readonly clock: Clock;
+  readonly queueLimit: number;
+  readonly firstId: number;
+  readonly send: (payload: JsonObject) => boolean;
+  readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
+  readonly onStray: () => void;
+}
+
+interface Pending {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly options: RequestOptions;
+  readonly enteredAt: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: TendonError) => void;
+  id: number;
+  sentAt: number | undefined;
+  timer: Timer | undefined;
+  unlisten: (() => void) | undefined;
+}
+
+export class Requests {
+  readonly #needs: RequestsNeeds;
+  #nextId: number;
+  #waiting: Pending[] = [];
+  #current: Pending | undefined;
+  #closed: string | undefined;
+  readonly #givenUp = new Map<number, { call: CallIdentity; at: number }>();
+
+  constructor(needs: RequestsNeeds) {
+    this.#needs = needs;
+    this.#nextId = needs.firstId;
+  }
+
+  get queued(): number {
+    return this.#waiting.length;
+  }
+
+  get idle(): boolean {
+    return this.#current === undefined && this.#waiting.length === 0;
+  }
+
+  request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer> {
+    const { call, signal } = options;
+    if (this.#closed !== undefined) return Promise.reject(disconnected(this.#closed, false));
+    if (signal?.aborted) return Promise.reject(cancelled(false));
+    if (call !== undefined && this.#current !== undefined && this.#waiting.length >= this.#needs.queueLimit) {
+      return Promise.reject(
+        new TendonError("queue_full", `${this.#waiting.length} calls are already waiting for this device`),
+      );
+    }
+    return new Promise<Answer>((resolve, reject) => {
+      const pending: Pending = {
+        method,
+        params,
+        options,
+        enteredAt: this.#needs.clock.monotonic(),
+        resolve,
+        reject,
+        id: 0,
+        sentAt: undefined,
+        timer: undefined,
+        unlisten: undefined,
+      };
+      if (signal !== undefined) {
+        const onAbort = () => this.#giveUp(pending, cancelled(pending.sentAt !== undefined));
+        signal.addEventListener("abort", onAbort, { once: true });
+        pending.unlisten = () => signal.removeEventListener("abort", onAbort);
+      }
+      if (call === undefined) this.#waiting.splice(this.#endOfHousekeeping(), 0, pending);
+      else {
+        this.#startTimer(pending);
+        this.#waiting.push(pending);
+      }
+      this.#pump();
+    });
+  }
+
+  /** An id for a message whose answer only has to be noticed, such as a ping. */
+  takeId(): number {
+    const id = this.#nextId;
+    this.#nextId = nextRequestId(id);
+    return id;
+  }
+
+  settle(reply: Reply): void {
+    const pending = this.#current;
+    if (pending === undefined || pending.id !== reply.id) {
+      this.#settleLate(reply);
+      return;
+    }
+    this.#current = undefined;
+    this.#release(pending);
+    if (reply.kind === "error") {
+      pending.reject(new TendonError("device_error", reply.message, { sent: true }));
+    } else {
+      pending.resolve({ result: reply.result, left: false, queuedMs: queuedMs(pending) });
+    }
+    this.#pump();
+  }
+
+  /** The connection is over: the maps are emptied first, then everybody who waits is told. */
+  close(reason: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = reason;
+    const current = this.#current;
+    const waiting = this.#waiting;
+    this.#current = undefined;
+    this.#waiting = [];
+    this.#givenUp.clear();
+    if (current !== undefined) {
+      this.#release(current);
+      if (current.options.call !== undefined && leavesInsteadOfAnswering(current.options.call.tool)) {
+        current.resolve({ result: undefined, left: true, queuedMs: queuedMs(current) });
+      } else {
+        current.reject(disconnected(reason, true));
+      }
+    }
+    for (const pending of waiting) {
+      this.#release(pending);
+      pending.reject(disconnected(reason, false));
+    }
+  }
+
+  #endOfHousekeeping(): number {
+    const firstCall = this.#waiting.findIndex((pending) => pending.options.call !== undefined);
+    return firstCall === -1 ? this.#waiting.length : firstCall;
+  }
+
+  #startTimer(pending: Pending): void {
+    pending.timer = this.#needs.clock.after(pending.options.timeoutMs, () => {
+      this.#giveUp(pending, timedOut(pending));
+    });
+  }
+
+  #pump(): void {
+    if (this.#current !== undefined) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    next.id = this.takeId();
+    next.sentAt = this.#needs.clock.monotonic();
+    if (next.timer === undefined) this.#startTimer(next);
+    this.#current = next;
+    // A send that fails closes the connection, and that settles this request with all the others.
+    this.#needs.send(encodeRequest(next.id, next.method, next.params));
+  }
+
+  #giveUp(pending: Pending, error: TendonError): void {
+    this.#release(pending);
+    if (this.#current === pending) {
+      this.#current = undefined;
+      if (pending.options.call !== undefined) this.#rememberLate(pending.id, pending.options.call);
+    } else {
+      const at = this.#waiting.indexOf(pending);
+      if (at !== -1) this.#waiting.splice(at, 1);
+    }
+    pending.reject(error);
+    this.#pump();
+  }
+
+  #rememberLate(id: number, call: CallIdentity): void {
+    this.#givenUp.set(id, { call, at: this.#needs.clock.monotonic() });
+    if (this.#givenUp.size <= limits.lateRepliesRemembered.max) return;
+    for (const oldest of this.#givenUp.keys()) {
+      this.#givenUp.delete(oldest);
+      break;
+    }
+  }
+
+  #settleLate(reply: Reply): void {
+    const late = this.#givenUp.get(reply.id);
+    if (late === undefined) {
+      this.#needs.onStray();
+      return;
+    }
+    this.#givenUp.delete(reply.id);
+    this.#needs.onLate(late.call, this.#needs.clock.monotonic() - late.at, reply.kind === "error");
+  }
+
+  #release(pending: Pending): void {
+    pending.timer?.cancel();
+    pending.unlisten?.();
+  }
+}
+
+function queuedMs(pending: Pending): number {
+  return (pending.sentAt ?? pending.enteredAt) - pending.enteredAt;
+}
+
+function timedOut(pending: Pending): TendonError {
+  const phase = pending.sentAt === undefined ? "queue" : "device";
+  const detail =
+    phase === "queue"
+      ? `the call was still waiting behind others after ${pending.options.timeoutMs} ms and was not sent`
+      : `no answer within ${pending.options.timeoutMs} ms; the device may still carry it out`;
+  return new TendonError("device_timeout", detail, { phase, sent: phase === "device" });
+}
+
+function cancelled(sent: boolean): TendonError {
+  return new TendonError("cancelled", "the caller stopped waiting", { sent });
+}
+
+function disconnected(reason: string, sent: boolean): TendonError {
+  const detail = sent
+    ? `${reason}; the device may have carried the call out`
+    : `${reason}; the call was not sent`;
+  return new TendonError("device_disconnected", detail, { sent });
+}
+
+/** [RPC-2] A random start keeps ids of another connection, or of somebody else's client, from matching ours. */
+export function randomFirstId(random: number): number {
+  return 1 + Math.floor(random * (largestRequestId / 2));
+}

@@ -1,0 +1,257 @@
+/**
+ * One connection of one device, from its hello to its end. The state is one union with one transition function;
+ * what a message means is decided in `handlers/`, and what it means for the rest of the world by the owner.
+ */
+import {
+  type AudioFraming,
+  audioFramingOf,
+  decodeAudio,
+  decodeDeviceFrame,
+  encodeMcp,
+  encodeRequest,
+  encodeServerMessage,
+  type JsonObject,
+  limits,
+  type ServerMessage,
+} from "@tendon/protocol";
+import type { Clock, Timer } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import { handleMessage } from "./handlers/handlers.ts";
+import type { DeviceIdentity, DeviceLink } from "./link.ts";
+import type { Listing } from "./listing.ts";
+import { RateGate } from "./rate-gate.ts";
+import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
+import { type DeviceInfo, Setup } from "./setup.ts";
+
+export type SessionState =
+  | { readonly kind: "greeting" }
+  /** Hello said; the device offers no tools. */
+  | { readonly kind: "plain" }
+  /** Hello said; being initialised and listed, or done with it. */
+  | { readonly kind: "mcp" }
+  | { readonly kind: "closed"; readonly reason: string };
+
+type SessionStep =
+  | { readonly step: "hello"; readonly mcp: boolean }
+  | { readonly step: "close"; readonly reason: string };
+
+export function transition(state: SessionState, event: SessionStep): SessionState {
+  if (state.kind === "closed") return state;
+  switch (event.step) {
+    case "hello":
+      return { kind: event.mcp ? "mcp" : "plain" };
+    case "close":
+      return { kind: "closed", reason: event.reason };
+    default:
+      return event satisfies never;
+  }
+}
+
+/** What the session tells whoever keeps it. Calls stop with `offline`, which comes once and last. */
+export interface SessionOwner {
+  greeted(session: DeviceSession): void;
+  initialised(session: DeviceSession, info: DeviceInfo): void;
+  listed(session: DeviceSession, listing: Listing): void;
+  offline(session: DeviceSession, reason: string): void;
+}
+
+export interface SessionNeeds {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly owner: SessionOwner;
+  readonly sessionId: string;
+  readonly firstRequestId: number;
+  readonly queueLimit: number;
+  /** Merged into `initialize`; read for every one, so that it may change while the gateway runs. */
+  readonly capabilities: () => JsonObject;
+}
+
+export class DeviceSession {
+  readonly identity: DeviceIdentity;
+  readonly link: DeviceLink;
+  readonly sessionId: string;
+  readonly connectedAt: number;
+  readonly requests: Requests;
+  readonly setup: Setup;
+  readonly events: Events;
+  readonly owner: SessionOwner;
+  readonly #clock: Clock;
+  readonly #rate: RateGate;
+  #state: SessionState = { kind: "greeting" };
+  #framing: AudioFraming = 1;
+  #lastLife: number;
+  /** Set while an answer to a probe is awaited; any sign of life clears it. */
+  #probedAt: number | undefined;
+  /** Outlives the wait, so that the probe's late answer is not taken for a stray reply. */
+  #lastProbeId: number | undefined;
+  #helloTimer: Timer | undefined;
+  audioFrames = 0;
+
+  constructor(identity: DeviceIdentity, link: DeviceLink, needs: SessionNeeds) {
+    this.identity = identity;
+    this.link = link;
+    this.sessionId = needs.sessionId;
+    this.events = needs.events;
+    this.owner = needs.owner;
+    this.#clock = needs.clock;
+    this.connectedAt = needs.clock.now();
+    this.#lastLife = needs.clock.monotonic();
+    this.#rate = new RateGate(limits.deviceFramesPerSecond.max, limits.deviceFrameBurst.max, this.#lastLife);
+    this.requests = new Requests({
+      clock: needs.clock,
+      queueLimit: needs.queueLimit,
+      firstId: needs.firstRequestId,
+      send: (payload) => this.sendRpc(payload),
+      onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
+      onStray: () => needs.events.strayReply(this.deviceId),
+    });
+    this.setup = new Setup(this, needs.clock, needs.capabilities);
+    this.#helloTimer = needs.clock.after(limits.deviceHelloMs.max, () => this.#helloOverdue());
+  }
+
+  get deviceId(): string {
+    return this.identity.deviceId;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get lastSeenAt(): number {
+    return this.#clock.now() - this.silentForMs;
+  }
+
+  get silentForMs(): number {
+    return this.#clock.monotonic() - this.#lastLife;
+  }
+
+  call(
+    tool: string,
+    args: JsonObject,
+    call: CallIdentity,
+    options: Omit<RequestOptions, "call">,
+  ): Promise<Answer> {
+    return this.requests.request("tools/call", { name: tool, arguments: args }, { ...options, call });
+  }
+
+  /** Any sign of life: a frame, or an answer to a transport's ping [DEV-12]. */
+  alive(): void {
+    this.#lastLife = this.#clock.monotonic();
+    this.#probedAt = undefined;
+  }
+
+  receiveText(text: string): void {
+    if (!this.#admitFrame()) return;
+    const decoded = decodeDeviceFrame(text);
+    switch (decoded.outcome) {
+      case "ok":
+        handleMessage(this, decoded.message);
+        return;
+      case "unknown":
+        this.events.frameNotUnderstood(this.deviceId, "unknown", decoded.kind);
+        return;
+      case "invalid":
+        this.events.frameNotUnderstood(this.deviceId, "invalid", decoded.reason);
+        return;
+      default:
+        decoded satisfies never;
+    }
+  }
+
+  /** [AUD-4] Audio is counted and dropped until there is somebody to hear it. */
+  receiveBinary(bytes: Uint8Array): void {
+    if (!this.#admitFrame()) return;
+    const decoded = decodeAudio(this.#framing, bytes);
+    if (decoded.outcome === "ok") {
+      this.audioFrames += 1;
+      this.events.audioDropped(bytes.byteLength);
+    } else {
+      this.events.frameNotUnderstood(
+        this.deviceId,
+        "invalid",
+        decoded.outcome === "invalid" ? decoded.reason : "audio",
+      );
+    }
+  }
+
+  greet(mcp: boolean, version: unknown): void {
+    this.#helloTimer?.cancel();
+    this.#helloTimer = undefined;
+    this.#framing = audioFramingOf(version);
+    const first = this.#state.kind === "greeting";
+    this.#state = transition(this.#state, { step: "hello", mcp });
+    if (first) this.owner.greeted(this);
+  }
+
+  send(message: Exclude<ServerMessage, { payload: unknown; type: "mcp" }>): boolean {
+    return this.#sendText(encodeServerMessage(message));
+  }
+
+  sendRpc(payload: JsonObject): boolean {
+    return this.#sendText(encodeMcp(this.sessionId, payload));
+  }
+
+  /** [DEV-13] Asks over MCP whether anybody is there; the firmware's answer is an error, and that is life. */
+  probe(): void {
+    if (this.#probedAt !== undefined || this.#state.kind !== "mcp") return;
+    this.#probedAt = this.#clock.monotonic();
+    this.#lastProbeId = this.requests.takeId();
+    this.sendRpc(encodeRequest(this.#lastProbeId, "ping"));
+  }
+
+  /** Whether a reply answers the last probe; its id is nobody else's. */
+  takeProbeReply(id: number): boolean {
+    if (this.#lastProbeId !== id) return false;
+    this.#lastProbeId = undefined;
+    return true;
+  }
+
+  get probedForMs(): number | undefined {
+    return this.#probedAt === undefined ? undefined : this.#clock.monotonic() - this.#probedAt;
+  }
+
+  /** Ends the connection from our side; the device is told why as far as its transport can say it. */
+  close(closeCode: number, reason: string): void {
+    if (this.#state.kind === "closed") return;
+    this.link.close(closeCode, reason);
+    this.linkClosed(reason);
+  }
+
+  /** The connection has ended, whoever ended it. */
+  linkClosed(reason: string): void {
+    if (this.#state.kind === "closed") return;
+    const wasGreeted = this.#state.kind !== "greeting";
+    this.#state = transition(this.#state, { step: "close", reason });
+    this.#helloTimer?.cancel();
+    this.setup.stop();
+    this.requests.close(reason);
+    if (wasGreeted) this.owner.offline(this, reason);
+  }
+
+  #admitFrame(): boolean {
+    if (this.#state.kind === "closed") return false;
+    this.alive();
+    if (this.#rate.admit(this.#lastLife)) return true;
+    const error = new TendonError("rate_limited", "the device sends too many frames");
+    this.events.connectionRefused({ code: error.code, reason: error.message, device: this.deviceId });
+    this.close(error.kind.closeCode, error.message);
+    return false;
+  }
+
+  #sendText(text: string): boolean {
+    if (this.#state.kind === "closed") return false;
+    if (this.link.send(text)) return true;
+    this.close(1013, "the device does not read what it is sent");
+    return false;
+  }
+
+  #helloOverdue(): void {
+    this.events.connectionRefused({
+      code: limits.deviceHelloMs.error,
+      reason: `no hello within ${limits.deviceHelloMs.max} ms`,
+      device: this.deviceId,
+    });
+    this.close(1008, "no hello in time");
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * What the gateway asks of a device after its hello: `initialize`, then all pages of `tools/list` [MCP-1…8], again
+ * when the device says that its tools changed, and again later when it did not answer at all.
+ */
+import { isObject, type JsonObject } from "@tendon/protocol";
+import type { Clock, Timer } from "../clock.ts";
+import { messageOf, TendonError } from "../errors.ts";
+import { version } from "../version.ts";
+import { listTools } from "./listing.ts";
+import type { DeviceSession } from "./session.ts";
+
+export interface DeviceInfo {
+  readonly protocolVersion: string | undefined;
+  readonly board: string | undefined;
+  readonly firmware: string | undefined;
+}
+
+const mcpVersionForDevices = "2024-11-05";
+const clientInfo = { name: "tendon", version };
+/** Long enough for a device that is still opening its audio channel: its replies wait for that, 10 s and 10 s. */
+const stepTimeoutMs = 20_000;
+const retryAfterMs = [5_000, 30_000, 120_000];
+const relistPauseMs = 1_000;
+
+export class Setup {
+  readonly #session: DeviceSession;
+  readonly #clock: Clock;
+  readonly #capabilities: () => JsonObject;
+  /** Each start makes the ones before it stop at their next step. */
+  #round = 0;
+  #listing = false;
+  #listAgain = false;
+  #retries = 0;
+  #timer: Timer | undefined;
+
+  constructor(session: DeviceSession, clock: Clock, capabilities: () => JsonObject) {
+    this.#session = session;
+    this.#clock = clock;
+    this.#capabilities = capabilities;
+  }
+
+  /** After every hello: whatever ran before starts over. */
+  start(): void {
+    this.stop();
+    this.#retries = 0;
+    void this.#run(this.#round);
+  }
+
+  stop(): void {
+    this.#round += 1;
+    this.#listing = false;
+    this.#listAgain = false;
+    this.#timer?.cancel();
+  }
+
+  /** The device says its tools changed. A device that says so without end is listed once a second at most. */
+  relist(): void {
+    if (this.#listing) {
+      this.#listAgain = true;
+      return;
+    }
+    void this.#list(this.#round);
+  }
+
+  async #run(round: number): Promise<void> {
+    this.#listing = true;
+    const info = await this.#initialise(round);
+    if (round !== this.#round) return;
+    if (info === "silent") {
+      this.#listing = false;
+      this.#session.owner.listed(this.#session, {
+        tools: [],
+        setAside: [],
+        complete: false,
+        problem: "the device does not answer MCP",
+        silent: true,
+      });
+      this.#retryLater(round);
+      return;
+    }
+    this.#session.owner.initialised(this.#session, info);
+    await this.#list(round);
+  }
+
+  async #initialise(round: number): Promise<DeviceInfo | "silent"> {
+    const params = {
+      protocolVersion: mcpVersionForDevices,
+      capabilities: { ...this.#capabilities() },
+      clientInfo,
+    };
+    try {
+      return readInfo(await this.#ask("initialize", params));
+    } catch (error) {
+      if (round === this.#round)
+        this.#session.events.setupFailed(this.#session.deviceId, "initialize", messageOf(error));
+      // A device that refuses `initialize` may still list and call: the firmware itself does not insist on it.
+      const silent = error instanceof TendonError && error.code !== "device_error";
+      return silent ? "silent" : { protocolVersion: undefined, board: undefined, firmware: undefined };
+    }
+  }
+
+  async #list(round: number): Promise<void> {
+    this.#listing = true;
+    this.#listAgain = false;
+    try {
+      const listing = await listTools((params) => this.#ask("tools/list", params));
+      if (round !== this.#round) return;
+      if (listing.problem !== undefined) {
+        this.#session.events.setupFailed(this.#session.deviceId, "tools/list", listing.problem);
+      }
+      this.#listing = false;
+      this.#session.owner.listed(this.#session, listing);
+      if (listing.silent) this.#retryLater(round);
+      else if (this.#listAgain) this.#later(relistPauseMs, () => this.relist());
+    } catch {
+      // The connection ended; its close has told everybody.
+      this.#listing = false;
+    }
+  }
+
+  #retryLater(round: number): void {
+    const pause = retryAfterMs[this.#retries];
+    if (pause === undefined) return;
+    this.#retries += 1;
+    this.#later(pause, () => {
+      if (round === this.#round) void this.#run(round);
+    });
+  }
+
+  #later(ms: number, run: () => void): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(ms, run);
+  }
+
+  async #ask(method: string, params: JsonObject): Promise<unknown> {
+    const answer = await this.#session.requests.request(method, params, { timeoutMs: stepTimeoutMs });
+    return answer.result;
+  }
+}
+
+function readInfo(result: unknown): DeviceInfo {
+  const reply = isObject(result) ? result : {};
+  const server = isObject(reply["serverInfo"]) ? reply["serverInfo"] : {};
+  return {
+    protocolVersion: shortText(reply["protocolVersion"]),
+    board: shortText(server["name"]),
+    firmware: shortText(server["version"]),
+  };
+}
+
+function shortText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value.slice(0, 64) : undefined;
+}

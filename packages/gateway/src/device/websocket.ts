@@ -1,0 +1,178 @@
+/** Devices over WebSocket [DEV-6…11]: the HTTP upgrade, then a socket that carries frames both ways. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { limits } from "@tendon/protocol";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import type { Clock } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import { type Admit, readClaim } from "./admission.ts";
+import type { DeviceIdentity, DeviceLink } from "./link.ts";
+import type { DeviceSession } from "./session.ts";
+
+/** [DEV-11] The firmware never closes TCP after a Close frame, so we do, a moment later. */
+const closeGraceMs = 1_000;
+const tcpKeepAliveMs = 60_000;
+
+export interface WebSocketNeeds {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly admit: Admit;
+  readonly open: (identity: DeviceIdentity, link: DeviceLink) => DeviceSession;
+}
+
+export class WebSocketDevices {
+  readonly #needs: WebSocketNeeds;
+  readonly #server: WebSocketServer;
+  readonly #sockets = new Set<WebSocket>();
+  #waitingForHello = 0;
+  #stopped = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(needs: WebSocketNeeds) {
+    this.#needs = needs;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: limits.deviceFrameBytes.max,
+      // A byte that is not UTF-8 makes one bad frame, not the end of a connection.
+      skipUTF8Validation: true,
+    });
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    let identity: DeviceIdentity;
+    try {
+      identity = this.#admit(request);
+    } catch (error) {
+      this.#refuse(request, socket, error);
+      return;
+    }
+    // Finds a peer that vanished without a word even where it answers no pings and speaks no MCP.
+    request.socket.setKeepAlive(true, tcpKeepAliveMs);
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(identity, webSocket));
+  }
+
+  /** From now on nobody comes in; resolves when the last socket has gone. */
+  allClosed(): Promise<void> {
+    this.#stopped = true;
+    if (this.#sockets.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve;
+    });
+  }
+
+  /** Sockets that are still there are cut. */
+  stop(): void {
+    this.#stopped = true;
+    for (const socket of this.#sockets) socket.terminate();
+  }
+
+  #admit(request: IncomingMessage): DeviceIdentity {
+    if (this.#stopped) throw new TendonError("shutting_down", "the gateway is stopping");
+    if (this.#waitingForHello >= limits.devicesWaitingForHello.max) {
+      throw new TendonError("rate_limited", "too many connections have not said hello yet");
+    }
+    if (this.#sockets.size >= limits.connectedDevices.max) {
+      throw new TendonError("rate_limited", "this node holds as many devices as it can");
+    }
+    const claim = readClaim(request.headers);
+    this.#needs.admit(claim);
+    return { deviceId: claim.deviceId, clientId: claim.clientId };
+  }
+
+  #refuse(request: IncomingMessage, socket: Duplex, cause: unknown): void {
+    const error =
+      cause instanceof TendonError ? cause : new TendonError("internal", "the connection failed", {}, cause);
+    this.#needs.events.connectionRefused({
+      code: error.code,
+      reason: error.message,
+      device:
+        typeof request.headers["device-id"] === "string"
+          ? request.headers["device-id"].slice(0, 64)
+          : undefined,
+      from: request.socket.remoteAddress,
+    });
+    const body = JSON.stringify({
+      title: error.title,
+      status: error.kind.status,
+      code: error.code,
+      detail: error.message,
+    });
+    socket.on("error", () => socket.destroy());
+    socket.end(
+      [
+        `HTTP/1.1 ${error.kind.status} ${error.code}`,
+        "Connection: close",
+        "Content-Type: application/problem+json",
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        "",
+        body,
+      ].join("\r\n"),
+    );
+  }
+
+  #accept(identity: DeviceIdentity, socket: WebSocket): void {
+    this.#sockets.add(socket);
+    this.#waitingForHello += 1;
+    let waiting = true;
+    const link = new WebSocketLink(socket, this.#needs.clock);
+    const session = this.#needs.open(identity, link);
+    const settle = () => {
+      if (waiting && session.state.kind !== "greeting") {
+        waiting = false;
+        this.#waitingForHello -= 1;
+      }
+    };
+    socket.on("message", (data: RawData, isBinary: boolean) => {
+      const bytes = data as Buffer;
+      if (isBinary) session.receiveBinary(bytes);
+      else session.receiveText(bytes.toString());
+      if (waiting) settle();
+    });
+    socket.on("pong", () => session.alive());
+    // `close` always follows; without a listener an error of one socket would end the process.
+    socket.on("error", () => undefined);
+    socket.on("close", (code) => {
+      this.#sockets.delete(socket);
+      session.linkClosed(closeReason(code));
+      settle();
+      if (this.#sockets.size === 0) this.#onEmpty?.();
+    });
+  }
+}
+
+class WebSocketLink implements DeviceLink {
+  readonly transport = "websocket";
+  readonly #socket: WebSocket;
+  readonly #clock: Clock;
+
+  constructor(socket: WebSocket, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+  }
+
+  send(text: string): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false;
+    if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
+    this.#socket.send(text);
+    return true;
+  }
+
+  ping(): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping();
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason.slice(0, 100));
+    const timer = this.#clock.after(closeGraceMs, () => this.#socket.terminate());
+    this.#socket.once("close", () => timer.cancel());
+  }
+}
+
+function closeReason(code: number): string {
+  if (code === 1006) return "the connection broke off";
+  if (code === 1009) return "the device sent a frame that is too large";
+  return `the device closed the connection (${code})`;
+}

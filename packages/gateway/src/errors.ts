@@ -1,0 +1,88 @@
+/**
+ * Errors that reach a caller, and the one table that says what each code is on every door: HTTP status, JSON-RPC
+ * code, WebSocket close code, and whether trying again can help. `docs/errors.md` is compared with it by a test.
+ */
+import { type ErrorCode, errorTitles } from "@tendon/protocol";
+
+interface ErrorKind {
+  readonly status: number;
+  /** JSON-RPC's own codes where they fit; otherwise the HTTP status, which the specification leaves free to us. */
+  readonly rpcCode: number;
+  readonly closeCode: number;
+  readonly retryable: boolean;
+}
+
+const INVALID_PARAMS = -32602;
+const INVALID_REQUEST = -32600;
+const INTERNAL = -32603;
+const POLICY = 1008;
+const TOO_BIG = 1009;
+const TRY_LATER = 1013;
+const GOING_AWAY = 1001;
+
+function kind(status: number, rpcCode: number, closeCode: number, retryable: boolean): ErrorKind {
+  return { status, rpcCode, closeCode, retryable };
+}
+
+export const errorKinds = {
+  unauthenticated: kind(401, 401, POLICY, false),
+  device_unknown: kind(404, 404, POLICY, false),
+  forbidden: kind(403, 403, POLICY, false),
+  approval_required: kind(403, 403, POLICY, true),
+  tool_unknown: kind(404, INVALID_PARAMS, POLICY, false),
+  arguments_invalid: kind(422, INVALID_PARAMS, POLICY, false),
+  device_offline: kind(503, 503, TRY_LATER, true),
+  queue_full: kind(429, 429, TRY_LATER, true),
+  rate_limited: kind(429, 429, POLICY, true),
+  device_disconnected: kind(502, 502, TRY_LATER, true),
+  device_error: kind(502, 502, TRY_LATER, false),
+  device_timeout: kind(504, 504, TRY_LATER, true),
+  bad_request: kind(400, INVALID_REQUEST, POLICY, false),
+  payload_too_large: kind(413, 413, TOO_BIG, false),
+  conflict: kind(409, 409, POLICY, false),
+  not_found: kind(404, -32601, POLICY, false),
+  cancelled: kind(499, 499, POLICY, true),
+  shutting_down: kind(503, 503, GOING_AWAY, true),
+  internal: kind(500, INTERNAL, 1011, false),
+} as const satisfies Record<ErrorCode, ErrorKind>;
+
+/** What a caller is told beside code and detail: `phase`, `sent`, `errors`, `retryAfterMs`, … */
+export type ErrorContext = { readonly [key: string]: unknown };
+
+export class TendonError extends Error {
+  readonly code: ErrorCode;
+  readonly context: ErrorContext;
+
+  constructor(code: ErrorCode, detail: string, context: ErrorContext = {}, cause?: unknown) {
+    super(detail, cause === undefined ? undefined : { cause });
+    this.name = "TendonError";
+    this.code = code;
+    this.context = context;
+  }
+
+  get kind(): ErrorKind {
+    return errorKinds[this.code];
+  }
+
+  get title(): string {
+    return errorTitles[this.code];
+  }
+}
+
+/** A mistake in the settings or the surroundings: told to the operator in words, never with a stack. */
+export class StartError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(headline: string, problems: readonly string[] = [], cause?: unknown) {
+    super(
+      [headline, ...problems.map((problem) => `  ${problem}`)].join("\n"),
+      cause === undefined ? undefined : { cause },
+    );
+    this.name = "StartError";
+    this.problems = problems;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,154 @@
+/**
+ * The one place where things that happened become events, log lines and metrics. Rooms say what happened in the
+ * domain's words; nobody else writes a log line about a device or counts a call.
+ */
+import { randomBytes } from "node:crypto";
+import { type EventType, type GatewayEvent, limits } from "@tendon/protocol";
+import type { Logger } from "pino";
+import { type Clock, isoTime } from "./clock.ts";
+import type { Metrics } from "./metrics.ts";
+
+export type EventListener = (event: GatewayEvent) => void;
+
+export interface FinishedCall {
+  readonly callId: string;
+  readonly device: string;
+  readonly tool: string;
+  readonly principal: string;
+  /** `ok`, `tool_error` for an answer with isError, or an error's code. */
+  readonly outcome: string;
+  readonly queuedMs: number;
+  readonly durationMs: number;
+}
+
+export class Events {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #listeners = new Set<EventListener>();
+  readonly #recent: GatewayEvent[] = [];
+  /** Ids of another run must not be taken for ours after a restart. */
+  readonly #run = randomBytes(4).toString("hex");
+  #sequence = 0;
+
+  constructor(clock: Clock, log: Logger, metrics: Metrics) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  subscribe(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Everything after the event with this id; `undefined` when that is too far back or of another run. */
+  since(id: string): readonly GatewayEvent[] | undefined {
+    const [run, number] = id.split("-");
+    const sequence = Number(number);
+    if (run !== this.#run || !Number.isInteger(sequence) || sequence > this.#sequence) return undefined;
+    const missed = this.#sequence - sequence;
+    if (missed > this.#recent.length) return undefined;
+    return missed === 0 ? [] : this.#recent.slice(-missed);
+  }
+
+  deviceOnline(device: string, data: { transport: string; alias: string; mcp: boolean }): void {
+    this.#log.info({ device, ...data }, "device online");
+    this.#metrics.devicesOnline.inc();
+    this.#publish("device.online", device, data);
+  }
+
+  deviceOffline(device: string, reason: string): void {
+    this.#log.info({ device, reason }, "device offline");
+    this.#metrics.devicesOnline.dec();
+    this.#publish("device.offline", device, { reason });
+  }
+
+  toolsChanged(device: string, data: { toolCount: number; complete: boolean; problem?: string }): void {
+    this.#log.info({ device, ...data }, "device tools listed");
+    this.#publish("device.tools_changed", device, data);
+  }
+
+  toolsUnchanged(device: string, toolCount: number): void {
+    this.#log.debug({ device, toolCount }, "device tools listed again, unchanged");
+  }
+
+  setupFailed(device: string, step: string, reason: string): void {
+    this.#log.warn({ device, step, reason }, "device setup step failed");
+  }
+
+  notification(device: string, method: string, params: unknown): void {
+    this.#metrics.notifications.inc();
+    this.#publish("device.notification", device, { method, params: params ?? null });
+  }
+
+  callFinished(call: FinishedCall): void {
+    const { device, ...data } = call;
+    this.#metrics.calls.inc({ outcome: call.outcome });
+    this.#metrics.callSeconds.observe(call.durationMs / 1000);
+    if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");
+    this.#publish("call.finished", device, data);
+  }
+
+  callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
+    this.#metrics.lateReplies.inc();
+    this.#log.info({ device, ...data }, "a device answered a call that was given up");
+    this.#publish("call.late", device, data);
+  }
+
+  frameNotUnderstood(device: string, outcome: "unknown" | "invalid", why: string): void {
+    this.#metrics.oddFrames.inc({ outcome });
+    this.#log.debug({ device, outcome, why }, "frame not understood");
+  }
+
+  frameSalvaged(device: string): void {
+    this.#metrics.oddFrames.inc({ outcome: "salvaged" });
+    this.#log.debug({ device }, "a broken frame was salvaged");
+  }
+
+  strayReply(device: string): void {
+    this.#metrics.oddFrames.inc({ outcome: "stray" });
+    this.#log.debug({ device }, "reply to an id that is not waiting");
+  }
+
+  audioDropped(bytes: number): void {
+    this.#metrics.audioFramesDropped.inc();
+    this.#metrics.audioBytesDropped.inc(bytes);
+  }
+
+  connectionRefused(why: {
+    code: string;
+    reason: string;
+    device?: string | undefined;
+    from?: string | undefined;
+  }): void {
+    this.#metrics.connectionsRefused.inc({ code: why.code });
+    this.#log.warn(why, "device refused");
+  }
+
+  connectionReplaced(device: string): void {
+    this.#log.info({ device }, "a newer connection of the device takes over");
+  }
+
+  signInFailed(from: string | undefined): void {
+    this.#metrics.signInsFailed.inc();
+    this.#log.warn({ from }, "sign-in failed");
+  }
+
+  #publish(type: EventType, device: string, data: { readonly [key: string]: unknown }): void {
+    this.#sequence += 1;
+    const event: GatewayEvent = {
+      id: `${this.#run}-${this.#sequence}`,
+      type,
+      at: isoTime(this.#clock.now()),
+      device,
+      data: { ...data },
+    };
+    this.#recent.push(event);
+    // Cut in blocks: shifting one by one would cost a move of the whole list for every event.
+    if (this.#recent.length > limits.eventsKept.max * 1.25) {
+      this.#recent.splice(0, this.#recent.length - limits.eventsKept.max);
+    }
+    for (const listener of this.#listeners) listener(event);
+  }
+}

@@ -1,0 +1,64 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** One registry per gateway, so that two in one process (tests, embedding programs) do not share counters. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly devicesOnline = new Gauge({
+    name: "tendon_devices_online",
+    help: "Devices connected now",
+    registers: [this.registry],
+  });
+  readonly calls = new Counter({
+    name: "tendon_calls_total",
+    help: "Tool calls by outcome: ok, tool_error or an error code",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly callSeconds = new Histogram({
+    name: "tendon_call_seconds",
+    help: "Time from a call's arrival to its answer, queue included",
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75, 300],
+    registers: [this.registry],
+  });
+  readonly lateReplies = new Counter({
+    name: "tendon_late_replies_total",
+    help: "Answers to calls that had been given up",
+    registers: [this.registry],
+  });
+  readonly notifications = new Counter({
+    name: "tendon_device_notifications_total",
+    help: "Notifications sent by devices",
+    registers: [this.registry],
+  });
+  readonly oddFrames = new Counter({
+    name: "tendon_odd_frames_total",
+    help: "Frames from devices that were unknown, invalid, salvaged or replies nobody waits for",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly audioFramesDropped = new Counter({
+    name: "tendon_audio_frames_dropped_total",
+    help: "Audio frames from devices, dropped because no voice server is configured",
+    registers: [this.registry],
+  });
+  readonly audioBytesDropped = new Counter({
+    name: "tendon_audio_bytes_dropped_total",
+    help: "Bytes of audio dropped",
+    registers: [this.registry],
+  });
+  readonly connectionsRefused = new Counter({
+    name: "tendon_connections_refused_total",
+    help: "Device connections refused, by error code",
+    labelNames: ["code"] as const,
+    registers: [this.registry],
+  });
+  readonly signInsFailed = new Counter({
+    name: "tendon_sign_ins_failed_total",
+    help: "Requests with a missing or wrong token",
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+}

@@ -1,0 +1,40 @@
+/** Who may do what. Scopes are names in a token; `admin` includes every other one, and nothing else implies another. */
+import type { Audience } from "@tendon/protocol";
+import { TendonError } from "../errors.ts";
+
+export const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Whoever asks: a token, an app, later an upstream server. The name stands in history and events. */
+export interface Principal {
+  readonly name: string;
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export type Access = "allowed" | "confirm" | "denied";
+
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.has("admin") || principal.scopes.has(scope);
+}
+
+export function requireScope(principal: Principal, scope: Scope): void {
+  if (hasScope(principal, scope)) return;
+  throw new TendonError("forbidden", `the token lacks the scope \`${scope}\``, { scope });
+}
+
+/** The firmware runs user-only tools for anybody who knows their name: this is the only guard there is. */
+export function accessTo(principal: Principal, audience: Audience): Access {
+  if (!hasScope(principal, "call")) return "denied";
+  return audience === "user" && !hasScope(principal, "call:user") ? "denied" : "allowed";
+}
+
+export function requireAccess(principal: Principal, tool: { name: string; audience: Audience }): void {
+  if (accessTo(principal, tool.audience) === "allowed") return;
+  throw new TendonError(
+    "forbidden",
+    `\`${tool.name}\` is for people only: it needs the scope \`call:user\``,
+    {
+      scope: "call:user",
+    },
+  );
+}

@@ -1,0 +1,223 @@
+/**
+ * The one way of a call [CALL-1…8]: known device, allowed caller, known tool, fitting arguments, device there, its
+ * turn in the queue, the answer. Each step refuses with its own code, in this order, and one line of history is
+ * written however it ends.
+ */
+import { type JsonObject, limits, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
+import { v7 as uuid } from "uuid";
+import { type Clock, isoTime } from "../clock.ts";
+import type { DeviceSession } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import { type Principal, requireAccess, requireScope } from "./access.ts";
+import type { DeviceRecord } from "./device-record.ts";
+
+export interface CallsSettings {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly defaultTimeoutMs: number;
+}
+
+export interface CallOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FinishedReply<Result> {
+  readonly callId: string;
+  readonly device: string;
+  readonly tool: string;
+  readonly result: Result;
+  readonly queuedMs: number;
+  readonly durationMs: number;
+}
+
+type Find = (principal: Principal, reference: string) => DeviceRecord;
+
+const photoTool = "self.camera.take_photo";
+/** A photo is taken, uploaded and explained before the device answers; the firmware itself waits 60 s for that. */
+const photoTimeoutMs = 75_000;
+const statusTool = "self.get_device_status";
+const longestListingWaitMs = 10_000;
+
+export class Calls {
+  readonly #settings: CallsSettings;
+  readonly #find: Find;
+  #running = 0;
+  #draining = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(settings: CallsSettings, find: Find) {
+    this.#settings = settings;
+    this.#find = find;
+  }
+
+  call(
+    principal: Principal,
+    device: string,
+    tool: string,
+    args: JsonObject,
+    options: CallOptions,
+  ): Promise<FinishedReply<ToolResult>> {
+    return this.#run(principal, device, tool, options, async (record, turn) => {
+      requireScope(principal, "call");
+      await this.untilListed(record, options.signal, turn.timeoutMs);
+      const definition = record.catalogue.find(tool);
+      if (definition === undefined)
+        throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${tool}\``);
+      requireAccess(principal, definition);
+      record.catalogue.checkArguments(tool, args);
+      const answer = await sessionOf(record).call(tool, args, { callId: turn.callId, tool }, turn.options());
+      const result = answer.left
+        ? textResult("done: the device left to carry it out")
+        : normaliseResult(answer.result);
+      if (tool === statusTool && result.structuredContent !== undefined) {
+        record.rememberStatus(this.#settings.clock.now(), result.structuredContent);
+      }
+      return { result, queuedMs: answer.queuedMs };
+    });
+  }
+
+  /** Any other method, as it is, for administrators who know what their firmware answers to. */
+  request(
+    principal: Principal,
+    device: string,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+  ): Promise<FinishedReply<unknown>> {
+    return this.#run(principal, device, method, options, async (record, turn) => {
+      requireScope(principal, "admin");
+      const requests = sessionOf(record).requests;
+      const identity = { callId: turn.callId, tool: method };
+      const answer = await requests.request(method, params, { ...turn.options(), call: identity });
+      return { result: answer.result, queuedMs: answer.queuedMs };
+    });
+  }
+
+  /** Resolves when the device's tools are known, or it is clear that they will not be. */
+  async untilListed(
+    record: DeviceRecord,
+    signal?: AbortSignal,
+    timeoutMs = longestListingWaitMs,
+  ): Promise<void> {
+    const listed = record.awaitListing;
+    if (listed === undefined) return;
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () =>
+        reject(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
+      const timer = this.#settings.clock.after(Math.min(timeoutMs, longestListingWaitMs), resolve);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      void listed.then(() => {
+        timer.cancel();
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
+    });
+  }
+
+  /** From now on new calls are refused; resolves when the last running one has ended. */
+  drain(): Promise<void> {
+    this.#draining = true;
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  async #run<Result>(
+    principal: Principal,
+    device: string,
+    tool: string,
+    options: CallOptions,
+    work: (record: DeviceRecord, turn: Turn) => Promise<{ result: Result; queuedMs: number }>,
+  ): Promise<FinishedReply<Result>> {
+    if (this.#draining)
+      throw new TendonError("shutting_down", "the gateway is stopping and takes no new calls");
+    const record = this.#find(principal, device);
+    const turn = new Turn(this.#settings, tool, options);
+    this.#running += 1;
+    let outcome = "internal";
+    let queuedMs = 0;
+    try {
+      const done = await work(record, turn);
+      queuedMs = done.queuedMs;
+      outcome = isToolError(done.result) ? "tool_error" : "ok";
+      const durationMs = rounded(turn.elapsedMs);
+      return {
+        callId: turn.callId,
+        device: record.id,
+        tool,
+        result: done.result,
+        queuedMs: rounded(queuedMs),
+        durationMs,
+      };
+    } catch (error) {
+      const known =
+        error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
+      outcome = known.code;
+      throw withCallId(known, turn.callId);
+    } finally {
+      this.#settings.events.callFinished({
+        callId: turn.callId,
+        device: record.id,
+        tool,
+        principal: principal.name,
+        outcome,
+        queuedMs: rounded(queuedMs),
+        durationMs: rounded(turn.elapsedMs),
+      });
+      this.#running -= 1;
+      if (this.#running === 0) this.#onIdle?.();
+    }
+  }
+}
+
+/** One call's identity and clock: its deadline runs from its arrival, whatever it waits for. */
+class Turn {
+  readonly callId = uuid();
+  readonly timeoutMs: number;
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(settings: CallsSettings, tool: string, options: CallOptions) {
+    this.#clock = settings.clock;
+    this.#startedAt = settings.clock.monotonic();
+    this.#signal = options.signal;
+    const standard =
+      tool === photoTool ? Math.max(photoTimeoutMs, settings.defaultTimeoutMs) : settings.defaultTimeoutMs;
+    this.timeoutMs = Math.min(options.timeoutMs ?? standard, limits.callTimeoutMs.max);
+  }
+
+  get elapsedMs(): number {
+    return this.#clock.monotonic() - this.#startedAt;
+  }
+
+  options(): { timeoutMs: number; signal: AbortSignal | undefined } {
+    return { timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)), signal: this.#signal };
+  }
+}
+
+function sessionOf(record: DeviceRecord): DeviceSession {
+  if (record.session !== undefined) return record.session;
+  const since = record.offlineSince;
+  const detail = since === undefined ? "it has not connected yet" : `offline since ${isoTime(since)}`;
+  throw new TendonError(
+    "device_offline",
+    detail,
+    since === undefined ? {} : { offlineSince: isoTime(since) },
+  );
+}
+
+function isToolError(result: unknown): boolean {
+  return typeof result === "object" && result !== null && "isError" in result && result.isError === true;
+}
+
+function withCallId(error: TendonError, callId: string): TendonError {
+  return new TendonError(error.code, error.message, { ...error.context, callId }, error.cause ?? error);
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

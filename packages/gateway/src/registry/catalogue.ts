@@ -1,0 +1,91 @@
+/** What one device can do, as it last said; kept while it is offline, so that its tools are known at once again. */
+import { Validator } from "@cfworker/json-schema";
+import {
+  type ArgumentProblem,
+  firmwareHazards,
+  type JsonObject,
+  limits,
+  type ToolDefinition,
+  type ToolSetAside,
+} from "@tendon/protocol";
+import type { Listing } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import { readProblems } from "./argument-problems.ts";
+
+interface Entry {
+  readonly tool: ToolDefinition;
+  validator: Validator | undefined;
+}
+
+export class Catalogue {
+  #entries = new Map<string, Entry>();
+  #digest = "";
+  #setAside: readonly ToolSetAside[] = [];
+  #complete = false;
+  #problem: string | undefined;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get setAside(): readonly ToolSetAside[] {
+    return this.#setAside;
+  }
+
+  tools(): ToolDefinition[] {
+    return [...this.#entries.values()].map(({ tool }) => tool);
+  }
+
+  find(name: string): ToolDefinition | undefined {
+    return this.#entries.get(name)?.tool;
+  }
+
+  /**
+   * Takes a new listing and says whether anything changed. A list that was cut short replaces what it names and
+   * keeps the rest: a fault on the way must not make tools vanish.
+   */
+  update(listing: Listing): boolean {
+    const entries = new Map<string, Entry>();
+    for (const tool of listing.tools) entries.set(tool.name, { tool, validator: undefined });
+    if (!listing.complete) {
+      for (const [name, entry] of this.#entries) if (!entries.has(name)) entries.set(name, entry);
+    }
+    const digest = JSON.stringify([[...entries.values()].map(({ tool }) => tool), listing.complete]);
+    const changed = digest !== this.#digest;
+    if (changed) this.#entries = entries;
+    this.#digest = digest;
+    this.#setAside = listing.setAside;
+    this.#complete = listing.complete;
+    this.#problem = listing.problem;
+    return changed;
+  }
+
+  /** [MCP-9…11] Checks a call's arguments before anything is sent; defaults are the device's to fill in. */
+  checkArguments(name: string, args: JsonObject): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) throw new TendonError("tool_unknown", `the device has no tool \`${name}\``);
+    entry.validator ??= new Validator(entry.tool.inputSchema, "2020-12", false);
+    const outcome = entry.validator.validate(args);
+    const problems: ArgumentProblem[] = outcome.valid ? [] : readProblems(outcome.errors);
+    problems.push(...firmwareHazards(args));
+    if (problems.length > 0) {
+      const [first] = problems;
+      const detail = `${first?.path === "" ? "the arguments" : first?.path} ${first?.message}`;
+      throw new TendonError("arguments_invalid", detail, { errors: problems.slice(0, 20) });
+    }
+    if (Buffer.byteLength(JSON.stringify(args)) > limits.callArgumentBytes.max) {
+      throw new TendonError(
+        "payload_too_large",
+        `arguments may take ${limits.callArgumentBytes.max} bytes at most`,
+      );
+    }
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * MIDDLE: which devices exist, what they can do, who may use it. Sessions come in from the device room and are kept
+ * by device id, the newest winning; callers come in from the agent room as principals. Every call, whatever door it
+ * came through, takes the one way in `calls.ts`.
+ */
+import {
+  type Device,
+  type DeviceDetail,
+  type DeviceList,
+  type DeviceQuery,
+  normaliseDeviceId,
+  type Tool,
+  type ToolList,
+} from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
+import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import { accessTo, type Principal, requireScope } from "./access.ts";
+import { Calls, type CallsSettings } from "./calls.ts";
+import { DeviceRecord } from "./device-record.ts";
+import { Names } from "./names.ts";
+
+export { type Access, hasScope, type Principal, requireScope, type Scope, scopes } from "./access.ts";
+export type { CallOptions, FinishedReply } from "./calls.ts";
+export { Credentials } from "./credentials.ts";
+
+const defaultPage = 100;
+
+export interface RegistryNeeds extends CallsSettings {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly node: string;
+}
+
+export class Registry implements SessionOwner {
+  readonly calls: Calls;
+  readonly #needs: RegistryNeeds;
+  readonly #names = new Names();
+  readonly #devices = new Map<string, DeviceRecord>();
+  #order: string[] | undefined;
+
+  constructor(needs: RegistryNeeds) {
+    this.#needs = needs;
+    this.calls = new Calls(needs, (principal, reference) => this.#find(principal, reference));
+  }
+
+  list(principal: Principal, query: DeviceQuery): DeviceList {
+    requireScope(principal, "read");
+    const devices: Device[] = [];
+    for (const id of this.#idsAfter(query.cursor)) {
+      const record = this.#devices.get(id);
+      if (record === undefined || !fits(record, query)) continue;
+      if (devices.length === (query.limit ?? defaultPage)) {
+        const last = devices.at(-1);
+        return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
+      }
+      devices.push(record.view());
+    }
+    return { devices };
+  }
+
+  device(principal: Principal, reference: string): DeviceDetail {
+    const record = this.#find(principal, reference);
+    requireScope(principal, "read");
+    return record.detail();
+  }
+
+  /** Waits for the first listing of a device that has just come: an empty list would be a lie. */
+  async tools(principal: Principal, reference: string, withUserTools: boolean): Promise<ToolList> {
+    const record = this.#find(principal, reference);
+    requireScope(principal, "read");
+    await this.calls.untilListed(record);
+    const { catalogue } = record;
+    const tools = catalogue
+      .tools()
+      .filter((tool) => withUserTools || tool.audience === "agent")
+      .map(
+        (tool): Tool => ({
+          name: tool.name,
+          agentName: record.exposedName(tool.name),
+          description: tool.description,
+          inputSchema: tool.inputSchema,
+          ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
+          audience: tool.audience,
+          access: accessTo(principal, tool.audience),
+          ...(tool.repairs.length === 0 ? {} : { repairs: [...tool.repairs] }),
+        }),
+      );
+    return {
+      tools,
+      complete: catalogue.complete,
+      ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
+      ...(catalogue.setAside.length === 0 ? {} : { setAside: [...catalogue.setAside] }),
+    };
+  }
+
+  sessions(): DeviceSession[] {
+    return [...this.#devices.values()].flatMap(({ session }) => (session === undefined ? [] : [session]));
+  }
+
+  /** The newest connection of a device wins; what the old one still says touches nothing [DEV-10]. */
+  greeted(session: DeviceSession): void {
+    const record = this.#recordOf(session.deviceId);
+    const old = record.session;
+    record.attach(session);
+    if (old !== undefined) {
+      this.#needs.events.connectionReplaced(record.id);
+      old.close(1001, "a newer connection of this device took over");
+      this.#needs.events.deviceOffline(record.id, "a newer connection of this device took over");
+    }
+    this.#needs.events.deviceOnline(record.id, {
+      transport: session.link.transport,
+      alias: record.alias,
+      mcp: session.state.kind === "mcp",
+    });
+  }
+
+  initialised(session: DeviceSession, info: DeviceInfo): void {
+    this.#current(session)?.identify(info);
+  }
+
+  listed(session: DeviceSession, listing: Listing): void {
+    const record = this.#current(session);
+    if (record === undefined) return;
+    const { catalogue } = record;
+    if (catalogue.update(listing)) {
+      this.#needs.events.toolsChanged(record.id, {
+        toolCount: catalogue.size,
+        complete: catalogue.complete,
+        ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
+      });
+    } else {
+      this.#needs.events.toolsUnchanged(record.id, catalogue.size);
+    }
+    record.listingDone();
+  }
+
+  offline(session: DeviceSession, reason: string): void {
+    const record = this.#current(session);
+    if (record === undefined) return;
+    record.detach(session, this.#needs.clock.now(), reason);
+    this.#needs.events.deviceOffline(record.id, reason);
+  }
+
+  #current(session: DeviceSession): DeviceRecord | undefined {
+    const record = this.#devices.get(session.deviceId);
+    return record?.session === session ? record : undefined;
+  }
+
+  #recordOf(id: string): DeviceRecord {
+    const known = this.#devices.get(id);
+    if (known !== undefined) return known;
+    const record = new DeviceRecord(id, this.#names, this.#needs.node);
+    this.#devices.set(id, record);
+    this.#order = undefined;
+    return record;
+  }
+
+  #find(_principal: Principal, reference: string): DeviceRecord {
+    const id = this.#names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
+    const record = this.#devices.get(id);
+    if (record === undefined)
+      throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
+    return record;
+  }
+
+  #idsAfter(cursor: string | undefined): readonly string[] {
+    this.#order ??= [...this.#devices.keys()].sort();
+    if (cursor === undefined) return this.#order;
+    const from = this.#order.findIndex((id) => id > cursor);
+    return from === -1 ? [] : this.#order.slice(from);
+  }
+}
+
+function fits(record: DeviceRecord, query: DeviceQuery): boolean {
+  if (query.online !== undefined && (record.session !== undefined) !== query.online) return false;
+  if (query.tag !== undefined) return false;
+  return query.q === undefined || record.matches(query.q);
+}

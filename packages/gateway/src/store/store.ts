@@ -1,0 +1,7 @@
+/**
+ * What must survive a restart, in the data folder. Files are written whole under another name and then renamed, so
+ * that a crash leaves the old one or the new one, never half of either.
+ */
+
+export { type AdminToken, readOrMakeAdminToken } from "./admin-token.ts";
+export { openDataFolder } from "./data-folder.ts";
