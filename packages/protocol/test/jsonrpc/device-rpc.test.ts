@@ -1,0 +1,169 @@
+import {
+  decodeDeviceFrame,
+  encodeMcp,
+  encodeRequest,
+  largestRequestId,
+  nextRequestId,
+} from "@tendon/protocol";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { envelope, readFixture } from "../read-fixture.ts";
+
+function decodePayload(payload: { readonly [key: string]: unknown }) {
+  return decodeDeviceFrame(encodeMcp("s", { jsonrpc: "2.0", ...payload }));
+}
+
+function rpc(message: object) {
+  return { outcome: "ok", message: { type: "mcp", rpc: message } };
+}
+
+function invalid(reason: string) {
+  return { outcome: "invalid", reason: expect.stringContaining(reason) };
+}
+
+describe("a result", () => {
+  test.each([[{ tools: [] }], ["text"], [0], [false], [null], [[]], [{}]])("may be %j", (result) => {
+    expect(decodePayload({ id: 1, result })).toEqual(rpc({ kind: "result", id: 1, result }));
+  });
+
+  it("needs to be there", () => {
+    expect(decodePayload({ id: 1 })).toEqual(invalid("neither method, result nor error"));
+  });
+
+  it("is not taken from what every object inherits", () => {
+    const frame = envelope('{"jsonrpc":"2.0","id":1,"__proto__":{"result":1}}');
+    expect(decodeDeviceFrame(frame)).toEqual(invalid("neither method, result nor error"));
+  });
+});
+
+describe("an error", () => {
+  test.each([
+    ["has no code in the firmware", { message: "Unknown tool: x" }, "Unknown tool: x"],
+    ["may have a code", { code: -32601, message: "Method not found" }, "Method not found"],
+    ["may have an empty message", { message: "" }, ""],
+    ["without message is shown as it came", { code: 5 }, '{"code":5}'],
+    ["whose message is no text is shown as it came", { message: 7 }, '{"message":7}'],
+    ["that is text is shown as it came", "broken", '"broken"'],
+    ["that is a number is shown as it came", 3, "3"],
+    ["that is a list is shown as it came", ["a"], '["a"]'],
+    ["that is true is shown as it came", true, "true"],
+  ])("%s", (_, error, message) => {
+    expect(decodePayload({ id: 9, error })).toEqual(rpc({ kind: "error", id: 9, message, salvaged: false }));
+  });
+
+  it("wins over a result beside it", () => {
+    expect(decodePayload({ id: 9, result: {}, error: { message: "no" } })).toMatchObject(
+      rpc({ kind: "error", message: "no" }),
+    );
+  });
+});
+
+describe("a message without an id is a notification, whatever its method is called", () => {
+  test.each(["notifications/tools/list_changed", "state_changed", "tools/call", "initialize", ""])(
+    "%j",
+    (method) => {
+      const expected = rpc({ kind: "notification", method, params: { a: 1 } });
+      expect(decodePayload({ method, params: { a: 1 } })).toEqual(expected);
+      expect(decodePayload({ method, params: { a: 1 }, id: null })).toEqual(expected);
+    },
+  );
+
+  test.each([[undefined], [null], [[1, 2]], ["text"], [5]])("its params may be %j", (params) => {
+    const message = { kind: "notification", method: "m", params };
+    expect(decodePayload({ method: "m", ...(params === undefined ? {} : { params }) })).toEqual(rpc(message));
+  });
+});
+
+describe("a request from the device", () => {
+  test.each([[1], [0], [-1], [1.5], ["abc"], [""], [2 ** 40]])("keeps its id: %j", (id) => {
+    expect(decodePayload({ id, method: "ping" })).toEqual(rpc({ kind: "request", id, method: "ping" }));
+  });
+
+  test.each([[true], [{}], [[1]]])("with the id %j is invalid", (id) => {
+    expect(decodePayload({ id, method: "ping" })).toEqual(invalid("/payload/id"));
+  });
+
+  test.each([[null], [5], [["ping"]], [{}]])("with the method %j is invalid", (method) => {
+    expect(decodePayload({ id: 1, method, result: {} })).toEqual(invalid("/payload/method"));
+  });
+});
+
+describe("the id of a reply is an int32", () => {
+  test.each([1, 0, -5, 2_147_483_647, -2_147_483_648])("%i is taken", (id) => {
+    expect(decodePayload({ id, result: {} })).toEqual(rpc({ kind: "result", id, result: {} }));
+  });
+
+  test.each([
+    ["1"],
+    [""],
+    [1.5],
+    [2_147_483_648],
+    [-2_147_483_649],
+    [1e300],
+    [null],
+    [undefined],
+    [true],
+    [[1]],
+    [{}],
+  ])("%j is invalid", (id) => {
+    expect(decodePayload({ id, result: {} })).toEqual(invalid("/payload/id"));
+    expect(decodePayload({ id, error: { message: "no" } })).toEqual(invalid("/payload/id"));
+  });
+});
+
+describe("a payload says jsonrpc 2.0", () => {
+  test.each([["1.0"], [2], [2.0], [""], [null], [undefined]])("%j is invalid", (jsonrpc) => {
+    expect(decodePayload({ jsonrpc, id: 1, result: {} })).toEqual(invalid("/payload/jsonrpc"));
+  });
+});
+
+describe("recorded replies", () => {
+  const rows = readFixture<{ readonly case: string; readonly payload: string }>("replies");
+
+  test.each(rows)("$case decodes to what the board said", ({ payload }) => {
+    const { id, result, error } = JSON.parse(payload) as {
+      readonly id: number;
+      readonly result?: unknown;
+      readonly error?: { readonly message: string };
+    };
+    const message =
+      error === undefined
+        ? { kind: "result", id, result }
+        : { kind: "error", id, message: error.message, salvaged: false };
+    expect(decodeDeviceFrame(envelope(payload))).toEqual(rpc(message));
+  });
+});
+
+describe("requests to a device", () => {
+  it("leave params out where there are none, because null is swallowed by the firmware", () => {
+    expect(JSON.stringify(encodeRequest(1, "ping"))).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+  });
+
+  it("carry params as an object", () => {
+    expect(JSON.stringify(encodeRequest(7, "tools/list", { cursor: "" }))).toBe(
+      '{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":""}}',
+    );
+  });
+
+  test.each([
+    [1, 2],
+    [largestRequestId - 1, largestRequestId],
+    [largestRequestId, 1],
+    [largestRequestId + 1, 1],
+    [0, 1],
+  ])("after id %i comes %i", (id, next) => {
+    expect(nextRequestId(id)).toBe(next);
+  });
+
+  it("always have an id that comes back as it was sent", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: largestRequestId }), (id) => {
+        const next = nextRequestId(id);
+        expect(next).not.toBe(id);
+        expect(decodePayload({ id: next, result: {} })).toEqual(
+          rpc({ kind: "result", id: next, result: {} }),
+        );
+      }),
+    );
+  });
+});

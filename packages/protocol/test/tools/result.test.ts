@@ -1,0 +1,229 @@
+import { isCallToolResult } from "@modelcontextprotocol/client";
+import { normaliseResult, textResult } from "@tendon/protocol";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { nested, readFixture } from "../read-fixture.ts";
+
+const text = (value: string) => ({ type: "text", text: value });
+const nestedImage = '{"type":"image","mimeType":"image/png","data":"iVBORw=="}';
+const image = { type: "image", mimeType: "image/png", data: "iVBORw==" };
+
+describe("text", () => {
+  test.each(["true", "false", "", "line1\nline2", "70", "[1,2]", '"a"', "null", "{broken", "{}x"])(
+    "%j stays text, and is no structured content",
+    (value) => {
+      expect(normaliseResult({ content: [text(value)], isError: false })).toEqual({
+        content: [text(value)],
+        isError: false,
+      });
+    },
+  );
+
+  test.each(["{}", '{"volume":70}', ' \n{"a":{"b":[1]}} '])(
+    "%j is offered as structured content too",
+    (value) => {
+      expect(normaliseResult({ content: [text(value)] })).toEqual({
+        content: [text(value)],
+        isError: false,
+        structuredContent: JSON.parse(value),
+      });
+    },
+  );
+
+  it("in several parts is no structured content", () => {
+    const content = [text('{"a":1}'), text('{"b":2}')];
+    expect(normaliseResult({ content })).toEqual({ content, isError: false });
+  });
+
+  it("nested so deeply that it could not be written again is no structured content", () => {
+    const deep = `{"a":${nested(10_000)}}`;
+    expect(normaliseResult({ content: [text(deep)] })).toEqual({ content: [text(deep)], isError: false });
+  });
+
+  it("has nothing beside it that a strict client might refuse", () => {
+    expect(normaliseResult({ content: [{ ...text("a"), annotations: 5, _meta: "x" }] })).toEqual(
+      textResult("a"),
+    );
+  });
+});
+
+describe("structured content of the device's own", () => {
+  it("wins over the text", () => {
+    expect(normaliseResult({ content: [text('{"a":1}')], structuredContent: { b: 2 } })).toMatchObject({
+      structuredContent: { b: 2 },
+    });
+  });
+
+  test.each([[[]], ["x"], [null], [5]])("that is %j is none", (structuredContent) => {
+    expect(normaliseResult({ content: [text("a")], structuredContent })).not.toHaveProperty(
+      "structuredContent",
+    );
+  });
+});
+
+describe("images and sounds", () => {
+  test.each([
+    ["an image in the standard's form", image, image],
+    ["a sound", { ...image, type: "audio" }, { ...image, type: "audio" }],
+    ["the firmware's image, JSON inside a text", { type: "image", image: nestedImage }, image],
+    ["an image inside an object", { type: "image", image }, image],
+    ["an image with fields of its own", { ...image, x: 1, annotations: 5 }, image],
+    ["an image whose data has line ends", { ...image, data: "iVBO\nRw==\n" }, image],
+    ["an image without padding", { ...image, data: "iVBORw" }, { ...image, data: "iVBORw" }],
+  ])("%s", (_, item, expected) => {
+    expect(normaliseResult({ content: [item] })).toEqual({ content: [expected], isError: false });
+  });
+
+  test.each([
+    ["no data", { type: "image", mimeType: "image/png" }],
+    ["data that is no text", { ...image, data: 5 }],
+    ["data that is no base64", { ...image, data: "<svg/>" }],
+    ["data cut in the middle", { ...image, data: "iVBOR" }],
+    ["data with padding in the middle", { ...image, data: "iV==BORw" }],
+    ["no media type", { type: "image", data: "iVBORw==" }],
+    ["an inner text that is no JSON", { type: "image", image: "iVBORw==" }],
+    ["an inner text that is a list", { type: "image", image: "[]" }],
+    ["a sound without data", { type: "audio" }],
+  ])("with %s are shown as text, so that nothing is lost", (_, item) => {
+    expect(normaliseResult({ content: [item] }).content).toEqual([text(JSON.stringify(item))]);
+  });
+});
+
+describe("resources", () => {
+  const uri = "device://photo";
+
+  test.each([
+    ["a text", { type: "resource", resource: { uri, text: "a", mimeType: "text/plain" } }],
+    ["bytes", { type: "resource", resource: { uri, blob: "iVBORw==" } }],
+    ["a link", { type: "resource_link", uri, name: "photo", title: "Photo" }],
+  ])("may be %s", (_, item) => {
+    expect(normaliseResult({ content: [item] }).content).toEqual([item]);
+  });
+
+  test.each([
+    ["nothing inside", { type: "resource" }],
+    ["no address", { type: "resource", resource: { text: "a" } }],
+    ["neither text nor bytes", { type: "resource", resource: { uri } }],
+    ["bytes that are none", { type: "resource", resource: { uri, blob: "?" } }],
+    ["a link without name", { type: "resource_link", uri }],
+  ])("with %s are shown as text", (_, item) => {
+    expect(normaliseResult({ content: [item] }).content).toEqual([text(JSON.stringify(item))]);
+  });
+});
+
+describe("content of another kind is shown as text", () => {
+  test.each([
+    [{ type: "video", data: "x" }, '{"type":"video","data":"x"}'],
+    [{ type: "text" }, '{"type":"text"}'],
+    [{ type: "text", text: 5 }, '{"type":"text","text":5}'],
+    [{}, "{}"],
+    ["bare", "bare"],
+    [5, "5"],
+    [null, "null"],
+    [[1], "[1]"],
+  ])("%j", (item, shown) => {
+    expect(normaliseResult({ content: [item] }).content).toEqual([text(shown)]);
+  });
+});
+
+describe("an answer that is no content list is wrapped", () => {
+  test.each([
+    ["done", textResult("done")],
+    ["", textResult("")],
+    [true, textResult("true")],
+    [70, textResult("70")],
+    [null, textResult("null")],
+    [undefined, textResult("null")],
+    [[1, 2], textResult("[1,2]")],
+    ['{"a":1}', { ...textResult('{"a":1}'), structuredContent: { a: 1 } }],
+    [{ a: 1 }, { ...textResult('{"a":1}'), structuredContent: { a: 1 } }],
+    [{ content: "x" }, { ...textResult('{"content":"x"}'), structuredContent: { content: "x" } }],
+  ])("%j", (raw, expected) => {
+    expect(normaliseResult(raw)).toEqual(expected);
+  });
+});
+
+describe("isError", () => {
+  test.each([
+    [true, true],
+    [false, false],
+    [undefined, false],
+    [null, false],
+    ["true", false],
+    [1, false],
+  ])("%j is %j", (isError, kept) => {
+    expect(normaliseResult({ content: [text("a")], isError }).isError).toBe(kept);
+  });
+});
+
+it("an empty content list stays empty", () => {
+  expect(normaliseResult({ content: [], isError: true })).toEqual({ content: [], isError: true });
+});
+
+describe("an official MCP client accepts the result", () => {
+  interface Reply {
+    readonly result?: { readonly content?: unknown };
+  }
+  const results = readFixture<{ readonly case: string; readonly payload: string }>("replies").flatMap(
+    (row) => {
+      const { result } = JSON.parse(row.payload) as Reply;
+      return result?.content === undefined ? [] : [{ name: row.case, result }];
+    },
+  );
+
+  test.each(results)("of the recorded $name", ({ result }) => {
+    expect(isCallToolResult(normaliseResult(result))).toBe(true);
+  });
+
+  it("of a recorded image, unwrapped", () => {
+    const recorded = results.find(({ name }) => name === "return-image")?.result;
+    expect(normaliseResult(recorded)).toEqual({
+      content: [{ type: "image", mimeType: "image/png", data: "iVBORy1ob3N0" }],
+      isError: false,
+    });
+  });
+
+  it("of whatever a device answers", () => {
+    const odd = fc.oneof(
+      fc.jsonValue(),
+      fc.string(),
+      fc.constantFrom("iVBORw==", "iVBORw", nestedImage, "a="),
+    );
+    const keys = [
+      "text",
+      "data",
+      "mimeType",
+      "image",
+      "resource",
+      "uri",
+      "name",
+      "blob",
+      "annotations",
+      "_meta",
+      "size",
+    ];
+    const fields = fc.dictionary(fc.constantFrom(...keys), odd);
+    const kinds = fc.constantFrom("text", "image", "audio", "resource", "resource_link", "video");
+    const item = fc.oneof(
+      odd,
+      fc
+        .tuple(kinds, fields, fields)
+        .map(([type, own, inner]) => ({ resource: inner, image: inner, ...own, type })),
+    );
+    const raw = fc.oneof(
+      odd,
+      fc.record({
+        content: fc.array(item, { maxLength: 3 }),
+        isError: odd,
+        structuredContent: odd,
+        _meta: odd,
+      }),
+    );
+    fc.assert(
+      fc.property(raw, (answer) => {
+        expect(normaliseResult(answer)).toSatisfy(isCallToolResult);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

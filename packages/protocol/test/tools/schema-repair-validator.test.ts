@@ -1,0 +1,107 @@
+import { Validator } from "@cfworker/json-schema";
+import { repairTool } from "@tendon/protocol";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+describe("whatever a device sends, the mended schema is one that a validator can use", () => {
+  const keywords = [
+    ...[
+      "type",
+      "properties",
+      "required",
+      "items",
+      "enum",
+      "const",
+      "anyOf",
+      "oneOf",
+      "allOf",
+      "not",
+      "if",
+      "then",
+    ],
+    ...[
+      "minimum",
+      "maximum",
+      "minLength",
+      "pattern",
+      "format",
+      "$ref",
+      "$id",
+      "id",
+      "$defs",
+      "$anchor",
+      "contains",
+    ],
+    ...[
+      "dependencies",
+      "dependentRequired",
+      "prefixItems",
+      "propertyNames",
+      "uniqueItems",
+      "title",
+      "unevaluatedItems",
+    ],
+    ...[
+      "additionalProperties",
+      "patternProperties",
+      "$recursiveRef",
+      "__proto__",
+      "constructor",
+      "x",
+      "examples",
+    ],
+  ];
+  const { node } = fc.letrec<{ node: unknown }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4 },
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.constantFrom("object", "string", "integer", "array", "uri", "(", "#", "toString"),
+      fc.array(tie("node"), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...keywords), tie("node"), { maxKeys: 4 }),
+    ),
+  }));
+  const raw = fc.record(
+    {
+      type: fc.constant("object"),
+      properties: fc.dictionary(fc.oneof(fc.string(), fc.constantFrom(...keywords)), node, { maxKeys: 4 }),
+      required: node,
+      anyOf: node,
+      not: node,
+      additionalProperties: node,
+    },
+    { requiredKeys: ["type"] },
+  );
+
+  it("accepts or refuses any arguments without throwing", () => {
+    fc.assert(
+      fc.property(raw, fc.jsonValue({ maxDepth: 2 }), fc.string(), (schema, value, name) => {
+        const repaired = repairTool({ name: "t", inputSchema: schema }, false);
+        if (!repaired.ok) {
+          expect(repaired.setAside.reason).not.toBe("");
+          return;
+        }
+        const validator = new Validator(repaired.tool.inputSchema, "2020-12");
+        for (const instance of [{}, value, { [name]: value }, { type: value, items: [value], x: value }]) {
+          expect(typeof validator.validate(instance).valid).toBe("boolean");
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("is not mended a second time", () => {
+    fc.assert(
+      fc.property(raw, (schema) => {
+        const once = repairTool({ name: "t", inputSchema: schema }, false);
+        if (!once.ok) {
+          expect(once.setAside.name).toBe("t");
+          return;
+        }
+        const { inputSchema } = once.tool;
+        expect(repairTool({ name: "t", inputSchema }, false)).toMatchObject({
+          tool: { inputSchema, repairs: [] },
+        });
+      }),
+    );
+  });
+});

@@ -1,0 +1,173 @@
+import { limits, repairTool } from "@tendon/protocol";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+
+const inputSchema = { type: "object", properties: {} };
+
+function repaired(raw: object, userOnlyByList = false) {
+  const result = repairTool({ name: "t", inputSchema, ...raw }, userOnlyByList);
+  if (!result.ok) throw new TypeError(`set aside: ${result.setAside.reason}`);
+  return result.tool;
+}
+
+describe("a sound tool", () => {
+  it("is kept with everything that is known of tools, and nothing else", () => {
+    const raw = {
+      name: "self.reboot",
+      description: "Restart",
+      inputSchema,
+      outputSchema: inputSchema,
+      extra: 1,
+    };
+    expect(repairTool(raw, false)).toEqual({
+      ok: true,
+      tool: {
+        name: "self.reboot",
+        description: "Restart",
+        inputSchema,
+        outputSchema: inputSchema,
+        audience: "agent",
+        repairs: [],
+      },
+    });
+  });
+
+  test.each([
+    "self.audio_speaker.set_volume",
+    "a b",
+    "工具🙂",
+    "%s%s%n",
+    "x".repeat(limits.toolNameLength.max),
+  ])("may be called %j", (name) => {
+    expect(repaired({ name }).name).toBe(name);
+  });
+});
+
+describe("a tool that cannot be offered is set aside, with the reason", () => {
+  test.each([
+    ["nothing", undefined, "(no name)", "not an object"],
+    ["null", null, "(no name)", "not an object"],
+    ["text", "self.reboot", "(no name)", "not an object"],
+    ["a list", [], "(no name)", "not an object"],
+    ["without a name", { inputSchema }, "(no name)", "no name"],
+    ["with an empty name", { name: "", inputSchema }, "(no name)", "no name"],
+    ["with a number for a name", { name: 5, inputSchema }, "(no name)", "no name"],
+    ["with a quote in its name", { name: 'a"b', inputSchema }, 'a"b', "quotes"],
+    ["with a backslash in its name", { name: "a\\b", inputSchema }, "a\\b", "backslashes"],
+    ["with a line end in its name", { name: "a\nb", inputSchema }, "a\nb", "control characters"],
+    ["with a NUL in its name", { name: "a\u0000", inputSchema }, "a\u0000", "control characters"],
+    ["with an escape in its name", { name: "a\u001b[31m", inputSchema }, "a\u001b[31m", "control characters"],
+    ["with a delete in its name", { name: "a\u007f", inputSchema }, "a\u007f", "control characters"],
+    ["with a hopeless schema", { name: "t", inputSchema: "x" }, "t", "schema is not an object"],
+  ])("%s", (_, raw, name, reason) => {
+    expect(repairTool(raw, false)).toEqual({
+      ok: false,
+      setAside: { name, reason: expect.stringContaining(reason) },
+    });
+  });
+
+  it("with a name that is too long, which is cut in the report", () => {
+    expect(repairTool({ name: "x".repeat(100_000), inputSchema }, false)).toEqual({
+      ok: false,
+      setAside: {
+        name: "x".repeat(limits.toolNameLength.max),
+        reason: `its name is longer than ${limits.toolNameLength.max}`,
+      },
+    });
+  });
+});
+
+describe("a description", () => {
+  it("may be missing", () => {
+    expect(repaired({})).toMatchObject({ description: "", repairs: [] });
+  });
+
+  test.each([[null], [5], [["d"]], [{ en: "d" }]])("that is %j counts as none", (description) => {
+    expect(repaired({ description })).toMatchObject({
+      description: "",
+      repairs: ["the description was not text"],
+    });
+  });
+
+  it("is kept up to the bound", () => {
+    const description = "d".repeat(limits.toolDescriptionLength.max);
+    expect(repaired({ description })).toMatchObject({ description, repairs: [] });
+  });
+
+  it("beyond the bound is cut", () => {
+    const tool = repaired({ description: "d".repeat(limits.toolDescriptionLength.max + 1) });
+    expect(tool.description).toBe("d".repeat(limits.toolDescriptionLength.max));
+    expect(tool.repairs).toEqual([expect.stringContaining("was cut")]);
+  });
+});
+
+describe("a tool is for people only", () => {
+  test.each([
+    ["when its annotation says so", { annotations: { audience: ["user"] } }, false, "user"],
+    ["when only the list with user tools has it", {}, true, "user"],
+    ["when both say so", { annotations: { audience: ["user"] } }, true, "user"],
+    [
+      "even if its annotation names agents, when the list says so",
+      { annotations: { audience: ["assistant"] } },
+      true,
+      "user",
+    ],
+    [
+      "but not when its annotation names both",
+      { annotations: { audience: ["user", "assistant"] } },
+      false,
+      "agent",
+    ],
+    [
+      "but not when its annotation names agents",
+      { annotations: { audience: ["assistant"] } },
+      false,
+      "agent",
+    ],
+    ["but not without annotations", {}, false, "agent"],
+    ["but not when its annotations are no object", { annotations: "user" }, false, "agent"],
+    ["but not when its audience is no list", { annotations: { audience: "user" } }, false, "agent"],
+  ])("%s", (_, raw, byList, audience) => {
+    expect(repaired(raw, byList).audience).toBe(audience);
+  });
+});
+
+describe("an output schema", () => {
+  test.each([[undefined], [null]])(
+    "that is %j is none, so no structured answer is promised",
+    (outputSchema) => {
+      expect(repaired({ outputSchema })).not.toHaveProperty("outputSchema");
+    },
+  );
+
+  test.each([["text"], [[]], [{ type: "string" }]])(
+    "that is %j is dropped, and the tool stays",
+    (outputSchema) => {
+      const tool = repaired({ outputSchema });
+      expect(tool).not.toHaveProperty("outputSchema");
+      expect(tool.repairs).toEqual([expect.stringContaining("the output schema was dropped")]);
+    },
+  );
+
+  it("is mended like an input schema, and the repairs tell the two apart", () => {
+    const tool = repaired({ outputSchema: { type: "object", properties: { a: { pattern: "x" } } } });
+    expect(tool.outputSchema).toEqual({ type: "object", properties: { a: {} } });
+    expect(tool.repairs).toEqual([
+      expect.stringMatching(/^in the output schema: \/properties\/a\/pattern dropped/),
+    ]);
+  });
+});
+
+describe("whatever a device lists", () => {
+  it("is either a tool or set aside with a reason", () => {
+    const fields = fc.constantFrom("name", "description", "inputSchema", "outputSchema", "annotations");
+    const junk = fc.oneof(fc.jsonValue(), fc.dictionary(fields, fc.jsonValue()));
+    fc.assert(
+      fc.property(junk, fc.boolean(), (raw, byList) => {
+        const result = repairTool(raw, byList);
+        if (result.ok) expect(result.tool.inputSchema.type).toBe("object");
+        else expect(result.setAside.reason).not.toBe("");
+      }),
+    );
+  });
+});
