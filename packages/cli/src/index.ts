@@ -1,3 +1,130 @@
+/** The `tendon` command. Each subcommand is a file that is loaded only when it is used. */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { OperationError, UsageError } from "./errors.ts";
+import { version } from "./version.ts";
+
 export async function main(argv: string[]): Promise<void> {
-  process.stdout.write(argv.join());
+  const program = build();
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = report(error, argv.includes("--json"));
+  }
+}
+
+function build(): Command {
+  const program = new Command("tendon")
+    .description("Connects devices that offer tools to whoever wants to use them.")
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .showHelpAfterError("(--help shows how it is used)")
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+
+  program
+    .command("serve")
+    .summary("run the gateway")
+    .description(
+      "Run the gateway: devices connect to it, agents, apps and people use their tools through it.",
+    )
+    .option("--demo", "add virtual devices to play with; changes no policy")
+    .option("--host <address>", "address to listen on (default 127.0.0.1)")
+    .option("--port <number>", "port to listen on, 0 for any free one (default 8000)", wholeNumber)
+    .option("--data <folder>", "folder for what must survive a restart (default ./data)")
+    .option("--config <file>", "settings file (default tendon.yaml here or in the data folder)")
+    .option("--allow-open", "let unknown devices in although others can reach this address")
+    .option("--json", "print one line of JSON when ready")
+    .action(async (options) => (await import("./commands/serve.ts")).serve(options));
+
+  gatewayCommand(program, "devices", "list the devices")
+    .option("--online", "only those connected now")
+    .option("--search <text>", "only those whose id, alias or board has this text")
+    .action(async (options) => (await import("./commands/devices.ts")).devices(options));
+
+  gatewayCommand(program, "tools", "list what a device can do")
+    .argument("<device>", "id or alias")
+    .option("--user", "also the tools that are for people only")
+    .action(async (device, options) => (await import("./commands/tools.ts")).tools(device, options));
+
+  gatewayCommand(program, "call", "call a device's tool and print its answer")
+    .argument("<device>", "id or alias")
+    .argument("<tool>", "the tool's name, such as self.audio_speaker.set_volume")
+    .argument("[arguments...]", "key=value for each argument")
+    .option("--args <json>", "all arguments as one JSON object")
+    .option("--timeout <duration>", "how long to wait, such as 500ms, 5s or 2m")
+    .option("--output <file>", "write the picture or sound of the answer to a file")
+    .action(async (device, tool, pairs, options) =>
+      (await import("./commands/call.ts")).call(device, tool, pairs, options),
+    );
+
+  gatewayCommand(program, "watch", "print what happens, live")
+    .option("--device <device>", "only of this device")
+    .option("--type <types>", "only these types, separated by commas")
+    .action(async (options) => (await import("./commands/watch.ts")).watch(options));
+
+  const simulate = program.command("simulate").description("Run devices that are not there.");
+  gatewayOptions(simulate.command("esp32"))
+    .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")
+    .addOption(new Option("--transport <name>", "how they connect").choices(["ws"]).default("ws"))
+    .option("--count <number>", "how many", wholeNumber, 1)
+    .option("--id <mac>", "id of the first one; the others follow", "02:00:00:00:10:01")
+    .option("--board <name>", "board name", "virtual-esp32")
+    .option("--tools <file>", "more tools, from a YAML, JSON or JavaScript file")
+    .option("--fault <name...>", "misbehave; `--fault list` explains each")
+    .option("--device-token <token>", "token for a backend given as ws:// or wss://")
+    .action(async (options) => (await import("./commands/simulate.ts")).simulateEsp32(options));
+
+  gatewayCommand(program, "doctor", "check this installation and print how to connect")
+    .option("--config <file>", "settings file to check")
+    .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
+
+  // Subcommands inherit nothing by themselves; an unknown option must not end the process from inside commander.
+  for (const command of [...program.commands, ...simulate.commands]) {
+    command.exitOverride().showHelpAfterError("(--help shows how it is used)");
+  }
+  return program;
+}
+
+function gatewayCommand(program: Command, name: string, description: string): Command {
+  return gatewayOptions(
+    program
+      .command(name)
+      .description(`${description[0]?.toUpperCase()}${description.slice(1)}.`)
+      .summary(description),
+  );
+}
+
+function gatewayOptions(command: Command): Command {
+  return command
+    .option("--url <url>", "the gateway (TENDON_URL; default: the one of the data folder)")
+    .option("--token <token>", "the token (TENDON_TOKEN; default: DATA/admin-token)")
+    .option("--data <folder>", "the gateway's data folder (TENDON_DATA; default ./data)")
+    .option("--json", "print JSON");
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(text);
+}
+
+/** Says what went wrong without a stack and gives the exit code: 1 it did not work, 2 wrong usage. */
+function report(error: unknown, json: boolean): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof UsageError) {
+    process.stderr.write(`tendon: ${error.message}\n`);
+    return 2;
+  }
+  if (error instanceof OperationError) {
+    if (json && error.problem !== undefined) process.stdout.write(`${JSON.stringify(error.problem)}\n`);
+    process.stderr.write(`tendon: ${error.message}\n`);
+    return 1;
+  }
+  if (error instanceof Error && error.name === "StartError") {
+    process.stderr.write(`tendon: ${error.message}\n`);
+    return 1;
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`tendon: this is a bug, please report it:\n${text}\n`);
+  return 1;
 }

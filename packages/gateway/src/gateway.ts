@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import os from "node:os";
-import { destination, type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
 import { createHttp, type Http, type IdentifyToken, operationRoutes, restRoutes } from "./agent/agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -12,9 +12,10 @@ import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import { DeviceSession, Liveness, randomFirstId, WebSocketDevices } from "./device/device.ts";
 import { messageOf, StartError } from "./errors.ts";
 import { Events } from "./events.ts";
+import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
 import { Credentials, type Principal, Registry } from "./registry/registry.ts";
-import { type AdminToken, openDataFolder, readOrMakeAdminToken } from "./store/store.ts";
+import { type AdminToken, announceGateway, openDataFolder, readOrMakeAdminToken } from "./store/store.ts";
 import { version } from "./version.ts";
 
 export interface StartOptions {
@@ -51,7 +52,7 @@ export function startTendon(settings: ConfigInput = {}, options: StartOptions = 
 export async function startGateway(config: Config, options: StartOptions): Promise<Tendon> {
   refuseOpenToTheWorld(config, options);
   const clock = options.clock ?? systemClock;
-  const log = options.logger ?? pino({ level: config.log.level }, destination({ fd: 2, sync: false }));
+  const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
   const adminToken = options.adminToken === undefined ? readOrMakeAdminToken(dataFolder) : undefined;
   const identify = identifyAdmin(options.adminToken ?? adminToken?.token ?? "");
@@ -111,11 +112,13 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
   await listen(http, config);
+  const withdraw = announceGateway(dataFolder, addresses().local);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping = true;
+    withdraw();
     log.info("gateway stopping");
     await within(clock, drainMs, registry.calls.drain());
     const leaving = registry.sessions();

@@ -27,10 +27,7 @@ export async function sendProblem(reply: FastifyReply, error: TendonError): Prom
 export function asTendonError(error: FastifyError | TendonError): TendonError {
   if (error instanceof TendonError) return error;
   if (error.validation !== undefined) {
-    const errors = error.validation.map(({ instancePath, message }) => ({
-      path: instancePath,
-      message: message ?? "",
-    }));
+    const errors = readComplaints(error.validation);
     const [first] = errors;
     const where = first === undefined || first.path === "" ? `the ${error.validationContext}` : first.path;
     return new TendonError("bad_request", `${where} ${first?.message ?? "is not valid"}`, { errors });

@@ -5,3 +5,4 @@
 
 export { type AdminToken, readOrMakeAdminToken } from "./admin-token.ts";
 export { openDataFolder } from "./data-folder.ts";
+export { announceGateway } from "./run-file.ts";

@@ -1,0 +1,100 @@
+import fs from "node:fs";
+import type { CallReply, Tool, ToolList } from "@tendon/protocol";
+import { readDuration } from "../duration.ts";
+import { OperationError, UsageError } from "../errors.ts";
+import { GatewayClient } from "../gateway-client.ts";
+import { colours, complain, plainLines, print, printJson } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+import { propertiesOf } from "./tools.ts";
+
+interface CallCommandOptions extends TargetOptions {
+  readonly args?: string;
+  readonly timeout?: string;
+  readonly output?: string;
+  readonly json?: boolean;
+}
+
+export async function call(
+  device: string,
+  tool: string,
+  pairs: string[],
+  options: CallCommandOptions,
+): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout);
+  const args =
+    options.args === undefined ? await readPairs(client, device, tool, pairs) : readArgs(options.args, pairs);
+  const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
+  const reply = await client.post<CallReply>(path, {
+    arguments: args,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  if (options.json === true) printJson(reply);
+  else printContent(reply, options.output);
+  if (options.output !== undefined) saveMedia(reply, options.output);
+  if (reply.result.isError) process.exitCode = 1;
+}
+
+function readArgs(text: string, pairs: readonly string[]): Record<string, unknown> {
+  if (pairs.length > 0)
+    throw new UsageError("Give the arguments either as key=value or with --args, not both.");
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  } catch {
+    // Told below, together with JSON that is no object.
+  }
+  throw new UsageError(`--args must be a JSON object, such as '{"volume":30}'`);
+}
+
+/** `volume=30` is a number and `text=30` a text: the tool's own schema says which. */
+async function readPairs(
+  client: GatewayClient,
+  device: string,
+  toolName: string,
+  pairs: readonly string[],
+): Promise<Record<string, unknown>> {
+  if (pairs.length === 0) return {};
+  const split = pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new UsageError(`\`${pair}\` is not key=value`);
+    return [pair.slice(0, at), pair.slice(at + 1)] as const;
+  });
+  const list = await client.get<ToolList>(`/devices/${encodeURIComponent(device)}/tools?user=true`);
+  const tool = list.tools.find(({ name }) => name === toolName);
+  return Object.fromEntries(split.map(([key, text]) => [key, readValue(text, typeOf(tool, key))]));
+}
+
+function typeOf(tool: Tool | undefined, key: string): unknown {
+  return tool === undefined ? undefined : propertiesOf(tool)[key]?.type;
+}
+
+function readValue(text: string, type: unknown): unknown {
+  if (type === "string") return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Not JSON: the text itself, and the gateway says so if the tool wants something else.
+    return text;
+  }
+}
+
+function printContent(reply: CallReply, output: string | undefined): void {
+  for (const item of reply.result.content) {
+    if (item["type"] === "text") print(plainLines(String(item["text"])));
+    else if (output === undefined) print(colours.dim(`[${describe(item)}; --output FILE saves it]`));
+  }
+}
+
+function saveMedia(reply: CallReply, file: string): void {
+  const media = reply.result.content.find(({ data }) => typeof data === "string");
+  if (media === undefined) throw new OperationError("The answer has no picture or sound to save.");
+  fs.writeFileSync(file, Buffer.from(String(media["data"]), "base64"));
+  complain(`${describe(media)} saved to ${file}`);
+}
+
+function describe(item: Record<string, unknown>): string {
+  const size =
+    typeof item["data"] === "string" ? `, ${Math.ceil((item["data"].length * 3) / 4 / 1024)} KiB` : "";
+  return `${String(item["type"])} ${String(item["mimeType"] ?? "")}${size}`;
+}

@@ -1,0 +1,47 @@
+import type { Device, DeviceList } from "@tendon/protocol";
+import { GatewayClient } from "../gateway-client.ts";
+import { ago, colours, plain, print, printJson, printTable } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+
+interface DevicesOptions extends TargetOptions {
+  readonly online?: boolean;
+  readonly search?: string;
+  readonly json?: boolean;
+}
+
+export async function devices(options: DevicesOptions): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const found: Device[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = new URLSearchParams({ limit: "1000" });
+    if (options.online === true) query.set("online", "true");
+    if (options.search !== undefined) query.set("q", options.search);
+    if (cursor !== undefined) query.set("cursor", cursor);
+    const page = await client.get<DeviceList>(`/devices?${query}`);
+    found.push(...page.devices);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  if (options.json === true) {
+    printJson({ devices: found });
+    return;
+  }
+  if (found.length === 0) {
+    print("No devices yet. `tendon simulate esp32` starts a virtual one.");
+    return;
+  }
+  const now = Date.now();
+  await printTable(
+    ["ALIAS", "ID", "STATE", "OVER", "BOARD", "FIRMWARE", "TOOLS", "LAST SEEN"],
+    found.map((device) => [
+      colours.bold(device.alias),
+      device.id,
+      device.online ? colours.green("online") : colours.dim("offline"),
+      device.transport ?? "",
+      plain(device.board ?? ""),
+      plain(device.firmware ?? ""),
+      `${device.toolCount}${device.toolsComplete || !device.mcp ? "" : "…"}`,
+      ago(device.lastSeenAt, now),
+    ]),
+  );
+}

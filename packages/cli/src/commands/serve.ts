@@ -1,0 +1,83 @@
+import path from "node:path";
+import { type ConfigInput, loadConfig, startGateway, type Tendon } from "@tendon/gateway";
+import { type Demo, startDemo } from "../demo.ts";
+import { colours, complain, print } from "../output.ts";
+
+interface ServeOptions {
+  readonly demo?: boolean;
+  readonly host?: string;
+  readonly port?: number;
+  readonly data?: string;
+  readonly config?: string;
+  readonly allowOpen?: boolean;
+  readonly json?: boolean;
+}
+
+const longestStopMs = 4_500;
+
+export async function serve(options: ServeOptions): Promise<void> {
+  const { config, adminToken } = loadConfig({
+    file: options.config,
+    searchIn: ["."],
+    env: process.env,
+    overrides: flags(options),
+  });
+  const tendon = await startGateway(config, { adminToken, allowOpen: options.allowOpen });
+  const demo = options.demo === true ? await startDemo(tendon) : undefined;
+  announce(tendon, options.json === true);
+  await stopSignal();
+  await stop(tendon, demo);
+}
+
+function flags(options: ServeOptions): ConfigInput {
+  return {
+    http: {
+      ...(options.host === undefined ? {} : { host: options.host }),
+      ...(options.port === undefined ? {} : { port: options.port }),
+    },
+    ...(options.data === undefined ? {} : { data: options.data }),
+  };
+}
+
+function announce(tendon: Tendon, json: boolean): void {
+  if (json) {
+    print(JSON.stringify({ event: "ready", url: tendon.url }));
+    return;
+  }
+  print(`tendon ready ${tendon.url}`);
+  const rows: [string, string][] = [
+    ["REST", `${tendon.addresses.public}/api/v1  (described at ${tendon.addresses.public}/docs)`],
+    ["devices (WebSocket)", tendon.addresses.deviceWebSocket],
+  ];
+  const { adminToken } = tendon;
+  if (adminToken !== undefined) {
+    const file = path.relative(".", adminToken.file) || adminToken.file;
+    // The token itself is for a person's eyes only: never into a pipe or a log file.
+    const shown = adminToken.isNew && process.stdout.isTTY ? `  ${adminToken.token}` : "";
+    rows.push(["admin token", `${file}${shown}`]);
+  }
+  for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(20))} ${value}`);
+  print(`  ${colours.dim("try".padEnd(20))} npx tendon devices`);
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => {
+        resolve();
+        // A second signal means now.
+        process.once(signal, () => process.exit(1));
+      });
+    }
+  });
+}
+
+async function stop(tendon: Tendon, demo: Demo | undefined): Promise<void> {
+  const overdue = setTimeout(() => {
+    complain("stopping took too long; leaving anyway");
+    process.exit(0);
+  }, longestStopMs);
+  await demo?.stop();
+  await tendon.stop();
+  clearTimeout(overdue);
+}

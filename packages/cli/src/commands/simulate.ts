@@ -1,0 +1,1 @@
+export async function simulateEsp32(_options: object): Promise<void> {}

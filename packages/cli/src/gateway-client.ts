@@ -1,0 +1,68 @@
+/** REST as the commands use it: one request, its JSON, or an error in a sentence. */
+import type { Problem } from "@tendon/protocol";
+import { OperationError } from "./errors.ts";
+import type { Target } from "./target.ts";
+
+export class GatewayClient {
+  readonly target: Target;
+
+  constructor(target: Target) {
+    this.target = target;
+  }
+
+  get<Body>(path: string): Promise<Body> {
+    return this.#request("GET", path, undefined);
+  }
+
+  post<Body>(path: string, body: unknown): Promise<Body> {
+    return this.#request("POST", path, body);
+  }
+
+  /** An open stream, such as the events; the caller reads the body. */
+  async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    const response = await this.#fetch(path, { headers: { ...this.#headers(), ...headers }, signal });
+    if (!response.ok) throw await failure(response);
+    return response;
+  }
+
+  async #request<Body>(method: string, path: string, body: unknown): Promise<Body> {
+    const response = await this.#fetch(path, {
+      method,
+      headers: { ...this.#headers(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw await failure(response);
+    return (await response.json()) as Body;
+  }
+
+  #headers(): Record<string, string> {
+    return this.target.token === undefined ? {} : { authorization: `Bearer ${this.target.token}` };
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    try {
+      return await fetch(`${this.target.url}/api/v1${path}`, init);
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new OperationError(
+        `No gateway answers at ${this.target.url}. Start one with \`tendon serve\`, or name another with --url.`,
+      );
+    }
+  }
+}
+
+async function failure(response: Response): Promise<OperationError> {
+  const text = await response.text();
+  let problem: Partial<Problem> = {};
+  try {
+    problem = JSON.parse(text) as Partial<Problem>;
+  } catch {
+    // Something else than a gateway answered; its status is all there is to tell.
+  }
+  if (problem.code === undefined) return new OperationError(`The gateway answered ${response.status}.`);
+  const details = (problem.errors ?? []).slice(1).map(({ path, message }) => `\n  ${path} ${message}`);
+  return new OperationError(
+    `${problem.code}: ${problem.detail ?? problem.title}${details.join("")}`,
+    problem,
+  );
+}

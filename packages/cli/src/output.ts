@@ -1,0 +1,67 @@
+/** What commands print. Data goes to stdout; colour only on a terminal; `--json` prints the REST body untouched. */
+import pc from "picocolors";
+
+export const colours = pc.createColors(Boolean(process.stdout.isTTY) && pc.isColorSupported);
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined));
+}
+
+export function complain(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Rows under headings. Device texts are not trusted: control characters never reach the terminal. */
+export async function printTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  const { default: Table } = await import("cli-table3");
+  const none = { top: "", "top-mid": "", "top-left": "", "top-right": "" };
+  const table = new Table({
+    head: head.map((heading) => colours.dim(heading)),
+    chars: {
+      ...none,
+      bottom: "",
+      "bottom-mid": "",
+      "bottom-left": "",
+      "bottom-right": "",
+      left: "",
+      "left-mid": "",
+      mid: "",
+      "mid-mid": "",
+      right: "",
+      "right-mid": "",
+      middle: "  ",
+    },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+  });
+  for (const row of rows) table.push([...row]);
+  print(table.toString());
+}
+
+/** Makes text of a device safe to show: no control sequences, one line. */
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
+}
+
+/** The same for text that may have several lines. */
+export function plainLines(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, "");
+}
+
+export function ago(iso: string | null, now: number): string {
+  if (iso === null) return "never";
+  const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1000));
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`;
+  return seconds < 172_800
+    ? `${Math.round(seconds / 3600)} h ago`
+    : `${Math.round(seconds / 86_400)} days ago`;
+}

@@ -1,0 +1,49 @@
+/** Which gateway a command talks to, and as whom: flags, then the environment, then the data folder's own word. */
+import fs from "node:fs";
+import path from "node:path";
+import { UsageError } from "./errors.ts";
+
+export interface TargetOptions {
+  readonly data?: string | undefined;
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+export interface Target {
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly dataFolder: string;
+}
+
+const defaultUrl = "http://127.0.0.1:8000";
+
+export function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target {
+  const dataFolder = options.data ?? env["TENDON_DATA"] ?? "./data";
+  const url = options.url ?? env["TENDON_URL"] ?? announcedUrl(dataFolder) ?? defaultUrl;
+  if (!/^https?:\/\/[^/]/.test(url))
+    throw new UsageError(`--url must begin with http:// or https://, got ${url}`);
+  return {
+    url: url.replace(/\/+$/, ""),
+    token: options.token ?? env["TENDON_TOKEN"] ?? readText(path.join(dataFolder, "admin-token")),
+    dataFolder,
+  };
+}
+
+function announcedUrl(dataFolder: string): string | undefined {
+  const text = readText(path.join(dataFolder, "gateway.json"));
+  if (text === undefined) return undefined;
+  try {
+    const { url } = JSON.parse(text) as { url?: unknown };
+    return typeof url === "string" ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return fs.readFileSync(file, "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
