@@ -54,3 +54,17 @@ export class WaitError extends SimulatorError {
     super("wait_expired", message, options);
   }
 }
+
+/** A name that is in no fault table, or a value it cannot take. */
+export class FaultError extends SimulatorError {
+  constructor(message: string) {
+    super("fault_invalid", message);
+  }
+}
+
+/** A tools file that cannot be used; the message names the file, the tool and the key. */
+export class ToolsFileError extends SimulatorError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("tools_file_invalid", message, options);
+  }
+}

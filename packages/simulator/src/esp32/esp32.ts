@@ -15,7 +15,7 @@ export type {
   Screen,
   WifiNetwork,
 } from "./board.ts";
-export type { ByteText } from "./byte-text.ts";
+export { type ByteText, fromText, wire } from "./byte-text.ts";
 export type { CjsonNode } from "./cjson-parse.ts";
 export type { JsonValue } from "./cjson-print.ts";
 export type { ListenMode } from "./conversation.ts";
@@ -29,12 +29,16 @@ export type {
 } from "./device-events.ts";
 export type { DeviceTiming, VirtualDeviceOptions } from "./device-options.ts";
 export type { DeviceState, StateValue } from "./device-state.ts";
+export type { Delivery, Fault, FaultHooks, FaultyDevice } from "./fault.ts";
 export type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
+export type { McpReply } from "./mcp-server.ts";
 export { nodeHttp } from "./node-http.ts";
 export {
   type BooleanProperty,
+  defineTool,
   type IntegerProperty,
   type StringProperty,
+  type Tool,
   type ToolArguments,
   type ToolCall,
   type ToolCallback,

@@ -108,6 +108,10 @@ export class Firmware {
     });
   }
 
+  async sleep(ms: number): Promise<void> {
+    await this.#lifeTimers.sleep(ms);
+  }
+
   powerCut(reason: "reboot" | "crash", cause: string): void {
     this.events.emit({ kind: "reboot", cause });
     this.#endLife();
@@ -175,7 +179,156 @@ export class Firmware {
 
   async #upgrade(url: string): Promise<void> {
     const { life } = this.loop;
-    this.lifeline.hangUp("upgrade");
+    this.lifeline.pause("upgrade");
+    const outcome = await this.#machine.http.get(url, this.#machine.alive);
+    const answered = outcome.kind === "answered" ? outcome : undefined;
+    const sound = answered?.status === 200 && (answered.contentLength ?? 0) > 0;
+    const image = sound ? await answered.read(firmwareImageLimit) : undefined;
+    if (life !== this.loop.life) return;
+    if (image !== undefined) return this.powerCut("reboot", "firmware upgrade");
+    answered?.discard();
+    this.lifeline.resume();
+  }
+
+  #makeMachine(): Machine {
+    const device = this;
+    const { board, state } = this;
+    const { http = nodeHttp, picture } = this.#options;
+    return {
+      board,
+      state,
+      http,
+      get alive() {
+        device.#alive ??= new AbortController();
+        return device.#alive.signal;
+      },
+      get vision() {
+        return device.#vision;
+      },
+      picture: async (quality) => {
+        try {
+          return await (picture?.(quality) ?? screenPicture(board.screen, board.name, state, quality));
+        } catch (error) {
+          this.events.emit({ kind: "failure", error });
+          return undefined;
+        }
+      },
+      scheduleReboot: (cause) => this.#machine.scheduleReboot(cause),
+    });
+    this.transport = this.#makeTransport();
+    this.lifeline = this.#makeLifeline();
+  }
+
+  get sessionId(): ByteText {
+    return this.transport?.sessionId ?? fromText("");
+  }
+
+  add(tool: Tool): void {
+    if (this.#booted) this.server.add(tool);
+    else this.#boardTools.push(tool);
+  }
+
+  /** Tools are put together once: common ones, the board's, then the user-only ones of the firmware. */
+  boot(): void {
+    if (this.#booted) return;
+    this.#faults.tell("booted");
+    const stock = this.#faults.has("oldFirmware") ? [] : userTools(this.#machine);
+    for (const tool of [...commonTools(this.#machine), ...this.#boardTools, ...stock]) this.server.add(tool);
+    this.#boardTools = [];
+    this.#booted = true;
+  }
+
+  /** Queues a text; it is made when its turn comes, with the session of that moment. */
+  say(text: () => ByteText): void {
+    this.loop.schedule(() => {
+      this.#put(text());
+    });
+  }
+
+  sayMcp(payload: ByteText): void {
+    this.say(() => this.#envelope(payload));
+  }
+
+  sayAudio(packet: Uint8Array, timestamp: number): void {
+    this.loop.schedule(() => {
+      const outcome = this.transport?.sendAudio(packet, timestamp) ?? "closed";
+      if (outcome !== "sent") this.events.emit({ kind: "frame-lost", why: outcome, bytes: packet.length });
+      else this.events.emit({ kind: "audio", direction: "out", bytes: packet.length, played: false });
+    });
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await this.#lifeTimers.sleep(ms);
+  }
+
+  powerCut(reason: "reboot" | "crash", cause: string): void {
+    this.events.emit({ kind: "reboot", cause });
+    this.#endLife();
+    this.lifeline.powerCut(reason);
+  }
+
+  stop(): void {
+    this.lifeline.stop();
+    this.#endLife();
+    this.#timers.clear();
+    this.events.stop();
+  }
+
+  #endLife(): void {
+    this.#faults.tell("closed");
+    this.#lifeTimers.clear();
+    this.loop.powerOff();
+    this.#alive?.abort();
+    this.#alive = undefined;
+    this.#vision = undefined;
+    this.transport?.forget();
+  }
+
+  #envelope(payload: ByteText): ByteText {
+    return wire`{"session_id":"${this.sessionId}","type":"mcp","payload":${payload}}`;
+  }
+
+  #put(text: ByteText): boolean {
+    const outcome = this.transport?.sendText(text) ?? "closed";
+    if (outcome !== "sent") this.events.emit({ kind: "frame-lost", why: outcome, bytes: text.length });
+    return outcome === "sent";
+  }
+
+  #reply(reply: McpReply): void {
+    for (const { payload, afterMs } of this.#faults.deliver(reply)) {
+      const transmit = (): void => {
+        const delivered = this.#put(this.#envelope(payload));
+        if (!this.events.wanted("reply")) return;
+        this.events.emit({ kind: "reply", id: reply.id, payload: toBuffer(payload), delivered });
+      };
+      if (afterMs <= 0) transmit();
+      else this.#lifeTimers.after(afterMs, () => this.loop.schedule(transmit));
+    }
+  }
+
+  #receive(type: ByteText, message: CjsonNode): void {
+    const payload = member(message, "payload");
+    if (type !== "mcp") {
+      if (!this.conversation.receive(type, message)) this.#ignored(`unknown type ${toText(type)}`);
+    } else if (payload?.kind !== "object") this.#ignored("an mcp payload that is no object");
+    else if (!this.#faults.has("deaf")) this.server.receive(payload);
+  }
+
+  #ignored(why: string): void {
+    this.events.emit({ kind: "frame-ignored", why });
+  }
+
+  #greeting(): Greeting | undefined {
+    const { aec, glyphPush } = this.board;
+    return this.#faults.greeting({
+      features: { ...(aec ? { aec } : {}), mcp: true, glyph_push: glyphPush },
+      textFont: glyphPush ? textFont : undefined,
+    });
+  }
+
+  async #upgrade(url: string): Promise<void> {
+    const { life } = this.loop;
+    this.lifeline.pause("upgrade");
     const outcome = await this.#machine.http.get(url, this.#machine.alive);
     const answered = outcome.kind === "answered" ? outcome : undefined;
     const sound = answered?.status === 200 && (answered.contentLength ?? 0) > 0;
@@ -298,7 +451,7 @@ export class Firmware {
       notify: (payload) => this.sayMcp(payload),
       say: (text) => this.say(() => text),
       restart: (cause) => this.powerCut("reboot", cause),
-      sleep: async (ms) => await this.#lifeTimers.sleep(ms),
+      sleep: async (ms) => await this.sleep(ms),
       after: (ms, task) => this.#lifeTimers.after(ms, task),
       random: () => (this.#options.random ?? Math.random)(),
     };

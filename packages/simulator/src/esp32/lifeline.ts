@@ -1,6 +1,7 @@
 import type { Timers } from "../clock.ts";
 import { ConnectError, type ConnectErrorCode } from "../errors.ts";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
+import { toText } from "./byte-text.ts";
 import type { DeviceEvents, DisconnectReason } from "./device-events.ts";
 import type { MainLoop } from "./main-loop.ts";
 import type { OpenOutcome, Transport } from "./transport.ts";
@@ -11,7 +12,6 @@ export interface LifelineOptions {
   readonly bootMs: number;
   readonly backoff: BackoffOptions;
   readonly random: () => number;
-  /** Waits for permission to dial; the function it gives ends the permission. */
   readonly dialGate: (() => Promise<() => void>) | undefined;
 }
 
@@ -26,6 +26,16 @@ export interface LifelineHost {
   idle(): void;
 }
 
+type Line =
+  /** Nobody wants a connection. */
+  | { readonly at: "off" }
+  /** Wanted, but not now: a back-off, a boot or an upgrade has to end first. */
+  | { readonly at: "waiting"; readonly cancel: () => void }
+  /** Queued on the main loop or dialling; each attempt is its own object, so that an old one cannot pass for it. */
+  | { readonly at: "dialling" }
+  | { readonly at: "up"; readonly greeted: boolean }
+  | { readonly at: "stopped" };
+
 interface Waiter {
   readonly resolve: () => void;
   readonly reject: (error: ConnectError) => void;
@@ -39,12 +49,8 @@ export class Lifeline {
   readonly #options: LifelineOptions;
   readonly #host: LifelineHost;
   readonly #backoff: Backoff;
-  #wanted = false;
-  #stopped = false;
-  #up = false;
-  #dialling = false;
-  #attempt = 0;
-  #cancelRetry: (() => void) | undefined;
+  #line: Line = { at: "off" };
+  #attempts = 0;
   #waiters: Waiter[] = [];
 
   constructor(options: LifelineOptions, host: LifelineHost) {
@@ -54,44 +60,40 @@ export class Lifeline {
   }
 
   get up(): boolean {
-    return this.#up;
+    return this.#line.at === "up";
   }
 
   async connect(): Promise<void> {
-    if (this.#stopped) throw new ConnectError("stopped", "the device has been stopped");
-    if (this.#host.transport === undefined)
-      throw new ConnectError("no_transport", "the device has no address");
-    this.#wanted = true;
+    const { transport } = this.#host;
+    if (transport === undefined) throw new ConnectError("no_transport", "the device has no address");
+    if (this.#line.at === "stopped") throw new ConnectError("stopped", "the device has been stopped");
+    if (this.#line.at === "up" && this.#line.greeted && transport.isOpen) return;
     await new Promise<void>((resolve, reject) => {
       this.#waiters.push({ resolve, reject });
-      this.#dial();
+      if (this.#line.at !== "dialling") this.#dial(transport);
     });
   }
 
   leave(): void {
-    this.#wanted = false;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
-    this.#host.transport?.close();
-    this.#down("left", undefined);
-    this.#giveUp("stopped", "the device left before it was connected");
+    this.#end("off", "left");
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.leave();
+    this.#end("stopped", "left");
   }
 
-  /** The channel ended by itself. */
+  /** The other side or the network ended the channel. */
   lost(reason: DisconnectReason, code: number | undefined): void {
-    this.#down(reason, code);
+    this.#hungUp(reason, code);
     this.#retry();
   }
 
-  /** The device closes its channel and will want it back. */
-  hangUp(reason: DisconnectReason): void {
+  /** The device closes its channel for a while; resume() ends the while. */
+  pause(reason: DisconnectReason): void {
+    if (this.#line.at === "off" || this.#line.at === "stopped") return;
     this.#host.transport?.close();
-    this.#down(reason, undefined);
+    this.#hungUp(reason, undefined);
+    this.#become({ at: "waiting", cancel: () => undefined });
   }
 
   resume(): void {
@@ -99,49 +101,44 @@ export class Lifeline {
   }
 
   powerCut(reason: "reboot" | "crash"): void {
-    this.#dialling = false;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
-    this.hangUp(reason);
-    if (!this.#wanted) return;
+    if (this.#line.at === "off" || this.#line.at === "stopped") return;
+    this.#host.transport?.close();
+    this.#hungUp(reason, undefined);
     if (this.#options.returnAfterReboot) this.#dialAfter(this.#options.bootMs);
-    else this.#giveUp("crashed", "the device went down and stays down");
-  }
-
-  #dial(): void {
-    if (this.#dialling) return;
-    this.#dialling = true;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
-    this.#host.loop.schedule(async () => await this.#open());
-  }
-
-  async #open(): Promise<void> {
-    const { transport, loop, events } = this.#host;
-    const { life } = loop;
-    if (transport === undefined || !this.#wanted) {
-      this.#dialling = false;
-      return;
+    else {
+      this.#become({ at: "off" });
+      this.#giveUp("crashed", "the device went down and stays down");
     }
-    if (!transport.isOpen) {
-      this.#attempt += 1;
-      this.#host.dialling();
-      events.emit({ kind: "connecting", attempt: this.#attempt });
-      const outcome = await this.#openThroughGate(transport);
-      if (life !== loop.life) return;
-      this.#dialling = false;
-      this.#settle(outcome, transport);
-      return;
-    }
-    this.#dialling = false;
-    this.#resolveWaiters();
   }
 
-  async #openThroughGate(transport: Transport): Promise<OpenOutcome> {
+  #become(line: Line): void {
+    if (this.#line.at === "waiting") this.#line.cancel();
+    this.#line = line;
+  }
+
+  #end(at: "off" | "stopped", reason: DisconnectReason): void {
+    this.#host.transport?.close();
+    this.#hungUp(reason, undefined);
+    this.#become({ at });
+    this.#giveUp("stopped", "the device left before it was connected");
+  }
+
+  #dial(transport: Transport): void {
+    const mine: Line = { at: "dialling" };
+    this.#become(mine);
+    this.#host.loop.schedule(async () => await this.#open(transport, mine));
+  }
+
+  async #open(transport: Transport, mine: Line): Promise<void> {
+    if (this.#line !== mine) return;
+    this.#attempts += 1;
+    this.#host.dialling();
+    this.#host.events.emit({ kind: "connecting", attempt: this.#attempts });
     const release = await this.#options.dialGate?.();
     try {
-      if (!this.#wanted) return { ok: false, code: "stopped", detail: "no longer wanted" };
-      return await transport.open();
+      if (this.#line !== mine) return;
+      const outcome = await transport.open();
+      if (this.#line === mine) this.#settle(outcome, transport);
     } finally {
       release?.();
     }
@@ -150,48 +147,43 @@ export class Lifeline {
   #settle(outcome: OpenOutcome, transport: Transport): void {
     if (outcome.ok) {
       this.#backoff.reset();
-      this.#up = true;
-      this.#host.events.emit({
-        kind: "connected",
-        sessionId: Buffer.from(transport.sessionId, "latin1").toString(),
-      });
+      this.#become({ at: "up", greeted: true });
+      this.#host.events.emit({ kind: "connected", sessionId: toText(transport.sessionId) });
       this.#host.opened(true);
-      this.#resolveWaiters();
+      for (const waiter of this.#takeWaiters()) waiter.resolve();
       return;
     }
-    this.#host.idle();
     const { code, detail, cause } = outcome;
+    this.#host.idle();
     this.#host.events.emit({ kind: "connect-failed", code, detail });
     if (code === "hello_timeout") {
       // The socket stays open; what is asked on it is answered.
-      this.#up = true;
+      this.#become({ at: "up", greeted: false });
       this.#host.opened(false);
       this.#giveUp(code, detail, cause);
-    } else if (this.#wanted && this.#options.autoReconnect) this.#retry();
-    else this.#giveUp(code, detail, cause);
+    } else {
+      this.#retry();
+      if (!this.#options.autoReconnect) this.#giveUp(code, detail, cause);
+    }
   }
 
+  /** Back to dialling after a while, or to rest where reconnecting is not wanted. */
   #retry(): void {
-    if (this.#wanted && this.#options.autoReconnect) this.#dialAfter(this.#backoff.next());
+    if (this.#line.at === "off" || this.#line.at === "stopped") return;
+    if (this.#options.autoReconnect) this.#dialAfter(this.#backoff.next());
+    else this.#become({ at: "off" });
   }
 
   #dialAfter(ms: number): void {
-    this.#cancelRetry?.();
-    this.#cancelRetry = this.#host.timers.after(ms, () => {
-      this.#cancelRetry = undefined;
-      this.#dial();
-    });
+    const { transport, timers } = this.#host;
+    if (transport === undefined) return;
+    this.#become({ at: "waiting", cancel: timers.after(ms, () => this.#dial(transport)) });
   }
 
-  #down(reason: DisconnectReason, code: number | undefined): void {
+  #hungUp(reason: DisconnectReason, code: number | undefined): void {
+    const wasUp = this.#line.at === "up";
     this.#host.idle();
-    if (!this.#up) return;
-    this.#up = false;
-    this.#host.events.emit({ kind: "disconnected", reason, code });
-  }
-
-  #resolveWaiters(): void {
-    for (const waiter of this.#takeWaiters()) waiter.resolve();
+    if (wasUp) this.#host.events.emit({ kind: "disconnected", reason, code });
   }
 
   #giveUp(code: ConnectErrorCode, detail: string, cause?: unknown): void {

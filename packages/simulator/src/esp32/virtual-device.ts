@@ -129,6 +129,11 @@ export class VirtualDevice {
     return toText(systemInfo(this.board, this.state));
   }
 
+  /** For tools that take their time: never resolves if the device is stopped or restarts meanwhile. */
+  async sleep(ms: number): Promise<void> {
+    await this.#firmware.sleep(ms);
+  }
+
   /** Resolves when the main loop has nothing left to do. */
   async idle(): Promise<void> {
     await this.#firmware.loop.idle();

@@ -1,0 +1,214 @@
+import { FaultError } from "./errors.ts";
+import {
+  type ByteText,
+  type Delivery,
+  defineTool,
+  type Fault,
+  type FaultHooks,
+  type FaultyDevice,
+  fromText,
+  type McpReply,
+  wire,
+} from "./esp32/esp32.ts";
+
+/** A fault as the command line's help shows it. */
+export interface FaultDescription {
+  readonly name: string;
+  readonly description: string;
+  /** What the number after `name=` means, where the fault takes one. */
+  readonly value: "milliseconds" | "every nth" | undefined;
+  readonly defaultValue: number | undefined;
+}
+
+interface FaultEntry extends FaultDescription {
+  readonly effect: (device: FaultyDevice, value: number) => FaultHooks;
+}
+
+const callMethod = "tools/call";
+
+function plain(name: string, description: string, effect: (device: FaultyDevice) => FaultHooks): FaultEntry {
+  return { name, description, value: undefined, defaultValue: undefined, effect };
+}
+
+function timed(
+  name: string,
+  description: string,
+  defaultValue: number,
+  effect: FaultEntry["effect"],
+): FaultEntry {
+  return { name, description, value: "milliseconds", defaultValue, effect };
+}
+
+const table: readonly FaultEntry[] = [
+  timed("slow", "every tool takes its time, and blocks the device meanwhile", 2_000, (device, ms) => ({
+    beforeCall: async () => await device.sleep(ms),
+  })),
+  plain("mute", "never answers an MCP message", () => ({ deliver: () => [] })),
+  {
+    name: "dropped-reply",
+    description: "the reply to every nth call is lost",
+    value: "every nth",
+    defaultValue: 3,
+    effect: (_device, every) => dropReplies(every),
+  },
+  timed("late-reply", "calls run at once, but their replies leave late", 35_000, (_device, ms) => ({
+    deliver: (reply, deliveries) =>
+      reply.method === callMethod ? deliveries.map(({ payload }) => ({ payload, afterMs: ms })) : deliveries,
+  })),
+  plain("broken-json", "calls and errors are answered with frames that are not JSON", () => ({
+    deliver: (reply, deliveries) => deliveries.map((delivery) => ({ ...delivery, payload: broken(reply) })),
+  })),
+  plain("cursor-loop", "the last page of the tool list leads back to the first", () => ({
+    deliver: (reply, deliveries) =>
+      reply.method === "tools/list" && reply.ok ? deliveries.map(looped) : deliveries,
+  })),
+  plain("oversize-tool", "one tool is too large to be listed and hides those behind it", (device) => ({
+    booted: () => device.addTool(filler("self.oversize.tool", 9_000)),
+  })),
+  plain("duplicate-reply", "every reply is sent twice", () => ({
+    deliver: (_reply, deliveries) => deliveries.flatMap((delivery) => [delivery, delivery]),
+  })),
+  plain("foreign-ids", "replies to requests that were never made come along with the real ones", () => ({
+    deliver: (reply, deliveries) => [{ payload: foreign(reply), afterMs: 0 }, ...deliveries],
+  })),
+  timed("reboot-mid-call", "the device restarts while a tool runs", 200, (device, ms) => ({
+    beforeCall: async () => {
+      await device.sleep(ms);
+      device.restart("reboot-mid-call");
+      await new Promise<never>(() => undefined);
+    },
+  })),
+  plain("no-hello", "connects and then says nothing", () => ({ greeting: () => undefined })),
+  plain(
+    "old-firmware",
+    "1.x: no user-only tools, calls run side by side and answer in any order",
+    (device) => ({
+      oldFirmware: true,
+      greeting: () => ({ features: { mcp: true }, textFont: undefined }),
+      beforeCall: async () => await device.sleep(device.random() * 50),
+    }),
+  ),
+  timed("notifications", "sends an MCP notification again and again", 1_000, notifications),
+  plain("no-pong", "does not answer WebSocket pings", () => ({ noPong: true })),
+  plain("many-pages", "a tool list of 200 pages", (device) => ({
+    booted: () => {
+      // Two of these never fit on one page, and the first still fits beside the common tools.
+      for (let page = 1; page <= 200; page += 1) device.addTool(filler(`self.pages.tool_${page}`, 4_100));
+    },
+  })),
+  plain("unknown-kinds", "sends messages of types that no protocol knows", unknownKinds),
+  plain("no-mcp", "a device without MCP: does not offer it and does not understand it", () => ({
+    deaf: true,
+    greeting: ({ features, textFont }) => {
+      const { mcp: _mcp, ...rest } = features;
+      return { features: rest, textFont };
+    },
+  })),
+];
+
+/** Every fault there is, in the order of the table, for help texts. */
+export const faultList: readonly FaultDescription[] = table.map(
+  ({ name, description, value, defaultValue }) => ({
+    name,
+    description,
+    value,
+    defaultValue,
+  }),
+);
+
+/** Faults by name, each optionally with its number: `slow`, `slow=500`, `dropped-reply=10`. */
+export function faultsNamed(names: readonly string[]): Fault[] {
+  return names.map((text) => {
+    const [name = "", number] = text.split("=", 2);
+    const entry = table.find((candidate) => candidate.name === name);
+    if (entry === undefined) {
+      const known = table.map((candidate) => candidate.name).join(", ");
+      throw new FaultError(`there is no fault "${name}"; known faults: ${known}`);
+    }
+    const value = number === undefined ? (entry.defaultValue ?? 0) : faultValue(entry, number);
+    return { name, install: (device) => entry.effect(device, value) };
+  });
+}
+
+function faultValue(entry: FaultEntry, number: string): number {
+  if (entry.value === undefined) throw new FaultError(`fault "${entry.name}" takes no value`);
+  const value = Number(number);
+  if (number === "" || !Number.isInteger(value) || value < 1 || value > 2 ** 31 - 1) {
+    throw new FaultError(`fault "${entry.name}" takes a whole number (${entry.value}), not "${number}"`);
+  }
+  return value;
+}
+
+function dropReplies(every: number): FaultHooks {
+  let calls = 0;
+  return {
+    deliver: (reply, deliveries) => {
+      if (reply.method !== callMethod) return deliveries;
+      calls += 1;
+      return calls % every === 0 ? [] : deliveries;
+    },
+  };
+}
+
+function broken(reply: McpReply): ByteText {
+  if (reply.method === callMethod) {
+    return wire`{"jsonrpc":"2.0","id":${reply.id},"error":{"message":"Failed to open "valve" at C:\\new"}}`;
+  }
+  if (reply.ok) return reply.payload;
+  return reply.payload.replace('"message":"', '"message":"the device said "no": ') as ByteText;
+}
+
+function looped(delivery: Delivery): Delivery {
+  const end = /\](?:,"nextCursor":"[^"]*")?\}\}$/;
+  const payload = delivery.payload.replace(end, '],"nextCursor":"self.get_device_status"}}') as ByteText;
+  return { ...delivery, payload };
+}
+
+/** Half the range of ids away from the real one, so that it cannot be one of the asker's neighbours. */
+function foreign(reply: McpReply): ByteText {
+  const id = reply.id > 0 ? reply.id - 2 ** 30 : reply.id + 2 ** 30;
+  return wire`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"true"}],"isError":false}}`;
+}
+
+function filler(name: string, bytes: number) {
+  return defineTool(name, "Does nothing, at length. ".repeat(400).slice(0, bytes), {}, () => true, false);
+}
+
+function notifications(device: FaultyDevice, ms: number): FaultHooks {
+  let cancel: (() => void) | undefined;
+  let count = 0;
+  const tick = (): void => {
+    count += 1;
+    device.notify(wire`{"jsonrpc":"2.0","method":"notifications/tick","params":{"count":${count}}}`);
+    cancel = device.after(ms, tick);
+  };
+  return {
+    opened: () => {
+      cancel?.();
+      cancel = device.after(ms, tick);
+    },
+    closed: () => {
+      cancel?.();
+      cancel = undefined;
+    },
+  };
+}
+
+function unknownKinds(device: FaultyDevice): FaultHooks {
+  const strange = [
+    '{"type":"telemetry","uptime":1}',
+    '{"session_id":"","type":"iot","states":[]}',
+    '{"type":"","payload":{}}',
+    '{"type":"mcp2","payload":{"jsonrpc":"2.0","id":1,"result":{}}}',
+  ].map(fromText);
+  const babble = (): void => {
+    for (const text of strange) device.say(text);
+  };
+  return {
+    opened: babble,
+    deliver: (_reply, deliveries) => {
+      babble();
+      return deliveries;
+    },
+  };
+}

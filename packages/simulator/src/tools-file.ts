@@ -1,0 +1,126 @@
+import { readFile } from "node:fs/promises";
+import { extname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ToolDefinitionError, ToolFailure, ToolsFileError } from "./errors.ts";
+import type { JsonValue, ToolReturn, VirtualDevice } from "./esp32/esp32.ts";
+import { readDocument, type ToolEntry } from "./tools-format.ts";
+
+/** Tools from a file, ready to be given to any number of devices. */
+export interface ToolsFile {
+  readonly path: string;
+  /** Adds the tools; call it before the device connects. */
+  register(device: VirtualDevice): Promise<void>;
+}
+
+/**
+ * Reads `.yaml`, `.yml` and `.json` files (format: ToolsDocument) and `.js`/`.mjs` modules, whose exported
+ * `register(device)` or default function adds tools with addTool().
+ */
+export async function loadToolsFile(path: string): Promise<ToolsFile> {
+  const kind = extname(path).toLowerCase();
+  if (kind === ".js" || kind === ".mjs") return await loadModule(path);
+  if (kind === ".yaml" || kind === ".yml" || kind === ".json") return await loadDocument(path, kind);
+  throw new ToolsFileError(`${path}: a tools file ends in .yaml, .yml, .json, .js or .mjs`);
+}
+
+async function loadDocument(path: string, kind: string): Promise<ToolsFile> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => refuse(path, cause));
+  const document = readDocument(path, await parse(path, kind, text));
+  return {
+    path,
+    register: async (device) => {
+      for (const [key, value] of Object.entries(document.state)) device.state.set(key, value);
+      for (const [index, entry] of document.tools.entries()) {
+        try {
+          addEntry(device, entry);
+        } catch (error) {
+          if (!(error instanceof ToolDefinitionError)) throw error;
+          throw new ToolsFileError(`${path}: tools[${index}]: ${error.message}`, { cause: error });
+        }
+      }
+      await Promise.resolve();
+    },
+  };
+}
+
+async function parse(path: string, kind: string, text: string): Promise<unknown> {
+  try {
+    if (kind === ".json") return JSON.parse(text);
+    const yaml = await import("yaml");
+    return yaml.parse(text);
+  } catch (cause) {
+    return refuse(path, cause);
+  }
+}
+
+function refuse(path: string, cause: unknown): never {
+  throw new ToolsFileError(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+}
+
+function addEntry(device: VirtualDevice, entry: ToolEntry): void {
+  const run = (
+    args: Readonly<Record<string, boolean | number | string>>,
+  ): ToolReturn | Promise<ToolReturn> =>
+    entry.delayMs > 0
+      ? device.sleep(entry.delayMs).then(() => perform(device, entry, args))
+      : perform(device, entry, args);
+  const { name, description, properties } = entry;
+  if (entry.userOnly) device.addUserOnlyTool(name, description, properties, run);
+  else device.addTool(name, description, properties, run);
+}
+
+function perform(
+  device: VirtualDevice,
+  { returns }: ToolEntry,
+  args: Readonly<Record<string, boolean | number | string>>,
+): ToolReturn {
+  switch (returns.do) {
+    case "value":
+      return asReturn(returns.value);
+    case "echo":
+      return returns.property === undefined ? { ...args } : args[returns.property];
+    case "store": {
+      const value = args[returns.property];
+      if (value !== undefined) device.state.set(returns.key, value);
+      return true;
+    }
+    case "put":
+      device.state.set(returns.key, returns.value);
+      return true;
+    case "get":
+      return device.state.get(returns.key) ?? "";
+    case "fail":
+      throw new ToolFailure(returns.message);
+  }
+}
+
+/** The firmware returns whole numbers only; any other travels as its text. */
+function asReturn(value: JsonValue): ToolReturn {
+  if (value === null) return "null";
+  return typeof value === "number" && !Number.isInteger(value) ? String(value) : value;
+}
+
+async function loadModule(path: string): Promise<ToolsFile> {
+  const url = pathToFileURL(resolve(path)).href;
+  const loaded: unknown = await import(/* @vite-ignore */ url).catch((cause: unknown) => refuse(path, cause));
+  const register = exported(loaded, "register") ?? exported(loaded, "default");
+  if (register === undefined) {
+    throw new ToolsFileError(
+      `${path}: must export a function register(device), by that name or as the default`,
+    );
+  }
+  return {
+    path,
+    register: async (device) => {
+      await register(device);
+    },
+  };
+}
+
+function exported(module: unknown, name: string): ((device: VirtualDevice) => unknown) | undefined {
+  if (typeof module !== "object" || module === null) return undefined;
+  const value: unknown = Reflect.get(module, name);
+  return typeof value === "function"
+    ? (device) => Reflect.apply(value, undefined, [device]) as unknown
+    : undefined;
+}
