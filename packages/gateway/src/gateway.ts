@@ -6,7 +6,14 @@ import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import os from "node:os";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
-import { createHttp, type Http, type IdentifyToken, operationRoutes, restRoutes } from "./agent/agent.ts";
+import {
+  createHttp,
+  docsRoutes,
+  type Http,
+  type IdentifyToken,
+  operationRoutes,
+  restRoutes,
+} from "./agent/agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import { DeviceSession, Liveness, randomFirstId, WebSocketDevices } from "./device/device.ts";
@@ -100,6 +107,7 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     identify,
     unready: () => (stopping ? ["the gateway is stopping"] : []),
   });
+  await docsRoutes(http);
   await restRoutes(http, {
     registry,
     credentials,

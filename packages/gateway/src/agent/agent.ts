@@ -3,6 +3,7 @@
  * a tool, arguments) and the answer back; none of them decides anything about devices.
  */
 export type { IdentifyToken } from "./authentication.ts";
+export { docsRoutes } from "./docs.ts";
 export { createHttp, type Http } from "./http.ts";
 export { operationRoutes } from "./operations.ts";
 export { restRoutes } from "./rest/rest.ts";

@@ -54,6 +54,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     );
   });
   await http.register(swagger, {
+    refResolver: { buildLocalReference: (schema, _base, _fragment, at) => nameOf(schema) ?? `Schema${at}` },
     openapi: {
       info: {
         title: "Tendon",
@@ -65,6 +66,10 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     },
   });
   return http;
+}
+
+function nameOf(schema: { readonly [key: string]: unknown }): string | undefined {
+  return typeof schema["$id"] === "string" ? schema["$id"] : undefined;
 }
 
 function pathOf(url: string): string {

@@ -50,7 +50,8 @@ export function decodeDeviceRpc(payload: unknown): Decoded<DeviceRpc> {
 function decodeReply(payload: JsonObject, id: unknown): Decoded<DeviceRpc> {
   if (!isRequestId(id)) return invalid("/payload/id is not one of the integers we send");
   const { error } = payload;
-  if (error !== undefined) {
+  // Some stacks send `error: null` beside a result.
+  if (error !== undefined && error !== null) {
     const message =
       isObject(error) && typeof error["message"] === "string" ? error["message"] : JSON.stringify(error);
     return ok({ kind: "error", id, message, salvaged: false });

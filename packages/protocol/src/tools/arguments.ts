@@ -31,9 +31,16 @@ export function firmwareHazards(value: unknown, path = "", depth = 0): ArgumentP
     return value.flatMap((item, index) => firmwareHazards(item, `${path}/${index}`, depth + 1));
   }
   if (isObject(value)) {
+    const names = new Set<string>();
     return Object.entries(value).flatMap(([key, item]) => {
       const at = `${path}/${pointerPart(key)}`;
-      return [...textHazards(key, at), ...firmwareHazards(item, at, depth + 1)];
+      const problems = [...textHazards(key, at), ...firmwareHazards(item, at, depth + 1)];
+      const name = key.toLowerCase();
+      // A device would take the first of `URL` and `url`, and only one of them has been checked.
+      if (names.has(name))
+        problems.push({ path: at, message: "is given twice; devices ignore case in names" });
+      names.add(name);
+      return problems;
     });
   }
   return [];

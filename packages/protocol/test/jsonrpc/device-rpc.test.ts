@@ -167,3 +167,11 @@ describe("requests to a device", () => {
     );
   });
 });
+
+test("`error: null` beside a result is a result", () => {
+  const frame = '{"session_id":"s","type":"mcp","payload":{"jsonrpc":"2.0","id":4,"error":null,"result":{}}}';
+  expect(decodeDeviceFrame(frame)).toEqual({
+    outcome: "ok",
+    message: { type: "mcp", rpc: { kind: "result", id: 4, result: {} } },
+  });
+});

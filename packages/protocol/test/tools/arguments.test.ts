@@ -116,3 +116,15 @@ it("well-formed values without NUL and large numbers have no hazards, whatever t
     }),
   );
 });
+
+describe("names that differ only in case", () => {
+  it("are refused, because a device takes the first of them whatever was checked", () => {
+    expect(firmwareHazards({ URL: "http://evil.test", url: "http://good.test" })).toEqual([
+      { path: "/url", message: "is given twice; devices ignore case in names" },
+    ]);
+  });
+
+  it("may repeat in different objects", () => {
+    expect(firmwareHazards({ a: { volume: 1 }, b: { volume: 1 } })).toEqual([]);
+  });
+});

@@ -1,0 +1,24 @@
+import swaggerUi from "@fastify/swagger-ui";
+import type { Http } from "./http.ts";
+
+const contentPolicy = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The REST description as a page to read and try; it loads nothing from elsewhere. */
+export async function docsRoutes(http: Http): Promise<void> {
+  await http.register(swaggerUi, {
+    routePrefix: "/docs",
+    staticCSP: true,
+    // The plugin's own policy names outside hosts and would turn a LAN address into https.
+    transformStaticCSP: () => contentPolicy,
+    uiConfig: { docExpansion: "list", persistAuthorization: false, displayRequestDuration: true },
+    theme: { title: "Tendon REST" },
+  });
+}
