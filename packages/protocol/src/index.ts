@@ -5,6 +5,11 @@
 export {
   CallReply,
   CallRequest,
+  FleetCallRequest,
+  FleetReply,
+  FleetResult,
+  type FleetTarget,
+  Job,
   RpcReplyBody,
   RpcRequestBody,
   ToolResultBody,

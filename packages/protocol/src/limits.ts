@@ -81,6 +81,12 @@ export const limits = {
     "calls given up on whose late answer is still told apart",
   ),
   restBodyBytes: bound(256 * KIB, "payload_too_large", "a call's arguments are bounded by 64 KiB"),
+  fanOutAtOnce: bound(500, "bad_request", "more targets than a caller should wait for; they become a job"),
+  fanOutTargets: bound(100_000, "bad_request", "every device one node can hold; more is a mistake"),
+  fanOutParallel: bound(128, "rate_limited", "how many devices one request asks at the same time"),
+  jobsKept: bound(100, "rate_limited", "finished jobs and their results stay in memory for an hour"),
+  idempotencyKeys: bound(10_000, "rate_limited", "first answers kept in memory for a day"),
+  idempotencyKeyLength: bound(255, "bad_request", "a UUID has 36 characters"),
   eventStreams: bound(512, "rate_limited", "each open stream holds a socket and a buffer"),
   eventStreamBufferBytes: bound(
     1024 * KIB,

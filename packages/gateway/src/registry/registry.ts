@@ -8,6 +8,7 @@ import {
   type DeviceDetail,
   type DeviceList,
   type DeviceQuery,
+  type FleetTarget,
   normaliseDeviceId,
   type Tool,
   type ToolList,
@@ -19,6 +20,8 @@ import type { Events } from "../events.ts";
 import { accessTo, type Principal, requireScope } from "./access.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { DeviceRecord } from "./device-record.ts";
+import { Fleet } from "./fleet.ts";
+import { Idempotency } from "./idempotency.ts";
 import { Names } from "./names.ts";
 
 export { type Access, hasScope, type Principal, requireScope, type Scope, scopes } from "./access.ts";
@@ -35,6 +38,8 @@ export interface RegistryNeeds extends CallsSettings {
 
 export class Registry implements SessionOwner {
   readonly calls: Calls;
+  readonly fleet: Fleet;
+  readonly idempotency: Idempotency;
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
   readonly #devices = new Map<string, DeviceRecord>();
@@ -43,6 +48,8 @@ export class Registry implements SessionOwner {
   constructor(needs: RegistryNeeds) {
     this.#needs = needs;
     this.calls = new Calls(needs, (principal, reference) => this.#find(principal, reference));
+    this.fleet = new Fleet(needs.clock, this.calls, (_principal, target) => this.#targets(target));
+    this.idempotency = new Idempotency(needs.clock);
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
@@ -158,11 +165,20 @@ export class Registry implements SessionOwner {
   }
 
   #find(_principal: Principal, reference: string): DeviceRecord {
-    const id = this.#names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
-    const record = this.#devices.get(id);
+    const record = this.#devices.get(this.#idOf(reference));
     if (record === undefined)
       throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
     return record;
+  }
+
+  /** Each device once; names that are nobody's stay in, so that they get their own error. */
+  #targets(target: FleetTarget): string[] {
+    if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.#idOf(name)))];
+    return target.all === true ? [...this.#idsAfter(undefined)] : [];
+  }
+
+  #idOf(reference: string): string {
+    return this.#names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
   }
 
   #idsAfter(cursor: string | undefined): readonly string[] {

@@ -56,3 +56,61 @@ export const RpcReplyBody = Type.Object({
   ),
 });
 export type RpcReplyBody = Static<typeof RpcReplyBody>;
+
+const CallSettings = {
+  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.callTimeoutMs.max })),
+};
+
+export const FleetTarget = Type.Object(
+  {
+    all: Type.Optional(Type.Literal(true)),
+    tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    devices: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        minItems: 1,
+        maxItems: limits.fanOutTargets.max,
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+    description: "Exactly one of all, tag, devices",
+  },
+);
+export type FleetTarget = Static<typeof FleetTarget>;
+
+export const FleetCallRequest = Type.Object(
+  { target: FleetTarget, tool: Type.String({ minLength: 1, maxLength: 256 }), ...CallSettings },
+  { additionalProperties: false },
+);
+
+export const FleetResult = Type.Object({
+  device: Type.String(),
+  ok: Type.Boolean({ description: "False for an error, and for an answer with isError" }),
+  result: Type.Optional(ToolResultBody),
+  error: Type.Optional(
+    Type.Object({ code: Type.String(), detail: Type.String() }, { additionalProperties: true }),
+  ),
+  durationMs: Type.Number(),
+});
+export type FleetResult = Static<typeof FleetResult>;
+
+export const FleetReply = Type.Object({
+  results: Type.Array(FleetResult),
+  ok: Type.Integer(),
+  failed: Type.Integer(),
+});
+export type FleetReply = Static<typeof FleetReply>;
+
+export const Job = Type.Object({
+  id: Type.String(),
+  state: Type.Enum(["running", "done"]),
+  total: Type.Integer(),
+  results: Type.Array(FleetResult),
+  ok: Type.Integer(),
+  failed: Type.Integer(),
+});
+export type Job = Static<typeof Job>;

@@ -3,7 +3,7 @@ import Type from "typebox";
 import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { hangUpSignal } from "./hang-up.ts";
-import { failures } from "./route-parts.ts";
+import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
 
 export function callRoutes(http: Http, registry: Registry): void {
   http.post(
@@ -22,16 +22,20 @@ export function callRoutes(http: Http, registry: Registry): void {
           device: Type.String({ description: "The device's id or alias" }),
           tool: Type.String({ description: "The tool's own name, such as self.audio_speaker.set_volume" }),
         }),
+        headers: IdempotencyHeaders,
         body: CallRequest,
         response: { 200: CallReply, ...failures },
       },
     },
     (request, reply) => {
       const { device, tool } = request.params;
-      return registry.calls.call(request.principal, device, tool, request.body.arguments ?? {}, {
-        timeoutMs: request.body.timeoutMs,
-        signal: hangUpSignal(reply),
-      });
+      const { arguments: args = {}, timeoutMs } = request.body;
+      return once(registry, request, (keyed) =>
+        registry.calls.call(request.principal, device, tool, args, {
+          timeoutMs,
+          signal: keyed ? undefined : hangUpSignal(reply),
+        }),
+      );
     },
   );
 }

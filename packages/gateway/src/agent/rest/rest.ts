@@ -6,6 +6,7 @@ import type { Http } from "../http.ts";
 import { callRoutes } from "./calls.ts";
 import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
+import { fleetRoutes } from "./fleet.ts";
 import { rpcRoutes } from "./rpc.ts";
 
 export interface RestNeeds {
@@ -29,6 +30,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         const guarded = signedIn as unknown as Http;
         deviceRoutes(guarded, needs);
         callRoutes(guarded, needs.registry);
+        fleetRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs.events);
       });

@@ -1,0 +1,142 @@
+/**
+ * One call to many devices [CALL-8]: each takes the ordinary way of a call and has its own result. What is too much
+ * to wait for becomes a job that is read later.
+ */
+import {
+  type FleetReply,
+  type FleetResult,
+  type FleetTarget,
+  type Job,
+  type JsonObject,
+  limits,
+} from "@tendon/protocol";
+import { v7 as uuid } from "uuid";
+import type { Clock } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import { type Principal, requireScope } from "./access.ts";
+import type { CallOptions, Calls } from "./calls.ts";
+
+export interface FleetCall {
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly options: CallOptions;
+}
+
+interface RunningJob {
+  readonly principal: string;
+  readonly total: number;
+  readonly results: FleetResult[];
+  endedAt: number | undefined;
+}
+
+const jobKeptMs = 60 * 60 * 1000;
+
+export class Fleet {
+  readonly #clock: Clock;
+  readonly #calls: Calls;
+  readonly #targets: (principal: Principal, target: FleetTarget) => string[];
+  readonly #jobs = new Map<string, RunningJob>();
+
+  constructor(clock: Clock, calls: Calls, targets: (principal: Principal, target: FleetTarget) => string[]) {
+    this.#clock = clock;
+    this.#calls = calls;
+    this.#targets = targets;
+  }
+
+  /** The results, or the id of a job where there are too many targets to wait for. */
+  async call(
+    principal: Principal,
+    target: FleetTarget,
+    call: FleetCall,
+  ): Promise<FleetReply | { readonly job: string }> {
+    requireScope(principal, "call");
+    const devices = this.#targets(principal, target);
+    if (devices.length > limits.fanOutAtOnce.max) return { job: this.#startJob(principal, devices, call) };
+    const results: FleetResult[] = [];
+    await this.#runAll(principal, devices, call, results);
+    return summary(inOrder(results, devices));
+  }
+
+  job(principal: Principal, id: string): Job {
+    requireScope(principal, "call");
+    const job = this.#jobs.get(id);
+    if (job === undefined || job.principal !== principal.name) {
+      throw new TendonError("not_found", "no such job, or it ended more than an hour ago");
+    }
+    return {
+      id,
+      state: job.endedAt === undefined ? "running" : "done",
+      total: job.total,
+      ...summary(job.results),
+    };
+  }
+
+  #startJob(principal: Principal, devices: readonly string[], call: FleetCall): string {
+    this.#forgetOldJobs();
+    if (this.#jobs.size >= limits.jobsKept.max)
+      throw new TendonError("rate_limited", "too many jobs; try again later");
+    const id = uuid();
+    const job: RunningJob = {
+      principal: principal.name,
+      total: devices.length,
+      results: [],
+      endedAt: undefined,
+    };
+    this.#jobs.set(id, job);
+    // A job outlives the request that started it: hanging up does not stop it.
+    const detached = { ...call, options: { ...call.options, signal: undefined } };
+    void this.#runAll(principal, devices, detached, job.results).then(() => {
+      job.endedAt = this.#clock.now();
+    });
+    return id;
+  }
+
+  #forgetOldJobs(): void {
+    const now = this.#clock.now();
+    for (const [id, { endedAt }] of this.#jobs) {
+      if (endedAt !== undefined && now - endedAt > jobKeptMs) this.#jobs.delete(id);
+    }
+  }
+
+  async #runAll(
+    principal: Principal,
+    devices: readonly string[],
+    call: FleetCall,
+    results: FleetResult[],
+  ): Promise<void> {
+    const waiting = devices.values();
+    const worker = async () => {
+      for (const device of waiting) results.push(await this.#runOne(principal, device, call));
+    };
+    const workers = Math.min(limits.fanOutParallel.max, devices.length);
+    await Promise.all(Array.from({ length: workers }, worker));
+  }
+
+  async #runOne(
+    principal: Principal,
+    device: string,
+    { tool, args, options }: FleetCall,
+  ): Promise<FleetResult> {
+    const startedAt = this.#clock.monotonic();
+    try {
+      const { result, durationMs } = await this.#calls.call(principal, device, tool, args, options);
+      return { device, ok: !result.isError, result, durationMs };
+    } catch (error) {
+      const known =
+        error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
+      const { code, message, context } = known;
+      const durationMs = Math.round((this.#clock.monotonic() - startedAt) * 100) / 100;
+      return { device, ok: false, error: { code, detail: message, ...context }, durationMs };
+    }
+  }
+}
+
+function inOrder(results: FleetResult[], devices: readonly string[]): FleetResult[] {
+  const place = new Map(devices.map((device, index) => [device, index]));
+  return results.sort((a, b) => (place.get(a.device) ?? 0) - (place.get(b.device) ?? 0));
+}
+
+function summary(results: FleetResult[]): FleetReply {
+  const ok = results.filter((result) => result.ok).length;
+  return { results, ok, failed: results.length - ok };
+}
