@@ -9,6 +9,8 @@ interface Timer {
 export class ManualClock implements Clock {
   #now = 1_000_000;
   readonly #timers = new Set<Timer>();
+  /** Every delay ever asked for, in order. */
+  readonly requested: number[] = [];
 
   get pending(): number {
     return this.#timers.size;
@@ -21,6 +23,7 @@ export class ManualClock implements Clock {
   after(ms: number, task: () => void): () => void {
     const timer = { at: this.#now + ms, task };
     this.#timers.add(timer);
+    this.requested.push(ms);
     return () => {
       this.#timers.delete(timer);
     };

@@ -1,0 +1,181 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import sharp from "sharp";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { VirtualDevice } from "../src/index.ts";
+
+interface Upload {
+  readonly request: IncomingMessage;
+  readonly body: Buffer;
+}
+
+let web: Server;
+let base: string;
+let uploads: Upload[];
+let respond: (response: ServerResponse) => void;
+let device: VirtualDevice;
+
+beforeEach(async () => {
+  uploads = [];
+  respond = (response) => response.end("seen");
+  web = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      uploads.push({ request, body: Buffer.concat(parts) });
+      respond(response);
+    });
+  });
+  await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  device = new VirtualDevice({ board: { mac: "02:00:00:00:00:09" }, timing: { rebootDelayMs: 0 } });
+});
+
+afterEach(async () => {
+  await device.stop();
+  web.closeAllConnections();
+  await new Promise((resolve) => web.close(resolve));
+});
+
+async function ask(method: string, params: object): Promise<string> {
+  const reply = device.waitFor("reply");
+  device.receiveMcp(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  const { result, error } = JSON.parse((await reply).payload.toString()) as {
+    result?: { content?: { text: string }[] };
+    error?: { message: string };
+  };
+  return error === undefined ? (result?.content?.[0]?.text ?? "") : `error: ${error.message}`;
+}
+
+async function call(name: string, args: object): Promise<string> {
+  return await ask("tools/call", { name, arguments: args });
+}
+
+async function see(token?: string): Promise<void> {
+  await ask("initialize", { capabilities: { vision: { url: `${base}/vision`, token } } });
+}
+
+/** The parts of a multipart body, by name. */
+function parts(upload: Upload): Map<string, { readonly head: string; readonly content: Buffer }> {
+  const boundary = /boundary=(.+)$/.exec(upload.request.headers["content-type"] ?? "")?.[1] ?? "";
+  const found = new Map<string, { head: string; content: Buffer }>();
+  for (const piece of upload.body.toString("latin1").split(`--${boundary}`).slice(1, -1)) {
+    const [head = "", ...rest] = piece.split("\r\n\r\n");
+    const content = Buffer.from(rest.join("\r\n\r\n").slice(0, -2), "latin1");
+    found.set(/name="([^"]+)"/.exec(head)?.[1] ?? "", { head: head.trim(), content });
+  }
+  return found;
+}
+
+function first(): Upload {
+  const upload = uploads[0];
+  if (upload === undefined) throw new RangeError("nothing was uploaded");
+  return upload;
+}
+
+describe("a photo", () => {
+  it("is uploaded as the firmware does it, and is a real picture", async () => {
+    await see("tok en");
+    expect(await call("self.camera.take_photo", { question: "这是什么？" })).toBe("seen");
+    const { headers } = first().request;
+    expect(headers["device-id"]).toBe("02:00:00:00:00:09");
+    expect(headers["client-id"]).toBe(device.board.clientId);
+    expect(headers.authorization).toBe("Bearer tok en");
+    expect(headers["content-type"]).toBe("multipart/form-data; boundary=----ESP32_CAMERA_BOUNDARY");
+    expect(headers["transfer-encoding"]).toBe("chunked");
+    expect(headers["content-length"]).toBeUndefined();
+    expect(headers.connection).toBe("close");
+    const form = parts(first());
+    expect([...form.keys()]).toEqual(["question", "file"]);
+    expect(form.get("question")?.content.toString("utf8")).toBe("这是什么？");
+    expect(form.get("file")?.head).toContain('filename="camera.jpg"\r\nContent-Type: image/jpeg');
+    const picture = await sharp(form.get("file")?.content).metadata();
+    expect(picture).toMatchObject({ format: "jpeg", width: 320, height: 240 });
+  });
+
+  it("goes without a token where there is none", async () => {
+    await see();
+    await call("self.camera.take_photo", { question: "?" });
+    expect(first().request.headers.authorization).toBeUndefined();
+  });
+
+  it("shows the state of the device", async () => {
+    await see();
+    await call("self.camera.take_photo", { question: "?" });
+    await call("self.screen.set_theme", { theme: "dark" });
+    await call("self.camera.take_photo", { question: "?" });
+    const [light, dark] = await Promise.all(
+      uploads.map(
+        async (upload) => (await sharp(parts(upload).get("file")?.content).stats()).channels[0]?.mean ?? 0,
+      ),
+    );
+    expect(light).toBeGreaterThan(180);
+    expect(dark).toBeLessThan(80);
+  });
+
+  it("fails when the server does not answer with exactly 200", async () => {
+    await see();
+    respond = (response) => response.writeHead(201).end("made");
+    expect(await call("self.camera.take_photo", { question: "?" })).toBe("error: Failed to upload photo");
+  });
+
+  it("gives an empty text when the answer breaks off", async () => {
+    await see();
+    respond = (response) => {
+      response.writeHead(200, { "Content-Length": "100" });
+      response.write("half");
+      setImmediate(() => response.destroy());
+    };
+    expect(await call("self.camera.take_photo", { question: "?" })).toBe("");
+  });
+
+  it("fails when the camera does", async () => {
+    await device.stop();
+    device = new VirtualDevice({ picture: async () => await Promise.resolve(undefined) });
+    await see();
+    expect(await call("self.camera.take_photo", { question: "?" })).toBe("error: Failed to capture photo");
+  });
+});
+
+describe("the screen", () => {
+  it("is uploaded as a snapshot, without credentials", async () => {
+    expect(await call("self.screen.snapshot", { url: `${base}/up`, quality: 10 })).toBe("true");
+    expect(first().request.headers.authorization).toBeUndefined();
+    expect(first().request.headers["device-id"]).toBeUndefined();
+    const form = parts(first());
+    expect(form.get("file")?.head).toContain('filename="screenshot.jpg"');
+    expect((await sharp(form.get("file")?.content).metadata()).format).toBe("jpeg");
+  });
+
+  it("shows an image whose length the server tells", async () => {
+    const image = await sharp({ create: { width: 2, height: 2, channels: 3, background: "red" } })
+      .png()
+      .toBuffer();
+    respond = (response) => response.writeHead(200, { "Content-Length": image.length }).end(image);
+    expect(await call("self.screen.preview_image", { url: `${base}/a.png` })).toBe("true");
+    expect(device.state.get("preview.url")).toBe(`${base}/a.png`);
+    respond = (response) => {
+      response.write(image);
+      response.end();
+    };
+    expect(await call("self.screen.preview_image", { url: `${base}/b.png` })).toBe(
+      `error: Failed to allocate memory for image: ${base}/b.png`,
+    );
+  });
+});
+
+describe("an upgrade", () => {
+  it("restarts the device when the image has arrived whole", async () => {
+    respond = (response) => response.writeHead(200, { "Content-Length": 5_000 }).end(Buffer.alloc(5_000));
+    const reboot = device.waitFor("reboot");
+    device.receiveMcp(
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "self.upgrade_firmware", arguments: { url: `${base}/fw.bin` } },
+      }),
+    );
+    expect(await reboot).toMatchObject({ cause: "firmware upgrade" });
+  });
+});

@@ -1,0 +1,403 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { VirtualDevice, type VirtualDeviceOptions, webSocketTransport } from "../src/index.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
+
+let server: ScriptedServer;
+const devices: VirtualDevice[] = [];
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+});
+
+afterEach(async () => {
+  for (const device of devices.splice(0)) await device.stop();
+  await server.stop();
+});
+
+function make(options: VirtualDeviceOptions = {}): VirtualDevice {
+  const device = new VirtualDevice({ url: server.url, ...options });
+  devices.push(device);
+  return device;
+}
+
+async function welcomed(device: VirtualDevice): Promise<ServerConnection> {
+  const connected = device.connect();
+  const connection = await server.connections.take();
+  await connection.welcome();
+  await connected;
+  return connection;
+}
+
+describe("the handshake", () => {
+  const board = { mac: "02:00:00:00:00:07", clientId: "11111111-2222-4333-8444-555555555555" };
+
+  it("carries the firmware's headers, and a Host without port", async () => {
+    const connection = await welcomed(make({ board, token: "secret" }));
+    const { headers } = connection.request;
+    expect(headers.authorization).toBe("Bearer secret");
+    expect(headers["protocol-version"]).toBe("1");
+    expect(headers["device-id"]).toBe(board.mac);
+    expect(headers["client-id"]).toBe(board.clientId);
+    expect(headers.host).toBe("127.0.0.1");
+    expect(headers["sec-websocket-extensions"]).toBeUndefined();
+    expect(headers.origin).toBeUndefined();
+  });
+
+  it("sends a token with a space as it is, and no header without a token", async () => {
+    const whole = await welcomed(make({ token: "Token abc" }));
+    expect(whole.request.headers.authorization).toBe("Token abc");
+    const none = await welcomed(make());
+    expect(none.request.headers.authorization).toBeUndefined();
+  });
+
+  it("tells of echo cancellation, and leaves the font out where glyphs cannot be pushed", async () => {
+    const device = make({ board: { aec: true, glyphPush: false } });
+    void device.connect();
+    const connection = await server.connections.take();
+    expect(await connection.texts.take()).toContain(
+      '"features":{"aec":true,"mcp":true,"glyph_push":false},"transport"',
+    );
+    connection.hello();
+    expect(await connection.texts.take()).toContain('"mode":"realtime"');
+  });
+
+  it("rejects with a code when nobody is there", async () => {
+    const { url } = server;
+    await server.stop();
+    server = await ScriptedServer.start();
+    await expect(make({ url, autoReconnect: false }).connect()).rejects.toMatchObject({
+      code: "unreachable",
+    });
+  });
+
+  it("rejects with a code when the server refuses", async () => {
+    const web = createServer((_request, response) => response.writeHead(401).end());
+    await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+    const url = `ws://127.0.0.1:${(web.address() as AddressInfo).port}/`;
+    await expect(make({ url, autoReconnect: false }).connect()).rejects.toMatchObject({
+      code: "handshake_refused",
+      message: expect.stringContaining("401") as string,
+    });
+    await new Promise((resolve) => web.close(resolve));
+  });
+
+  it("refuses addresses that are not for WebSockets, and devices without any", async () => {
+    expect(() => make({ url: "http://127.0.0.1/" })).toThrow(/not a ws:/);
+    const device = new VirtualDevice();
+    await expect(device.connect()).rejects.toMatchObject({ code: "no_transport" });
+  });
+});
+
+describe("coming and going", () => {
+  it("leaves without a Close frame and stays away until asked back", async () => {
+    const device = make();
+    const connection = await welcomed(device);
+    expect(device.connected).toBe(true);
+    device.disconnect();
+    expect(await connection.closed).toBe(1006);
+    expect(device.connected).toBe(false);
+    expect(server.seen).toBe(1);
+    await welcomed(device);
+    expect(server.seen).toBe(2);
+  });
+
+  it("neither answers a Close frame nor ends TCP after one", async () => {
+    const device = make({ autoReconnect: false });
+    const connection = await welcomed(device);
+    const gone = device.waitFor("disconnected");
+    connection.socket.close(1001, "bye");
+    expect(await gone).toMatchObject({ reason: "server-close", code: 1001 });
+    let closed = false;
+    void connection.closed.then(() => {
+      closed = true;
+    });
+    const other = await welcomed(make());
+    await other.quiet();
+    expect(closed).toBe(false);
+    await device.stop();
+    expect(await connection.closed).toBe(1006);
+  });
+
+  it("comes back by itself after a drop, later each time it fails", async () => {
+    const clock = new ManualClock();
+    const device = make({ clock, random: () => 1, backoff: { minimumMs: 1_000, maximumMs: 4_000 } });
+    let attemptOver: () => void = () => undefined;
+    device.on("disconnected", () => attemptOver());
+    device.on("connect-failed", () => attemptOver());
+    let connection = await welcomed(device);
+    const delays: (number | undefined)[] = [];
+    for (let failures = 0; failures < 4; failures += 1) {
+      const over = new Promise<void>((resolve) => {
+        attemptOver = resolve;
+      });
+      connection.socket.terminate();
+      await over;
+      const delay = clock.requested.at(-1) ?? 0;
+      delays.push(delay);
+      clock.advance(delay - 1);
+      await device.idle();
+      expect(device.phase).toBe("idle");
+      clock.advance(1);
+      connection = await server.connections.take();
+    }
+    expect(delays).toEqual([1_000, 2_000, 4_000, 4_000]);
+    await connection.welcome();
+    expect(device.connected).toBe(true);
+  });
+
+  it("gives up after the hello's time, keeps the socket, and dials anew when asked", async () => {
+    const clock = new ManualClock();
+    const device = make({ clock });
+    const connected = device.connect();
+    const first = await server.connections.take();
+    await first.texts.take();
+    first.mcp({ id: 4, method: "initialize" });
+    await first.quiet();
+    expect(first.texts.waiting).toBe(0);
+    clock.advance(10_000);
+    await expect(connected).rejects.toMatchObject({ code: "hello_timeout" });
+    expect(await first.reply()).toMatchObject({ id: 4 });
+    await welcomed(device);
+    expect(await first.closed).toBe(1006);
+  });
+
+  it("opens a new socket when it is woken after two silent minutes", async () => {
+    const clock = new ManualClock();
+    const device = make({ clock });
+    await welcomed(device);
+    await device.connect();
+    expect(server.seen).toBe(1);
+    clock.advance(120_001);
+    await welcomed(device);
+    expect(server.seen).toBe(2);
+  });
+
+  it("returns from a reboot without what it had only in memory, and never answers for it", async () => {
+    const device = make({ timing: { rebootDelayMs: 0, bootMs: 1 } });
+    const connection = await welcomed(device);
+    connection.mcp({
+      id: 1,
+      method: "initialize",
+      params: { capabilities: { vision: { url: "http://v.test/" } } },
+    });
+    await connection.reply();
+    connection.mcp({
+      id: 2,
+      method: "tools/call",
+      params: { name: "self.audio_speaker.set_volume", arguments: { volume: 5 } },
+    });
+    await connection.reply();
+    connection.mcp({ id: 3, method: "tools/call", params: { name: "self.reboot" } });
+    expect(await connection.closed).toBe(1006);
+    expect(connection.texts.waiting).toBe(0);
+    const again = await server.connections.take();
+    await again.welcome("s2");
+    again.mcp({
+      id: 4,
+      method: "tools/call",
+      params: { name: "self.camera.take_photo", arguments: { question: "?" } },
+    });
+    expect(await again.reply()).toMatchObject({
+      error: { message: "Image explain URL or token is not set" },
+    });
+    expect(device.state.get("volume")).toBe(5);
+  });
+
+  it("waits a second on the order to reboot, then stays down where it should", async () => {
+    const clock = new ManualClock();
+    const device = make({ clock, returnAfterReboot: false });
+    const connection = await welcomed(device);
+    connection.send({ type: "system", command: "reboot" });
+    await device.waitFor("message", ({ type }) => type === "system");
+    await connection.quiet();
+    expect(device.connected).toBe(true);
+    const gone = device.waitFor("disconnected");
+    clock.advance(1_000);
+    expect(await gone).toMatchObject({ reason: "reboot" });
+    expect(clock.pending).toBe(0);
+  });
+
+  it("falls over and recovers when the server's hello has no transport", async () => {
+    const device = make({ timing: { bootMs: 1 } });
+    const connected = device.connect();
+    const connection = await server.connections.take();
+    await connection.texts.take();
+    connection.send({ type: "hello", session_id: "s" });
+    expect(await connection.closed).toBe(1006);
+    await (await server.connections.take()).welcome();
+    await connected;
+    expect(device.sessionId).toBe("s");
+  });
+
+  it("leaves nothing behind when stopped", async () => {
+    const clock = new ManualClock();
+    const device = make({ clock });
+    const connection = await welcomed(device);
+    device.addTool("self.never", "", {}, async () => await new Promise<true>(() => undefined));
+    connection.mcp({ id: 1, method: "tools/call", params: { name: "self.never" } });
+    await device.waitFor("call");
+    const waiting = device.waitFor("reboot");
+    waiting.catch(() => undefined);
+    await device.stop();
+    await expect(waiting).rejects.toMatchObject({ code: "wait_expired" });
+    await expect(device.connect()).rejects.toMatchObject({ code: "stopped" });
+    expect(await connection.closed).toBe(1006);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("the main loop", () => {
+  it("lets errors and lists overtake calls that came before them", async () => {
+    const device = make();
+    const order: number[] = [];
+    device.on("reply", ({ id }) => order.push(id));
+    const say = (id: number, method: string, params?: object): void =>
+      device.receiveMcp(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    say(1, "tools/call", { name: "self.get_device_status" });
+    say(2, "tools/call", { name: "self.get_device_status" });
+    say(3, "ping");
+    say(4, "tools/call", { name: "nope" });
+    await device.idle();
+    expect(order).toEqual([3, 4, 1, 2]);
+  });
+
+  it("answers nothing while a tool takes its time, but still pings", async () => {
+    const device = make();
+    let finish: (value: string) => void = () => undefined;
+    device.addTool(
+      "self.wait",
+      "",
+      {},
+      async () =>
+        await new Promise<string>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const connection = await welcomed(device);
+    connection.mcp({ id: 1, method: "tools/call", params: { name: "self.wait" } });
+    await device.waitFor("call");
+    connection.mcp({ id: 2, method: "initialize" });
+    await connection.quiet();
+    expect(connection.texts.waiting).toBe(0);
+    finish("done");
+    expect(await connection.reply()).toMatchObject({ id: 2 });
+    expect(await connection.reply()).toMatchObject({ id: 1, result: { content: [{ text: "done" }] } });
+  });
+
+  it("runs a call to its end and loses the reply when the server has gone", async () => {
+    const device = make({ autoReconnect: false });
+    let finish: () => void = () => undefined;
+    device.addTool(
+      "self.wait",
+      "",
+      {},
+      async () =>
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const connection = await welcomed(device);
+    connection.mcp({ id: 1, method: "tools/call", params: { name: "self.wait" } });
+    await device.waitFor("call");
+    connection.socket.terminate();
+    await device.waitFor("disconnected");
+    const lost = device.waitFor("frame-lost");
+    const reply = device.waitFor("reply");
+    finish();
+    expect(await lost).toMatchObject({ why: "closed" });
+    expect(await reply).toMatchObject({ id: 1, delivered: false });
+  });
+});
+
+describe("conversation", () => {
+  it("follows speech, and listens again afterwards", async () => {
+    const device = make();
+    const connection = await welcomed(device);
+    expect(device.phase).toBe("listening");
+    connection.send({ type: "tts", state: "start" });
+    connection.send({ type: "tts", state: "stop" });
+    expect(await connection.texts.take()).toBe(
+      '{"session_id":"s","type":"listen","state":"start","mode":"auto"}',
+    );
+    device.startListening("manual");
+    expect(await connection.texts.take()).toContain('"mode":"manual"');
+    const idle = device.waitFor("phase", ({ phase }) => phase === "idle");
+    connection.send({ type: "tts", state: "start" });
+    connection.send({ type: "tts", state: "stop" });
+    expect(await idle).toMatchObject({ previous: "speaking" });
+    expect(connection.texts.waiting).toBe(0);
+  });
+
+  it("says what a person makes it say", async () => {
+    const device = make();
+    const connection = await welcomed(device);
+    device.wakeWord("hello there");
+    device.abort();
+    device.abort(true);
+    device.stopListening();
+    device.notify("notifications/button", { pressed: true });
+    expect(await connection.texts.take()).toBe(
+      '{"session_id":"s","type":"listen","state":"detect","text":"hello there"}',
+    );
+    expect(await connection.texts.take()).toBe('{"session_id":"s","type":"abort"}');
+    expect(await connection.texts.take()).toBe(
+      '{"session_id":"s","type":"abort","reason":"wake_word_detected"}',
+    );
+    expect(await connection.texts.take()).toBe('{"session_id":"s","type":"listen","state":"stop"}');
+    expect(await connection.reply()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/button",
+      params: { pressed: true },
+    });
+  });
+
+  it("shows what it is told and ignores what it does not know", async () => {
+    const device = make();
+    const connection = await welcomed(device);
+    const messages: string[] = [];
+    device.on("message", ({ type, fields }) =>
+      messages.push(`${type} ${fields["text"] ?? fields["message"] ?? ""}`),
+    );
+    const ignored: string[] = [];
+    device.on("frame-ignored", ({ why }) => ignored.push(why));
+    connection.send({ type: "stt", text: "turn it up" });
+    connection.send({ type: "llm", emotion: "happy", text: "x" });
+    connection.send({ type: "alert", status: "s", message: "tools only", emotion: "sad" });
+    connection.send({ type: "goodbye", session_id: "s" });
+    connection.send({ type: "system", command: "dance" });
+    await connection.quiet();
+    expect(messages).toEqual(["stt turn it up", "llm x", "alert tools only", "system "]);
+    expect(ignored).toEqual(["unknown type goodbye"]);
+    expect(device.state.get("emotion")).toBe("happy");
+    expect(device.connected).toBe(true);
+  });
+
+  it.each([
+    [1, "0a0b0c"],
+    [2, "00020000000000000000002a000000030a0b0c"],
+    [3, "000000030a0b0c"],
+  ] as const)("frames audio for protocol version %i, both ways", async (version, hex) => {
+    const device = make({ transport: webSocketTransport({ url: server.url, version }) });
+    const connection = await welcomed(device);
+    device.sendAudio(Buffer.from([10, 11, 12]), 42);
+    expect((await connection.binaries.take()).toString("hex")).toBe(hex);
+    const heard: string[] = [];
+    device.on("audio", ({ bytes, played }) => heard.push(`${bytes} ${played}`));
+    connection.socket.send(Buffer.from(hex, "hex"));
+    connection.send({ type: "tts", state: "start" });
+    connection.socket.send(Buffer.from(hex, "hex"));
+    await connection.quiet();
+    expect(heard).toEqual(["3 false", "3 true"]);
+  });
+
+  it("does not read past the end of an audio frame that lies about its length", async () => {
+    const device = make({ transport: webSocketTransport({ url: server.url, version: 3 }) });
+    const connection = await welcomed(device);
+    const ignored = device.waitFor("frame-ignored");
+    connection.socket.send(Buffer.from("0000ffff0a", "hex"));
+    expect(await ignored).toMatchObject({ why: expect.stringContaining("shorter") as string });
+  });
+});
