@@ -2,7 +2,7 @@
  * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { hash, randomUUID, timingSafeEqual } from "node:crypto";
 import os from "node:os";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
@@ -161,10 +161,9 @@ function refuseOpenToTheWorld(config: Config, options: StartOptions): void {
 }
 
 function identifyAdmin(token: string): IdentifyToken {
-  const expected = createHash("sha256").update(token).digest();
+  const expected = hash("sha256", token, "buffer");
   const admin: Principal = { name: "admin", scopes: new Set(["admin"]) };
-  return (given) =>
-    timingSafeEqual(expected, createHash("sha256").update(given).digest()) ? admin : undefined;
+  return (given) => (timingSafeEqual(expected, hash("sha256", given, "buffer")) ? admin : undefined);
 }
 
 async function listen(http: Http, config: Config): Promise<void> {

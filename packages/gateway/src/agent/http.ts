@@ -2,9 +2,12 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import swagger from "@fastify/swagger";
-import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from "@fastify/type-provider-typebox";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { limits } from "@tendon/protocol";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { Value } from "typebox/value";
 import { TendonError } from "../errors.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
@@ -36,7 +39,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  http.setValidatorCompiler(TypeBoxValidatorCompiler);
+  http.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as TSchema, httpPart));
   const guard = new OriginGuard(settings.host, settings.publicUrl);
   http.addHook("onRequest", (request, _reply, next) => {
     if (request.url === "/" || guarded.some((prefix) => request.url.startsWith(prefix))) guard.check(request);
@@ -66,6 +69,15 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     },
   });
   return http;
+}
+
+/** Only a query needs its texts turned into numbers and booleans; a body has to have them. */
+function compileValidator(schema: TSchema, httpPart: string | undefined) {
+  const compiled = Compile(schema);
+  return (value: unknown) => {
+    const read = httpPart === "querystring" ? Value.Convert(schema, value) : value;
+    return compiled.Check(read) ? { value: read } : { error: compiled.Errors(read) };
+  };
 }
 
 function nameOf(schema: { readonly [key: string]: unknown }): string | undefined {

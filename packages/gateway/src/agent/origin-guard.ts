@@ -6,8 +6,12 @@ import os from "node:os";
 import type { FastifyRequest } from "fastify";
 import { TendonError } from "../errors.ts";
 
+const mostRemembered = 64;
+
 export class OriginGuard {
   readonly #hosts: Set<string>;
+  /** Headers that passed, as they were written: nearly every request has the same one. */
+  readonly #passed = new Set<string>();
 
   constructor(listenHost: string, publicUrl: string | undefined) {
     this.#hosts = new Set(["localhost", "127.0.0.1", "[::1]", listenHost.toLowerCase()]);
@@ -16,8 +20,7 @@ export class OriginGuard {
   }
 
   check(request: FastifyRequest): void {
-    const host = hostName(`http://${request.headers.host ?? ""}`);
-    if (host === undefined || !this.#hosts.has(host)) {
+    if (!this.#serves(`http://${request.headers.host ?? ""}`)) {
       throw new TendonError(
         "forbidden",
         "this Host is not served here; set http.publicUrl to the name people use",
@@ -25,10 +28,17 @@ export class OriginGuard {
     }
     const { origin } = request.headers;
     if (origin === undefined) return;
-    const from = hostName(origin);
-    if (from === undefined || !this.#hosts.has(from)) {
+    if (!this.#serves(origin)) {
       throw new TendonError("forbidden", "pages of another origin may not use this gateway");
     }
+  }
+
+  #serves(address: string): boolean {
+    if (this.#passed.has(address)) return true;
+    const host = hostName(address);
+    if (host === undefined || !this.#hosts.has(host)) return false;
+    if (this.#passed.size < mostRemembered) this.#passed.add(address);
+    return true;
   }
 
   #addOwnAddresses(): void {

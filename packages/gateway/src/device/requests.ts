@@ -12,6 +12,7 @@ import {
   limits,
   nextRequestId,
 } from "@tendon/protocol";
+import type { Cancellation } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 
@@ -25,7 +26,7 @@ export interface CallIdentity {
 
 export interface RequestOptions {
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Cancellation | undefined;
   /** A call waits in the bounded queue and its deadline covers that; housekeeping has neither. */
   readonly call?: CallIdentity | undefined;
 }
@@ -104,7 +105,7 @@ export class Requests {
       };
       if (signal !== undefined) {
         const onAbort = () => this.#giveUp(pending, cancelled(pending.sentAt !== undefined));
-        signal.addEventListener("abort", onAbort, { once: true });
+        signal.addEventListener("abort", onAbort);
         pending.unlisten = () => signal.removeEventListener("abort", onAbort);
       }
       if (call === undefined) this.#waiting.splice(this.#endOfHousekeeping(), 0, pending);

@@ -4,7 +4,8 @@
  * written however it ends.
  */
 import { type JsonObject, limits, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
-import { v7 as uuid } from "uuid";
+import { newCallId } from "../call-ids.ts";
+import type { Cancellation } from "../cancellation.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
@@ -20,7 +21,7 @@ export interface CallsSettings {
 
 export interface CallOptions {
   readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Cancellation | undefined;
 }
 
 export interface FinishedReply<Result> {
@@ -98,7 +99,7 @@ export class Calls {
   /** Resolves when the device's tools are known, or it is clear that they will not be. */
   async untilListed(
     record: DeviceRecord,
-    signal?: AbortSignal,
+    signal?: Cancellation,
     timeoutMs = longestListingWaitMs,
   ): Promise<void> {
     const listed = record.awaitListing;
@@ -107,7 +108,7 @@ export class Calls {
       const onAbort = () =>
         reject(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
       const timer = this.#settings.clock.after(Math.min(timeoutMs, longestListingWaitMs), resolve);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      signal?.addEventListener("abort", onAbort);
       void listed.then(() => {
         timer.cancel();
         signal?.removeEventListener("abort", onAbort);
@@ -175,11 +176,11 @@ export class Calls {
 
 /** One call's identity and clock: its deadline runs from its arrival, whatever it waits for. */
 class Turn {
-  readonly callId = uuid();
+  readonly callId = newCallId();
   readonly timeoutMs: number;
   readonly #clock: Clock;
   readonly #startedAt: number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: Cancellation | undefined;
 
   constructor(settings: CallsSettings, tool: string, options: CallOptions) {
     this.#clock = settings.clock;
@@ -194,7 +195,7 @@ class Turn {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
-  options(): { timeoutMs: number; signal: AbortSignal | undefined } {
+  options(): { timeoutMs: number; signal: Cancellation | undefined } {
     return { timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)), signal: this.#signal };
   }
 }

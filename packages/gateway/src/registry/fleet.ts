@@ -10,7 +10,7 @@ import {
   type JsonObject,
   limits,
 } from "@tendon/protocol";
-import { v7 as uuid } from "uuid";
+import { newCallId } from "../call-ids.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { type Principal, requireScope } from "./access.ts";
@@ -75,7 +75,7 @@ export class Fleet {
     this.#forgetOldJobs();
     if (this.#jobs.size >= limits.jobsKept.max)
       throw new TendonError("rate_limited", "too many jobs; try again later");
-    const id = uuid();
+    const id = newCallId();
     const job: RunningJob = {
       principal: principal.name,
       total: devices.length,

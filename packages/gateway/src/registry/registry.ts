@@ -178,6 +178,7 @@ export class Registry implements SessionOwner {
   }
 
   #idOf(reference: string): string {
+    if (this.#devices.has(reference)) return reference;
     return this.#names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
   }
 

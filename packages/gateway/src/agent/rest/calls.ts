@@ -2,7 +2,7 @@ import { CallReply, CallRequest } from "@tendon/protocol";
 import Type from "typebox";
 import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
-import { hangUpSignal } from "./hang-up.ts";
+import { HangUp } from "./hang-up.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
 
 export function callRoutes(http: Http, registry: Registry): void {
@@ -33,7 +33,7 @@ export function callRoutes(http: Http, registry: Registry): void {
       return once(registry, request, (keyed) =>
         registry.calls.call(request.principal, device, tool, args, {
           timeoutMs,
-          signal: keyed ? undefined : hangUpSignal(reply),
+          signal: keyed ? undefined : new HangUp(reply),
         }),
       );
     },

@@ -6,7 +6,7 @@ import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
 import { messageOf, TendonError } from "../../errors.ts";
 import type { CallOptions, Principal, Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
-import { hangUpSignal } from "./hang-up.ts";
+import { HangUp } from "./hang-up.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
 /** Told where the device itself has not answered `initialize` yet. */
@@ -33,7 +33,7 @@ export function rpcRoutes(http: Http, registry: Registry): void {
       const id = request.body.id ?? null;
       try {
         const result = await answer(registry, request.principal, device, request.body, {
-          signal: hangUpSignal(reply),
+          signal: new HangUp(reply),
         });
         return { jsonrpc: "2.0", id, result };
       } catch (error) {

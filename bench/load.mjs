@@ -1,0 +1,64 @@
+import http from "node:http";
+
+/** Runs `work` again and again, `parallel` at a time, for so long; gives rates and latencies. */
+export async function load({ parallel, seconds, work }) {
+  const latencies = [];
+  const until = performance.now() + seconds * 1000;
+  const started = performance.now();
+  const worker = async (index) => {
+    while (performance.now() < until) {
+      const from = performance.now();
+      await work(index);
+      latencies.push(performance.now() - from);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, (_, index) => worker(index)));
+  const elapsed = (performance.now() - started) / 1000;
+  latencies.sort((a, b) => a - b);
+  const at = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  return { count: latencies.length, perSecond: latencies.length / elapsed, p50: at(0.5), p99: at(0.99) };
+}
+
+/** Measures a server under load: a short warm-up, then CPU time per request over the counted part. */
+export async function measure(server, options) {
+  await load({ ...options, seconds: 1 });
+  const before = await server.cpuMs();
+  const result = await load(options);
+  const cpuMs = (await server.cpuMs()) - before;
+  return { ...result, cpuMsEach: cpuMs / result.count };
+}
+
+/** POST with kept connections; checks the status, because a refused call must not count as a fast one. */
+export function poster(parallel, headers) {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: parallel });
+  const post = (url, body) =>
+    new Promise((resolve, reject) => {
+      const text = JSON.stringify(body);
+      const request = http.request(
+        url,
+        {
+          method: "POST",
+          agent,
+          headers: {
+            ...headers,
+            "content-type": "application/json",
+            "content-length": Buffer.byteLength(text),
+          },
+        },
+        (response) => {
+          let answer = "";
+          response.setEncoding("utf8");
+          response.on("data", (chunk) => {
+            answer += chunk;
+          });
+          response.on("end", () => {
+            if (response.statusCode === 200) resolve(answer);
+            else reject(new Error(`status ${response.statusCode}: ${answer}`));
+          });
+        },
+      );
+      request.on("error", reject);
+      request.end(text);
+    });
+  return { post, close: () => agent.destroy() };
+}

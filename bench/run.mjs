@@ -1,0 +1,122 @@
+// `npm run bench`: every figure stands beside a baseline measured in the same run; the ratios are what to compare
+// between machines. Everything runs on loopback, bounded in time.
+import WebSocket from "ws";
+import { measure, poster } from "./load.mjs";
+import { startServer } from "./process.mjs";
+import { connectDevice, macOf } from "./quick-device.mjs";
+
+const parallel = 64;
+const seconds = Number(process.env.BENCH_SECONDS ?? 5);
+const deviceCount = 64;
+const idleCount = 1_000;
+
+async function benchWsEcho() {
+  const server = await startServer("./servers/ws-echo.mjs");
+  const sockets = await Promise.all(Array.from({ length: parallel }, () => openSocket(server.url)));
+  const text = JSON.stringify({
+    session_id: "s",
+    type: "mcp",
+    payload: { jsonrpc: "2.0", id: 1, method: "tools/call" },
+  });
+  const work = (index) =>
+    new Promise((resolve) => {
+      sockets[index].once("message", resolve);
+      sockets[index].send(text);
+    });
+  const result = await measure(server, { parallel, seconds, work });
+  for (const socket of sockets) socket.terminate();
+  await server.stop();
+  return result;
+}
+
+async function benchHttpBare() {
+  const server = await startServer("./servers/http-bare.mjs");
+  const { post, close } = poster(parallel, {});
+  const result = await measure(server, {
+    parallel,
+    seconds,
+    work: () => post(`${server.url}/call`, { arguments: { volume: 30 } }),
+  });
+  close();
+  await server.stop();
+  return result;
+}
+
+async function benchGateway() {
+  const server = await startServer("./servers/gateway.mjs");
+  const sockets = await Promise.all(
+    Array.from({ length: deviceCount }, (_, index) => connectDevice(server.devices, index)),
+  );
+  const { post, close } = poster(parallel, { authorization: `Bearer ${server.token}` });
+  const urls = sockets.map(
+    (_, index) => `${server.url}/api/v1/devices/${macOf(index)}/tools/self.audio_speaker.set_volume/call`,
+  );
+  const result = await measure(server, {
+    parallel,
+    seconds,
+    work: (index) => post(urls[index % deviceCount], { arguments: { volume: 30 } }),
+  });
+  close();
+  for (const socket of sockets) socket.terminate();
+  await server.stop();
+  return result;
+}
+
+async function idleMemory(file, connect) {
+  const server = await startServer(file);
+  const before = await server.memoryKb();
+  const sockets = [];
+  for (let from = 0; from < idleCount; from += 100) {
+    sockets.push(
+      ...(await Promise.all(Array.from({ length: 100 }, (_, index) => connect(server, from + index)))),
+    );
+  }
+  const after = await server.memoryKb();
+  for (const socket of sockets) socket.terminate();
+  await server.stop();
+  return {
+    rssKbEach: (after.rssKb - before.rssKb) / idleCount,
+    heapKbEach: (after.heapKb - before.heapKb) / idleCount,
+  };
+}
+
+function openSocket(url) {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    socket.once("open", () => resolve(socket));
+    socket.once("error", reject);
+  });
+}
+
+function row(name, { perSecond, p50, p99, cpuMsEach }) {
+  const cells = [Math.round(perSecond).toString(), p50.toFixed(2), p99.toFixed(2), cpuMsEach.toFixed(4)];
+  console.log(`${name.padEnd(44)}${cells.map((cell) => cell.padStart(10)).join("")}`);
+}
+
+console.log(
+  `${"".padEnd(44)}${["calls/s", "p50 ms", "p99 ms", "CPU ms"].map((head) => head.padStart(10)).join("")}`,
+);
+const echo = await benchWsEcho();
+row(`bare ws echo, ${parallel} sockets`, echo);
+const bare = await benchHttpBare();
+row(`bare fastify POST, ${parallel} in flight`, bare);
+const gateway = await benchGateway();
+row(`REST -> WebSocket device -> REST, ${parallel} in flight`, gateway);
+const floor = echo.cpuMsEach + bare.cpuMsEach;
+console.log(`gateway CPU a call / (bare echo + bare POST): ${(gateway.cpuMsEach / floor).toFixed(2)}`);
+
+console.log("");
+const bareSockets = await idleMemory("./servers/ws-echo.mjs", (server) => openSocket(server.url));
+const idleDevices = await idleMemory("./servers/gateway.mjs", (server, index) =>
+  connectDevice(server.devices, index),
+);
+console.log(`memory of ${idleCount} idle connections, KB each     RSS      heap`);
+for (const [name, { rssKbEach, heapKbEach }] of [
+  ["bare ws sockets", bareSockets],
+  ["devices, initialised and listed", idleDevices],
+]) {
+  console.log(`${name.padEnd(44)}${rssKbEach.toFixed(1).padStart(10)}${heapKbEach.toFixed(1).padStart(10)}`);
+}
+console.log(
+  `RSS of a device / of a bare socket: ${(idleDevices.rssKbEach / bareSockets.rssKbEach).toFixed(2)}`,
+);

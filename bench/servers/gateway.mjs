@@ -1,0 +1,14 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { startTendon } from "@tendon/gateway";
+import { reportTo } from "./report.mjs";
+
+const token = "bench-token-bench-token";
+const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-bench-"));
+const tendon = await startTendon(
+  { http: { port: 0 }, data, devices: { admission: "open" }, log: { level: "error" } },
+  { adminToken: token },
+);
+process.on("exit", () => fs.rmSync(data, { recursive: true, force: true }));
+reportTo(process, { url: tendon.url, devices: tendon.addresses.deviceWebSocket, token });
