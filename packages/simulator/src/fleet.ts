@@ -16,6 +16,8 @@ export interface FleetOptions {
   /** What one device has to itself, such as its own token; laid over `device`. */
   readonly each?: (identity: FleetIdentity) => VirtualDeviceOptions | Promise<VirtualDeviceOptions>;
   readonly tools?: ToolsFile;
+  /** Sees each device before it connects, for instance to observe it. */
+  readonly built?: (device: VirtualDevice) => void;
   /** The first device's address, the others follow; 02:00:00:00:00:01 by default. */
   readonly firstMac?: string;
   /** How many may dial or wait for their hello at the same time; 50 by default. */
@@ -106,6 +108,7 @@ export class Fleet {
     });
     await this.#options.tools?.register(device);
     this.#count(device);
+    this.#options.built?.(device);
     return device;
   }
 

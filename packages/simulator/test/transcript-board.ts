@@ -9,7 +9,7 @@ export const recordedBoard = {
   network: { type: "wifi", ssid: "host-wifi", rssi: -55 },
 } as const;
 
-export const explained = '{"success": true, "text": "a \\"quoted\\" photo \\u00e9\\n"}';
+const explained = '{"success": true, "text": "a \\"quoted\\" photo \\u00e9\\n"}';
 
 function answer(status: number, body: Buffer | undefined): HttpOutcome {
   return {

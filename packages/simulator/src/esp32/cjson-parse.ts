@@ -15,7 +15,7 @@ export type CjsonNode =
   | { readonly kind: "array"; readonly items: readonly CjsonNode[] }
   | { readonly kind: "object"; readonly members: readonly CjsonMember[] };
 
-export interface CjsonMember {
+interface CjsonMember {
   readonly key: ByteText;
   readonly value: CjsonNode;
 }

@@ -58,8 +58,8 @@ export class Conversation {
     return wire`{"session_id":"${this.#host.sessionId()}","type":"abort"${reason}}`;
   }
 
-  /** Messages other than hello and mcp. True if the device knows the type. */
-  receive(type: ByteText, message: CjsonNode): boolean {
+  /** Messages other than hello and mcp. Returns why the device makes nothing of one, if so. */
+  receive(type: ByteText, message: CjsonNode): string | undefined {
     switch (type as string) {
       case "tts":
         this.#speech(stringMember(message, "state"));
@@ -72,14 +72,18 @@ export class Conversation {
       case "system":
         if (stringMember(message, "command") === "reboot") this.#host.scheduleReboot("system command");
         break;
-      case "stt":
       case "alert":
+        if (["status", "message", "emotion"].some((key) => stringMember(message, key) === undefined)) {
+          return "an alert without status, message or emotion";
+        }
+        break;
+      case "stt":
         break;
       default:
-        return false;
+        return `unknown type ${toText(type)}`;
     }
     this.#host.events.emit({ kind: "message", type: toText(type), fields: textFields(message) });
-    return true;
+    return undefined;
   }
 
   #speech(state: ByteText | undefined): void {

@@ -158,10 +158,13 @@ export class Firmware {
   }
 
   #receive(type: ByteText, message: CjsonNode): void {
-    const payload = member(message, "payload");
     if (type !== "mcp") {
-      if (!this.conversation.receive(type, message)) this.#ignored(`unknown type ${toText(type)}`);
-    } else if (payload?.kind !== "object") this.#ignored("an mcp payload that is no object");
+      const complaint = this.conversation.receive(type, message);
+      if (complaint !== undefined) this.#ignored(complaint);
+      return;
+    }
+    const payload = member(message, "payload");
+    if (payload?.kind !== "object") this.#ignored("an mcp payload that is no object");
     else if (!this.#faults.has("deaf")) this.server.receive(payload);
   }
 
