@@ -1,1 +1,166 @@
-export async function simulateEsp32(_options: object): Promise<void> {}
+import type { Provisioned } from "@tendon/protocol";
+import {
+  type DeviceEvent,
+  Fleet,
+  type FleetCounters,
+  faultList,
+  faultsNamed,
+  loadToolsFile,
+  SimulatorError,
+  type VirtualDevice,
+} from "@tendon/simulator";
+import { UsageError } from "../errors.ts";
+import { GatewayClient } from "../gateway-client.ts";
+import { colours, complain, plain, print, printJson, printTable } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+
+interface SimulateOptions extends TargetOptions {
+  readonly count: number;
+  readonly id: string;
+  readonly board: string;
+  readonly tools?: string;
+  readonly fault?: string[];
+  readonly deviceToken?: string;
+  readonly json?: boolean;
+}
+
+const mostDevices = 20_000;
+/** Above this, single events would only scroll by. */
+const shownOneByOne = 3;
+const refreshMs = 500;
+
+export async function simulateEsp32(options: SimulateOptions): Promise<void> {
+  if (options.fault?.includes("list")) {
+    await printTable(
+      ["FAULT", "WHAT IT DOES"],
+      faultList.map(({ name, description }) => [name, description]),
+    );
+    return;
+  }
+  if (options.count < 1 || options.count > mostDevices) {
+    throw new UsageError(`--count must be from 1 to ${mostDevices}`);
+  }
+  const show = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
+  const fleet = await buildFleet(options, show);
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+  const display = options.json === true ? jsonDisplay(fleet) : textDisplay(fleet, show === undefined);
+  const started = fleet.start().then(() => display.started());
+  // A gateway that refuses to provision ends the command with its reason; later faults are the devices' own.
+  await Promise.race([stopped, started]);
+  await stopped;
+  display.stop();
+  await fleet.stop();
+}
+
+type Show = (device: VirtualDevice, event: DeviceEvent) => void;
+
+const showJson: Show = (device, event) => {
+  if (event.kind !== "frame" && event.kind !== "reply")
+    print(JSON.stringify({ device: device.id, ...event }));
+};
+
+const showText: Show = (device, event) => {
+  const line = describe(event);
+  if (line !== undefined) print(`${colours.dim(device.id)}  ${plain(line)}`);
+};
+
+async function buildFleet(options: SimulateOptions, show: Show | undefined): Promise<Fleet> {
+  try {
+    const faults = faultsNamed(options.fault ?? []);
+    const tools = options.tools === undefined ? undefined : await loadToolsFile(options.tools);
+    const credentials = await credentialsFor(options);
+    return new Fleet({
+      count: options.count,
+      firstMac: options.id,
+      device: { board: { name: options.board }, faults },
+      each: ({ mac, clientId }) => credentials(mac, clientId),
+      ...(tools === undefined ? {} : { tools }),
+      ...(show === undefined ? {} : { built: (device) => device.observe((event) => show(device, event)) }),
+    });
+  } catch (error) {
+    if (error instanceof SimulatorError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+type Credentials = (mac: string, clientId: string) => Promise<{ url: string; token?: string }>;
+
+/** A Tendon gateway gives each device its own token; any other backend is given by its WebSocket address. */
+async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
+  const { url } = options;
+  if (url !== undefined && /^wss?:\/\//.test(url)) {
+    const token = options.deviceToken === undefined ? {} : { token: options.deviceToken };
+    return () => Promise.resolve({ url, ...token });
+  }
+  const client = new GatewayClient(readTarget(options));
+  // Asked once before anything starts, so that a wrong address or token is told at once.
+  await client.get("/devices?limit=1");
+  return async (id, clientId) => {
+    const { websocket } = await client.post<Provisioned>("/devices/provision", { id, clientId });
+    return { url: websocket.url, token: websocket.token };
+  };
+}
+
+interface Display {
+  started(): void;
+  stop(): void;
+}
+
+function jsonDisplay(fleet: Fleet): Display {
+  return {
+    started: () => printJson({ kind: "started", ...fleet.counters }),
+    stop: () => printJson({ kind: "stopped", ...fleet.counters }),
+  };
+}
+
+function textDisplay(fleet: Fleet, live: boolean): Display {
+  const terminal = live && process.stderr.isTTY;
+  let last = "";
+  const timer = setInterval(() => {
+    const line = summary(fleet.counters);
+    if (!live || line === last) return;
+    last = line;
+    if (terminal) process.stderr.write(`\r\u001b[K${line}`);
+    else complain(line);
+  }, refreshMs);
+  return {
+    started: () => complain(`${terminal ? "\n" : ""}${summary(fleet.counters)}; Ctrl+C ends them`),
+    stop: () => {
+      clearInterval(timer);
+      complain(`${terminal ? "\n" : ""}${summary(fleet.counters)}`);
+    },
+  };
+}
+
+function summary(counters: FleetCounters): string {
+  const { devices, connected, calls, errors, reconnects, connectFailures } = counters;
+  const failed = connectFailures > 0 ? `, ${connectFailures} failed attempts to connect` : "";
+  return `${connected} of ${devices} connected, ${calls} calls, ${errors} errors, ${reconnects} reconnects${failed}`;
+}
+
+function describe(event: DeviceEvent): string | undefined {
+  switch (event.kind) {
+    case "connected":
+      return `connected, session ${event.sessionId}`;
+    case "connect-failed":
+      return `cannot connect: ${event.detail}`;
+    case "disconnected":
+      return `disconnected (${event.reason})`;
+    case "call":
+      return `call ${event.tool} ${JSON.stringify(event.arguments)}`;
+    case "call-finished":
+      return event.error === undefined ? undefined : `error of ${event.tool}: ${event.error}`;
+    case "state":
+      return `${event.key}: ${String(event.previous)} -> ${String(event.value)}`;
+    case "message":
+      return `shows ${event.type}: ${event.fields["message"] ?? event.fields["text"] ?? ""}`;
+    case "reboot":
+      return `reboots (${event.cause})`;
+    case "frame-lost":
+      return `a reply of ${event.bytes} bytes is lost (${event.why})`;
+    default:
+      return undefined;
+  }
+}
