@@ -1,0 +1,62 @@
+import http from "node:http";
+
+/** Any JSON, to be looked at by assertions. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+  /** The body as JSON; an object without members where it is none. */
+  readonly body: { [key: string]: Json };
+}
+
+export interface Ask {
+  readonly method?: string;
+  /** As it goes over the wire: nothing is normalised. */
+  readonly path: string;
+  readonly headers?: http.OutgoingHttpHeaders;
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+function open(base: string, ask: Ask): http.ClientRequest {
+  const { hostname, port } = new URL(base);
+  const request = http.request({
+    hostname,
+    port,
+    agent: false,
+    method: ask.method ?? "GET",
+    path: ask.path,
+    headers: ask.headers ?? {},
+    ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+  });
+  request.end(ask.body);
+  return request;
+}
+
+/** The answer as soon as its headers are there. */
+export async function ask(base: string, question: Ask): Promise<http.IncomingMessage> {
+  const request = open(base, question);
+  return await new Promise((resolve, reject) => {
+    request.once("response", resolve);
+    request.once("error", reject);
+  });
+}
+
+export async function askAll(base: string, question: Ask): Promise<Answer> {
+  const response = await ask(base, question);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  return { status: response.statusCode ?? 0, headers: response.headers, text, body: asObject(text) };
+}
+
+export function asObject(text: string): { [key: string]: Json } {
+  try {
+    const value = JSON.parse(text) as Json;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

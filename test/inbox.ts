@@ -1,0 +1,60 @@
+/** How long a test waits for something that must come; only a failing test ever does. */
+export const patienceMs = 5_000;
+
+export class NothingCame extends Error {
+  override readonly name = "NothingCame";
+}
+
+/** First in, first out, with somebody waiting. */
+export class Inbox<Item> {
+  readonly #items: Item[] = [];
+  readonly #takers: ((item: Item) => void)[] = [];
+  readonly #what: string;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /** What has come and nobody has taken. */
+  get waiting(): readonly Item[] {
+    return this.#items;
+  }
+
+  put(item: Item): void {
+    const taker = this.#takers.shift();
+    if (taker === undefined) this.#items.push(item);
+    else taker(item);
+  }
+
+  async take(): Promise<Item> {
+    const item = this.#items.shift();
+    if (item !== undefined) return item;
+    return await new Promise<Item>((resolve, reject) => {
+      const taker = (came: Item) => {
+        clearTimeout(timer);
+        resolve(came);
+      };
+      const timer = setTimeout(() => {
+        this.#takers.splice(this.#takers.indexOf(taker), 1);
+        reject(new NothingCame(`no ${this.#what} came within ${patienceMs} ms`));
+      }, patienceMs);
+      this.#takers.push(taker);
+    });
+  }
+}
+
+/** Asks again and again until the answer is neither false nor undefined. */
+export async function until<Value>(
+  ask: () => Value | Promise<Value>,
+  what = "what was waited for",
+): Promise<Exclude<Value, false | undefined>> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const value = await ask();
+    if (value !== false && value !== undefined) return value as Exclude<Value, false | undefined>;
+    if (performance.now() > end) throw new NothingCame(`${what} did not come within ${patienceMs} ms`);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import type { Clock, Timer } from "@tendon/gateway";
+
+interface Entry {
+  at: number;
+  readonly period: number | undefined;
+  readonly run: () => void;
+}
+
+/** Time that passes only when it is told to. Timers fire in the order of their moments, those set meanwhile too. */
+export class ManualClock implements Clock {
+  readonly #start = Date.UTC(2026, 0, 1);
+  readonly #entries = new Set<Entry>();
+  #elapsed = 0;
+
+  /** Timers that have not fired yet. */
+  get pending(): number {
+    return this.#entries.size;
+  }
+
+  now(): number {
+    return this.#start + this.#elapsed;
+  }
+
+  monotonic(): number {
+    return this.#elapsed;
+  }
+
+  after(ms: number, run: () => void): Timer {
+    return this.#add({ at: this.#elapsed + ms, period: undefined, run });
+  }
+
+  every(ms: number, run: () => void): Timer {
+    return this.#add({ at: this.#elapsed + ms, period: ms, run });
+  }
+
+  advance(ms: number): void {
+    const end = this.#elapsed + ms;
+    for (let entry = this.#next(end); entry !== undefined; entry = this.#next(end)) {
+      this.#elapsed = Math.max(this.#elapsed, entry.at);
+      if (entry.period === undefined) this.#entries.delete(entry);
+      else entry.at += entry.period;
+      entry.run();
+    }
+    this.#elapsed = end;
+  }
+
+  #next(end: number): Entry | undefined {
+    let first: Entry | undefined;
+    for (const entry of this.#entries) {
+      if (entry.at <= end && (first === undefined || entry.at < first.at)) first = entry;
+    }
+    return first;
+  }
+
+  #add(entry: Entry): Timer {
+    this.#entries.add(entry);
+    return { cancel: () => this.#entries.delete(entry) };
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * A device written by somebody else: it knows the wire's rules and nothing of our code. It does nothing by itself;
+ * each test says what it answers.
+ */
+import type { DeviceWire } from "./transport.ts";
+
+export type Fields = { readonly [key: string]: unknown };
+
+export interface Frame extends Fields {
+  readonly type: string;
+}
+
+export interface Request {
+  readonly id: number;
+  readonly method: string;
+  readonly params: Fields;
+  /** The whole JSON-RPC message as it came. */
+  readonly message: Fields;
+}
+
+export interface ToolEntry extends Fields {
+  readonly name: string;
+}
+
+export interface Offer {
+  readonly tools?: readonly ToolEntry[];
+  readonly userTools?: readonly ToolEntry[];
+  readonly board?: string;
+  readonly firmware?: string;
+}
+
+export const firmwareHello: Fields = {
+  type: "hello",
+  version: 1,
+  features: { mcp: true, glyph_push: false },
+  transport: "websocket",
+  audio_params: { format: "opus", sample_rate: 16000, channels: 1, frame_duration: 60 },
+};
+
+/** What a test may do wrong with a device, such as waiting for the wrong frame. */
+export class UnexpectedFrame extends Error {
+  override readonly name = "UnexpectedFrame";
+}
+
+export function tool(name: string, properties: Fields = {}, required: readonly string[] = []): ToolEntry {
+  return { name, description: `Does ${name}`, inputSchema: { type: "object", properties, required } };
+}
+
+export function textContent(text: string): Fields {
+  return { content: [{ type: "text", text }], isError: false };
+}
+
+export class RawDevice {
+  readonly wire: DeviceWire;
+  readonly id: string;
+  /** Everything the gateway sent and the test took, in order. */
+  readonly frames: Frame[] = [];
+  sessionId = "";
+
+  constructor(wire: DeviceWire, id: string) {
+    this.wire = wire;
+    this.id = id;
+  }
+
+  async nextFrame(type: string): Promise<Frame> {
+    const frame = JSON.parse(await this.wire.nextText()) as Frame;
+    this.frames.push(frame);
+    if (frame.type !== type) {
+      throw new UnexpectedFrame(`expected a frame of type ${type}, got ${JSON.stringify(frame)}`);
+    }
+    return frame;
+  }
+
+  /** Says hello and takes the answer, with the alert that follows where audio was offered. */
+  async greet(hello: Fields = firmwareHello): Promise<Frame> {
+    this.send(hello);
+    const answer = await this.nextFrame("hello");
+    this.sessionId = typeof answer["session_id"] === "string" ? answer["session_id"] : "";
+    if (hello["audio_params"] !== undefined) await this.nextFrame("alert");
+    return answer;
+  }
+
+  async nextMcp(): Promise<Fields> {
+    const { payload } = await this.nextFrame("mcp");
+    return payload as Fields;
+  }
+
+  async nextRequest(method: string): Promise<Request> {
+    const message = await this.nextMcp();
+    if (message["method"] !== method) {
+      throw new UnexpectedFrame(`expected a request for ${method}, got ${JSON.stringify(message)}`);
+    }
+    const params = (message["params"] ?? {}) as Fields;
+    return { id: message["id"] as number, method, params, message };
+  }
+
+  /** Answers `initialize` and both lists, each on one page. */
+  async setUp(offer: Offer = {}): Promise<void> {
+    const { tools = [], userTools = [], board = "raw-board", firmware = "9.9.9" } = offer;
+    this.reply((await this.nextRequest("initialize")).id, {
+      protocolVersion: "2024-11-05",
+      capabilities: { tools: {} },
+      serverInfo: { name: board, version: firmware },
+    });
+    await this.list(tools, userTools);
+  }
+
+  async list(tools: readonly ToolEntry[], userTools: readonly ToolEntry[] = []): Promise<void> {
+    this.reply((await this.nextRequest("tools/list")).id, { tools });
+    this.reply((await this.nextRequest("tools/list")).id, { tools: [...tools, ...userTools] });
+  }
+
+  reply(id: number, result: unknown): void {
+    this.sendMcp({ jsonrpc: "2.0", id, result });
+  }
+
+  refuse(id: number, message: string): void {
+    this.sendMcp({ jsonrpc: "2.0", id, error: { message } });
+  }
+
+  notify(method: string, params?: unknown): void {
+    this.sendMcp({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) });
+  }
+
+  sendMcp(payload: unknown): void {
+    this.send({ session_id: this.sessionId, type: "mcp", payload });
+  }
+
+  send(frame: Fields): void {
+    this.sendText(JSON.stringify(frame));
+  }
+
+  sendText(text: string): void {
+    this.wire.sendText(text);
+  }
+
+  /**
+   * A round trip: what was sent before has been read by the gateway, and what it sent meanwhile has come. Gives what
+   * the gateway said unasked in between.
+   */
+  async quiet(): Promise<Fields[]> {
+    const mark = `quiet-${Math.random()}`;
+    this.sendMcp({ jsonrpc: "2.0", id: mark, method: "ping" });
+    const between: Fields[] = [];
+    for (;;) {
+      const message = await this.nextMcp();
+      if (message["id"] === mark) return between;
+      between.push(message);
+    }
+  }
+
+  cut(): void {
+    this.wire.cut();
+  }
+
+  close(): void {
+    this.wire.close();
+  }
+}

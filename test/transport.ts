@@ -1,0 +1,29 @@
+/** What a scenario needs of a device's connection, whatever carries it. */
+export interface DeviceWire {
+  sendText(text: string): void;
+  sendBinary(bytes: Uint8Array): void;
+  /** The next text the gateway sends, in order. */
+  nextText(): Promise<string>;
+  /** Texts that have come and were not taken yet. */
+  readonly untaken: readonly string[];
+  /** Gone without a word, as when the power fails. */
+  cut(): void;
+  /** A farewell, as far as the transport has one. */
+  close(): void;
+  /** How the connection ended; `code` where the transport has such a thing. */
+  readonly ended: Promise<{ readonly code: number; readonly reason: string }>;
+}
+
+export interface DeviceClaim {
+  readonly deviceId: string;
+  readonly clientId: string;
+  readonly token?: string | undefined;
+}
+
+/** One way for devices to reach a gateway. */
+export interface DeviceTransport {
+  readonly name: string;
+  /** What the server's hello says in `transport`. */
+  readonly helloTransport: string;
+  connect(gatewayUrl: string, claim: DeviceClaim): Promise<DeviceWire>;
+}
