@@ -50,6 +50,7 @@ export function transition(state: SessionState, event: SessionStep): SessionStat
 
 /** What the session tells whoever keeps it. Calls stop with `offline`, which comes once and last. */
 export interface SessionOwner {
+  /** After every hello, also a second one on the same connection. */
   greeted(session: DeviceSession): void;
   initialised(session: DeviceSession, info: DeviceInfo): void;
   listed(session: DeviceSession, listing: Listing): void;
@@ -179,9 +180,8 @@ export class DeviceSession {
     this.#helloTimer?.cancel();
     this.#helloTimer = undefined;
     this.#framing = audioFramingOf(version);
-    const first = this.#state.kind === "greeting";
     this.#state = transition(this.#state, { step: "hello", mcp });
-    if (first) this.owner.greeted(this);
+    this.owner.greeted(this);
   }
 
   send(message: Exclude<ServerMessage, { payload: unknown; type: "mcp" }>): boolean {

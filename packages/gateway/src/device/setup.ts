@@ -103,7 +103,7 @@ export class Setup {
     this.#listing = true;
     this.#listAgain = false;
     try {
-      const listing = await listTools((params) => this.#ask("tools/list", params));
+      const listing = await listTools((params) => this.#askPage(round, params));
       if (round !== this.#round) return;
       if (listing.problem !== undefined) {
         this.#session.events.setupFailed(this.#session.deviceId, "tools/list", listing.problem);
@@ -113,9 +113,14 @@ export class Setup {
       if (listing.silent) this.#retryLater(round);
       else if (this.#listAgain) this.#later(relistPauseMs, () => this.relist());
     } catch {
-      // The connection ended; its close has told everybody.
-      this.#listing = false;
+      // The connection ended, and its close has told everybody; or a newer round took over.
+      if (round === this.#round) this.#listing = false;
     }
+  }
+
+  async #askPage(round: number, params: JsonObject): Promise<unknown> {
+    if (round !== this.#round) throw new TendonError("device_disconnected", "the device said hello again");
+    return await this.#ask("tools/list", params);
   }
 
   #retryLater(round: number): void {

@@ -47,11 +47,14 @@ export class DeviceRecord {
   }
 
   attach(session: DeviceSession): void {
+    const mcp = session.state.kind === "mcp";
+    // Whoever waits for another connection's list is told that it will not come.
+    if (this.#session !== session || !mcp) this.listingDone();
     this.#session = session;
     this.#transport = session.link.transport;
     this.#connectedAt = session.connectedAt;
-    this.#mcp = session.state.kind === "mcp";
-    this.#listed = this.#mcp ? promiseWithResolve() : undefined;
+    this.#mcp = mcp;
+    if (mcp) this.#listed ??= promiseWithResolve();
   }
 
   identify(info: DeviceInfo): void {

@@ -111,6 +111,7 @@ export class Registry implements SessionOwner {
     const record = this.#recordOf(session.deviceId);
     const old = record.session;
     record.attach(session);
+    if (old === session) return;
     if (old !== undefined) {
       this.#needs.events.connectionReplaced(record.id);
       old.close(1001, "a newer connection of this device took over");

@@ -17,6 +17,7 @@ export function handleHello(session: DeviceSession, hello: DeviceHello): void {
   session.greet(mcp, hello.version);
   if (hello.audio_params !== undefined) tellToolsOnly(session);
   if (mcp) session.setup.start();
+  else session.setup.stop();
 }
 
 /** [DEV-22] The person in front of the device wanted to talk, and learns why nobody answers. */
