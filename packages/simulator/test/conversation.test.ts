@@ -47,6 +47,18 @@ describe("conversation", () => {
     expect(connection.texts.waiting).toBe(0);
   });
 
+  it("does not begin to speak before it is connected", async () => {
+    const device = make();
+    const connected = device.connect();
+    const connection = await server.connections.take();
+    connection.send({ type: "tts", state: "start" });
+    await device.waitFor("message");
+    expect(device.phase).toBe("connecting");
+    await connection.welcome();
+    await connected;
+    expect(device.phase).toBe("listening");
+  });
+
   it("says what a person makes it say", async () => {
     const device = make();
     const connection = await welcomed(device);

@@ -163,6 +163,22 @@ describe("tools of one's own", () => {
     expect(() => device.addTool("self.reboot", "", {}, () => true)).toThrow(/already registered/);
   });
 
+  it("fill a page to the firmware's last byte and no further", async () => {
+    const frame = JSON.stringify({
+      name: "x",
+      description: "",
+      inputSchema: { type: "object", properties: {} },
+    });
+    const room = 8_000 - '{"tools":['.length - ",".length - 30 - frame.length;
+    const page = async (bytes: number): Promise<Reply> => {
+      const device = make();
+      device.addTool("x", "d".repeat(bytes), {}, () => true);
+      return await ask(device, "tools/list", { cursor: "x" });
+    };
+    expect((await page(room)).result?.tools).toHaveLength(1);
+    expect((await page(room + 1)).error?.message).toBe("Failed to add tool x because of payload size limit");
+  });
+
   it("are told of in events", async () => {
     const device = make();
     const seen: string[] = [];

@@ -146,6 +146,12 @@ describe("coming and going", () => {
     expect(delays).toEqual([1_000, 2_000, 4_000, 4_000]);
     await connection.welcome();
     expect(device.connected).toBe(true);
+    const over = new Promise<void>((resolve) => {
+      attemptOver = resolve;
+    });
+    connection.socket.terminate();
+    await over;
+    expect(clock.requested.at(-1)).toBe(1_000);
   });
 
   it("gives up after the hello's time, keeps the socket, and dials anew when asked", async () => {
