@@ -41,7 +41,7 @@ export async function printTable(
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
   });
   for (const row of rows) table.push([...row]);
-  print(table.toString());
+  print(table.toString().replaceAll(/ +$/gm, ""));
 }
 
 /** Makes text of a device safe to show: no control sequences, one line. */

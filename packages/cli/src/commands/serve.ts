@@ -51,7 +51,8 @@ function announce(tendon: Tendon, json: boolean): void {
   ];
   const { adminToken } = tendon;
   if (adminToken !== undefined) {
-    const file = path.relative(".", adminToken.file) || adminToken.file;
+    const below = path.relative(".", adminToken.file);
+    const file = below.startsWith("..") ? adminToken.file : below;
     // The token itself is for a person's eyes only: never into a pipe or a log file.
     const shown = adminToken.isNew && process.stdout.isTTY ? `  ${adminToken.token}` : "";
     rows.push(["admin token", `${file}${shown}`]);
