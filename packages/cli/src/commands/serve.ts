@@ -16,6 +16,8 @@ interface ServeOptions {
 const longestStopMs = 4_500;
 
 export async function serve(options: ServeOptions): Promise<void> {
+  // Listened for from the first moment: whoever starts the gateway may change their mind before it is ready.
+  const told = stopSignal();
   const { config, adminToken } = loadConfig({
     file: options.config,
     searchIn: ["."],
@@ -25,7 +27,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const tendon = await startGateway(config, { adminToken, allowOpen: options.allowOpen });
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
   announce(tendon, options.json === true);
-  await stopSignal();
+  await told;
   await stop(tendon, demo);
 }
 

@@ -1,0 +1,197 @@
+import fs from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const folder = temporaryFolder();
+const cwd = folder.path;
+let gateway: RunningTendon;
+let url: string;
+let board: RunningTendon;
+const alias = "test-board-1001";
+
+beforeAll(async () => {
+  ({ process: gateway, url } = await startServe(cwd));
+  fs.writeFileSync(
+    path.join(cwd, "tools.yaml"),
+    [
+      "- name: self.note.write",
+      "  description: Keeps a note.",
+      "  properties: { text: { type: string } }",
+      "  returns: { echo: text }",
+      "- name: self.note.fail",
+      "  description: Fails.",
+      "  returns: { error: no paper }",
+    ].join("\n"),
+  );
+  board = start(["simulate", "esp32", "--board", "test-board", "--tools", "tools.yaml"], { cwd });
+  await board.until("stderr", /1 of 1 connected/);
+});
+
+afterAll(async () => {
+  await board.end();
+  await gateway.end();
+  folder.remove();
+});
+
+async function rest(at: string): Promise<unknown> {
+  const token = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
+  const answer = await fetch(`${url}/api/v1${at}`, { headers: { authorization: `Bearer ${token}` } });
+  return await answer.json();
+}
+
+describe("tendon devices", () => {
+  it("shows a table for people", async () => {
+    const { code, stdout } = await run(["devices"], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ALIAS\s+ID\s+STATE/);
+    expect(stdout).toMatch(/test-board-1001\s+02:00:00:00:10:01\s+online\s+websocket\s+test-board/);
+    expect(stdout).not.toContain("\u001b[");
+  });
+
+  it("prints the REST body with --json", async () => {
+    const { stdout } = await run(["devices", "--json"], { cwd });
+    const stable = (body: unknown) =>
+      JSON.parse(JSON.stringify(body).replaceAll(/"lastSeenAt":"[^"]*"/g, '"lastSeenAt":""'));
+    expect(stable(JSON.parse(stdout))).toEqual(stable(await rest("/devices")));
+  });
+
+  it("filters", async () => {
+    expect(
+      JSON.parse((await run(["devices", "--json", "--search", "nothing-like-it"], { cwd })).stdout),
+    ).toEqual({ devices: [] });
+    expect(JSON.parse((await run(["devices", "--json", "--online"], { cwd })).stdout).devices).toHaveLength(
+      1,
+    );
+  });
+});
+
+describe("tendon tools", () => {
+  it("lists what agents may use, and with --user what is for people", async () => {
+    const plain = await run(["tools", alias], { cwd });
+    expect(plain.stdout).toContain("self.audio_speaker.set_volume");
+    expect(plain.stdout).not.toContain("self.reboot");
+    const all = await run(["tools", alias, "--user"], { cwd });
+    expect(all.stdout).toContain("self.reboot (people only)");
+  });
+
+  it("prints the REST body with --json", async () => {
+    const { stdout } = await run(["tools", "02:00:00:00:10:01", "--json"], { cwd });
+    expect(JSON.parse(stdout)).toEqual(await rest("/devices/02:00:00:00:10:01/tools"));
+  });
+});
+
+describe("tendon call", () => {
+  it("reads key=value by the tool's own schema", async () => {
+    expect(await run(["call", alias, "self.note.write", "text=30"], { cwd })).toMatchObject({
+      code: 0,
+      stdout: "30\n",
+    });
+    expect(await run(["call", alias, "self.audio_speaker.set_volume", "volume=0"], { cwd })).toMatchObject({
+      code: 0,
+    });
+    const status = await run(["call", alias, "self.get_device_status"], { cwd });
+    expect(JSON.parse(status.stdout)).toMatchObject({ audio_speaker: { volume: 0 } });
+  });
+
+  it("takes all arguments as JSON, and prints the whole reply with --json", async () => {
+    const { code, stdout } = await run(
+      ["call", alias, "self.note.write", "--args", '{"text":"a=b"}', "--json"],
+      { cwd },
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      device: "02:00:00:00:10:01",
+      tool: "self.note.write",
+      result: { content: [{ type: "text", text: "a=b" }], isError: false },
+    });
+  });
+
+  it("leaves with 1 and the code when the call fails", async () => {
+    const failed = await run(["call", alias, "self.note.fail"], { cwd });
+    expect(failed).toMatchObject({ code: 1, stdout: "", stderr: "tendon: device_error: no paper\n" });
+    const invalid = await run(["call", alias, "self.audio_speaker.set_volume", "volume=300", "--json"], {
+      cwd,
+    });
+    expect(invalid.code).toBe(1);
+    expect(JSON.parse(invalid.stdout)).toMatchObject({ code: "arguments_invalid", status: 422 });
+    expect((await run(["call", "nobody", "x"], { cwd })).stderr).toContain("device_unknown");
+  });
+
+  it.each([
+    [["call", alias], "missing required argument"],
+    [["call", alias, "self.note.write", "text"], "`text` is not key=value"],
+    [["call", alias, "self.note.write", "--args", "[1]"], "--args must be a JSON object"],
+    [["call", alias, "self.note.write", "text=1", "--args", "{}"], "not both"],
+    [["call", alias, "self.note.write", "--timeout", "5"], "is no duration"],
+    [["devices", "--nonsense"], "unknown option"],
+    [["devises"], "Did you mean devices?"],
+    [["serve", "--port", "many"], "whole number"],
+    [["simulate", "esp32", "--fault", "nope"], "there is no fault"],
+    [["simulate", "esp32", "--count", "0"], "--count must be from 1"],
+    [["devices", "--url", "ftp://x"], "--url must begin with http"],
+  ])("calls wrong usage wrong: %j", async (args, message) => {
+    const { code, stderr, stdout } = await run(args, { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(stdout).toBe("");
+  });
+});
+
+describe("every command", () => {
+  it.each(["serve", "devices", "tools", "call", "watch", "simulate", "doctor"])(
+    "%s has help",
+    async (name) => {
+      const { code, stdout } = await run([name, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`Usage: tendon ${name}`);
+    },
+  );
+
+  it("tells its version", async () => {
+    const { version } = JSON.parse(fs.readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+      version: string;
+    };
+    expect(await run(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  it("says plainly that no gateway answers, or that the token is wrong", async () => {
+    const nobody = await run(["devices", "--url", "http://127.0.0.1:9"], { cwd });
+    expect(nobody).toMatchObject({ code: 1 });
+    expect(nobody.stderr).toContain("No gateway answers at http://127.0.0.1:9");
+    const stranger = await run(["devices", "--token", "not-the-token"], { cwd });
+    expect(stranger).toMatchObject({ code: 1 });
+    expect(stranger.stderr).toContain("unauthenticated");
+    expect(stranger.stderr).not.toContain("not-the-token");
+  });
+
+  it("finds its gateway by TENDON_URL and TENDON_TOKEN from anywhere", async () => {
+    const token = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
+    const { code, stdout } = await run(["devices"], {
+      cwd: "/",
+      env: { TENDON_URL: url, TENDON_TOKEN: token },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain(alias);
+  });
+});
+
+describe("tendon doctor", () => {
+  it("finds the running gateway and nothing wrong", async () => {
+    const { code, stdout } = await run(["doctor"], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`running at ${url}, ready`);
+    expect(stdout).toContain("/api/v1/devices");
+  });
+
+  it("fails on settings that would keep the gateway from starting", async () => {
+    const broken = temporaryFolder();
+    fs.writeFileSync(path.join(broken.path, "tendon.yaml"), "calls:\n  timeoutMs: soon\n");
+    const { code, stdout } = await run(["doctor", "--json"], { cwd: broken.path });
+    broken.remove();
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
+    expect(stdout).toContain("tendon.yaml:2");
+  });
+});

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+describe("tendon watch", () => {
+  it("prints what happens, comes back when the gateway does, and leaves with 0", async () => {
+    const cwd = folder.path;
+    const first = await startServe(cwd);
+    const watch = start(["watch", "--json", "--type", "device.online,device.offline"], { cwd });
+    const board = start(["simulate", "esp32"], { cwd });
+    await watch.until("stdout", /"type":"device.online"/);
+    expect((await first.process.end()).code).toBe(0);
+    await watch.until("stderr", /connection lost, trying again/);
+    const { port } = new URL(first.url);
+    const second = start(["serve", "--port", port], { cwd });
+    await second.until("stdout", /tendon ready/);
+    // Another run numbers its events anew, and the watcher is told so.
+    await watch.until("stderr", /some events were missed/);
+    const again = start(["simulate", "esp32", "--id", "02:00:00:00:30:01"], { cwd });
+    await watch.until("stdout", /device.online.*02:00:00:00:30:01|02:00:00:00:30:01.*/s);
+    const { code, stdout } = await watch.end("SIGINT");
+    expect(code).toBe(0);
+    for (const line of stdout.trim().split("\n"))
+      expect(JSON.parse(line).type).toMatch(/^device\.(online|offline)$/);
+    await Promise.all([board.end(), again.end()]);
+    expect((await second.end()).code).toBe(0);
+  });
+
+  it("refuses an event type that does not exist", async () => {
+    const { process } = await startServe(folder.path);
+    const { code, stderr } = await run(["watch", "--type", "device.dances"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("no event has the type");
+    await process.end();
+  });
+});
+
+describe("tendon simulate", () => {
+  it("runs a fleet with a live count and takes it away again", async () => {
+    const cwd = folder.path;
+    const { process } = await startServe(cwd);
+    const fleet = start(["simulate", "esp32", "--count", "25"], { cwd });
+    await fleet.until("stderr", /25 of 25 connected.*Ctrl\+C/);
+    const online = async () =>
+      (JSON.parse((await run(["devices", "--online", "--json"], { cwd })).stdout) as { devices: unknown[] })
+        .devices;
+    expect(await online()).toHaveLength(25);
+    expect((await fleet.end("SIGINT")).code).toBe(0);
+    expect(await online()).toHaveLength(0);
+    await process.end();
+  });
+
+  it("shows one device's state as it changes, and survives a gateway that refuses its token", async () => {
+    const cwd = folder.path;
+    const { process, url } = await startServe(cwd);
+    const board = start(["simulate", "esp32", "--json"], { cwd });
+    await board.until("stdout", /"kind":"started"/);
+    await run(["call", "virtual-esp32-1001", "self.audio_speaker.set_volume", "volume=12"], { cwd });
+    await board.until("stdout", /"key":"volume","value":12/);
+    const stranger = start([
+      "simulate",
+      "esp32",
+      "--id",
+      "02:00:00:00:66:66",
+      "--url",
+      `${url.replace("http", "ws")}/xiaozhi/v1/`,
+    ]);
+    await stranger.until("stdout", /cannot connect/);
+    expect((await stranger.end()).code).toBe(0);
+    await board.end();
+    await process.end();
+  });
+
+  it("explains its faults", async () => {
+    const { code, stdout } = await run(["simulate", "esp32", "--fault", "list"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/slow\s+every tool/);
+  });
+});

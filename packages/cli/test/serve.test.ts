@@ -1,0 +1,112 @@
+import fs from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+describe("tendon serve", () => {
+  it("says where it is ready, keeps its logs on stderr, and leaves with 0 on SIGTERM", async () => {
+    const { process, url } = await startServe(folder.path);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const { code, stdout, stderr } = await process.end("SIGTERM");
+    expect(code).toBe(0);
+    expect(stdout.split("\n")[0]).toBe(`tendon ready ${url}`);
+    expect(stdout).toContain(`ws://${new URL(url).host}/xiaozhi/v1/`);
+    for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg");
+  });
+
+  it("prints exactly one line of JSON with --json, and leaves with 0 on SIGINT", async () => {
+    const process = start(["serve", "--port", "0", "--json"], { cwd: folder.path });
+    await process.until("stdout", /\n/);
+    const { code, stdout } = await process.end("SIGINT");
+    expect(code).toBe(0);
+    expect(stdout.trim().split("\n")).toHaveLength(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      event: "ready",
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    });
+  });
+
+  it("makes an admin token that only its owner can read, and never prints it into a pipe", async () => {
+    const { process } = await startServe(folder.path);
+    const file = path.join(folder.path, "data", "admin-token");
+    const token = fs.readFileSync(file, "utf8").trim();
+    expect(token.length).toBeGreaterThanOrEqual(32);
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+    const { stdout, stderr } = await process.end();
+    expect(stdout + stderr).not.toContain(token);
+  });
+
+  it("takes TENDON_TOKEN as the admin token without storing or printing it", async () => {
+    const token = "a-token-from-the-environment";
+    const { process, url } = await startServe(folder.path, [], { TENDON_TOKEN: token });
+    const answer = await fetch(`${url}/api/v1/devices`, { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.status).toBe(200);
+    const { stdout, stderr } = await process.end();
+    expect(stdout + stderr).not.toContain(token);
+    expect(fs.existsSync(path.join(folder.path, "data", "admin-token"))).toBe(false);
+  });
+
+  it("says that a port is taken, without a stack", async () => {
+    const { process, url } = await startServe(folder.path);
+    const { port } = new URL(url);
+    const second = await run(["serve", "--port", port, "--data", path.join(folder.path, "other")]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`Port ${port} on 127.0.0.1 is taken`);
+    expect(second.stderr).not.toMatch(/\n\s+at /);
+    await process.end();
+  });
+
+  it("names the line of a mistake in tendon.yaml and what was meant", async () => {
+    fs.writeFileSync(
+      path.join(folder.path, "tendon.yaml"),
+      "http:\n  prot: 9000\ndevices:\n  admission: everybody\n",
+    );
+    const { code, stderr } = await run(["serve"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("tendon.yaml:2: unknown setting `http.prot`; did you mean `port`?");
+    expect(stderr).toContain("tendon.yaml:4: `devices.admission` must be one of approve, open, closed");
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it("refuses open admission beyond this machine unless told so", async () => {
+    const open = { TENDON_DEVICES_ADMISSION: "open" };
+    const refused = await run(["serve", "--port", "0", "--host", "0.0.0.0"], { cwd: folder.path, env: open });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("--allow-open");
+  });
+
+  it("reads settings from flags over the environment over the file", async () => {
+    fs.writeFileSync(path.join(folder.path, "tendon.yaml"), "data: ./from-file\nlog:\n  level: debug\n");
+    const { process } = await startServe(folder.path, ["--data", "from-flag"], {
+      TENDON_DATA: "from-environment",
+    });
+    expect(fs.existsSync(path.join(folder.path, "from-flag", "admin-token"))).toBe(true);
+    expect(fs.existsSync(path.join(folder.path, "from-file"))).toBe(false);
+    expect((await process.end()).code).toBe(0);
+  });
+});
+
+describe("the demo", () => {
+  it("brings virtual devices that are provisioned, online and callable, and changes no policy", async () => {
+    const { process, url } = await startServe(folder.path, ["--demo"]);
+    const cwd = folder.path;
+    const listed = await run(["devices", "--json"], { cwd });
+    const { devices } = JSON.parse(listed.stdout) as { devices: { alias: string; online: boolean }[] };
+    expect(devices.length).toBeGreaterThanOrEqual(2);
+    expect(devices.every(({ online }) => online)).toBe(true);
+    const alias = devices[0]?.alias ?? "";
+    const set = await run(["call", alias, "self.audio_speaker.set_volume", "volume=30"], { cwd });
+    expect(set).toMatchObject({ code: 0, stdout: "true\n" });
+    const status = await run(["call", alias, "self.get_device_status"], { cwd });
+    expect(JSON.parse(status.stdout)).toMatchObject({ audio_speaker: { volume: 30 } });
+    const stranger = await fetch(`${url}/xiaozhi/v1/`, { headers: { "device-id": "02:00:00:00:00:99" } });
+    expect(stranger.status).not.toBe(200);
+    expect((await process.end()).code).toBe(0);
+  });
+});
