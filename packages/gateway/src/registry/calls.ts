@@ -62,7 +62,7 @@ export class Calls {
   ): Promise<FinishedReply<ToolResult>> {
     return this.#run(principal, device, tool, options, async (record, turn) => {
       requireScope(principal, "call");
-      await this.untilListed(record, options.signal, turn.timeoutMs);
+      await this.#firstListing(record, turn);
       const definition = record.catalogue.find(tool);
       if (definition === undefined)
         throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${tool}\``);
@@ -96,25 +96,47 @@ export class Calls {
     });
   }
 
-  /** Resolves when the device's tools are known, or it is clear that they will not be. */
+  /** [CALL-5] Resolves when the device's tools are known, or it is clear that they will not be; says which. */
   async untilListed(
     record: DeviceRecord,
-    signal?: Cancellation,
     timeoutMs = longestListingWaitMs,
-  ): Promise<void> {
+    signal?: AbortSignal,
+  ): Promise<"settled" | "overdue"> {
     const listed = record.awaitListing;
-    if (listed === undefined) return;
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = () =>
-        reject(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
-      const timer = this.#settings.clock.after(Math.min(timeoutMs, longestListingWaitMs), resolve);
-      signal?.addEventListener("abort", onAbort);
-      void listed.then(() => {
+    if (listed === undefined) return "settled";
+    return await new Promise((resolve, reject) => {
+      const done = () => {
         timer.cancel();
         signal?.removeEventListener("abort", onAbort);
-        resolve();
+      };
+      const onAbort = () => {
+        done();
+        reject(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
+      };
+      const timer = this.#settings.clock.after(timeoutMs, () => {
+        done();
+        resolve("overdue");
+      });
+      signal?.addEventListener("abort", onAbort, { once: true });
+      void listed.then(() => {
+        done();
+        resolve("settled");
       });
     });
+  }
+
+  /** A call that waits for the first list ends like any waiting call: by its deadline or with its connection. */
+  async #firstListing(record: DeviceRecord, turn: Turn): Promise<void> {
+    const { session } = record;
+    const { timeoutMs, signal } = turn.options();
+    if ((await this.untilListed(record, timeoutMs, signal)) === "overdue") {
+      const detail = `the device was still being listed after ${turn.timeoutMs} ms; the call was not sent`;
+      throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
+    }
+    if (session !== undefined && record.session !== session) {
+      const detail = "the device left before its tools were known; the call was not sent";
+      throw new TendonError("device_disconnected", detail, { sent: false });
+    }
   }
 
   /** From now on new calls are refused; resolves when the last running one has ended. */
