@@ -116,7 +116,8 @@ export class Site {
   async connect(options: JoinOptions = {}): Promise<RawDevice> {
     const transport = options.transport ?? webSocketTransport;
     const deviceId = options.deviceId ?? firstDevice;
-    const claim = { deviceId, clientId: options.clientId ?? clientId, token: options.token };
+    const { token, pongs } = options;
+    const claim = { deviceId, clientId: options.clientId ?? clientId, token, pongs };
     const device = new RawDevice(await transport.connect(this.url, claim), deviceId);
     this.#devices.push(device);
     return device;

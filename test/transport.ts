@@ -18,6 +18,8 @@ export interface DeviceClaim {
   readonly deviceId: string;
   readonly clientId: string;
   readonly token?: string | undefined;
+  /** Answers pings of the transport itself; some firmware does not. */
+  readonly pongs?: boolean | undefined;
 }
 
 /** One way for devices to reach a gateway. */

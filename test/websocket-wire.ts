@@ -105,5 +105,5 @@ export const webSocketTransport: DeviceTransport = {
   name: "WebSocket",
   helloTransport: "websocket",
   connect: async (gatewayUrl, claim) =>
-    await WebSocketWire.open(gatewayUrl, { headers: deviceHeaders(claim) }),
+    await WebSocketWire.open(gatewayUrl, { headers: deviceHeaders(claim), autoPong: claim.pongs ?? true }),
 };

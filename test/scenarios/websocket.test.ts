@@ -1,10 +1,14 @@
 import { describe } from "vitest";
 import { webSocketTransport } from "../websocket-wire.ts";
+import { answerScenarios } from "./answers.ts";
+import { argumentScenarios } from "./arguments.ts";
 import { callScenarios } from "./calls.ts";
 import { departureScenarios } from "./departures.ts";
+import { frameScenarios } from "./frames.ts";
 import { helloScenarios } from "./hello.ts";
 import { initializeScenarios } from "./initialize.ts";
 import { listingScenarios } from "./listing.ts";
+import { livenessScenarios } from "./liveness.ts";
 
 describe("a device over WebSocket", () => {
   helloScenarios(webSocketTransport);
@@ -12,4 +16,8 @@ describe("a device over WebSocket", () => {
   listingScenarios(webSocketTransport);
   callScenarios(webSocketTransport);
   departureScenarios(webSocketTransport);
+  answerScenarios(webSocketTransport);
+  argumentScenarios(webSocketTransport);
+  frameScenarios(webSocketTransport);
+  livenessScenarios(webSocketTransport);
 });
