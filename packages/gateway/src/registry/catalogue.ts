@@ -17,6 +17,12 @@ interface Entry {
   validator: Validator | undefined;
 }
 
+function misfits(entry: Entry, args: JsonObject): ArgumentProblem[] {
+  entry.validator ??= new Validator(entry.tool.inputSchema, "2020-12", false);
+  const outcome = entry.validator.validate(args);
+  return outcome.valid ? [] : readProblems(outcome.errors);
+}
+
 export class Catalogue {
   #entries = new Map<string, Entry>();
   #digest = "";
@@ -72,10 +78,9 @@ export class Catalogue {
   checkArguments(name: string, args: JsonObject): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) throw new TendonError("tool_unknown", `the device has no tool \`${name}\``);
-    entry.validator ??= new Validator(entry.tool.inputSchema, "2020-12", false);
-    const outcome = entry.validator.validate(args);
-    const problems: ArgumentProblem[] = outcome.valid ? [] : readProblems(outcome.errors);
-    problems.push(...firmwareHazards(args));
+    // First, because the validator throws on names that are not Unicode and follows any depth.
+    const hazards = firmwareHazards(args);
+    const problems = hazards.length > 0 ? hazards : misfits(entry, args);
     if (problems.length > 0) {
       const [first] = problems;
       const detail = `${first?.path === "" ? "the arguments" : first?.path} ${first?.message}`;
