@@ -38,6 +38,7 @@ export class WebSocketDevices {
       maxPayload: limits.deviceFrameBytes.max,
       // A byte that is not UTF-8 makes one bad frame, not the end of a connection.
       skipUTF8Validation: true,
+      closeTimeout: closeGraceMs,
     });
   }
 
@@ -132,8 +133,12 @@ export class WebSocketDevices {
       if (waiting) settle();
     });
     socket.on("pong", () => session.alive());
-    // `close` always follows; without a listener an error of one socket would end the process.
-    socket.on("error", () => undefined);
+    // A broken socket is followed by `close`. Where the device broke the rules it may stay on for long after our
+    // Close frame, and nothing it says is read any more: for us it has gone [DEV-11].
+    socket.on("error", (error) => {
+      const fault = faultOf(error);
+      if (fault !== undefined) session.close(fault.code, fault.reason);
+    });
     socket.on("close", (code) => {
       this.#sockets.delete(socket);
       session.linkClosed(closeReason(code));
@@ -171,8 +176,15 @@ class WebSocketLink implements DeviceLink {
   }
 }
 
+function faultOf(error: Error): { readonly code: number; readonly reason: string } | undefined {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
+    return { code: 1009, reason: "the device sent a frame that is too large" };
+  if (code.startsWith("WS_ERR")) return { code: 1002, reason: "the device broke the rules of WebSocket" };
+  return undefined;
+}
+
 function closeReason(code: number): string {
   if (code === 1006) return "the connection broke off";
-  if (code === 1009) return "the device sent a frame that is too large";
   return `the device closed the connection (${code})`;
 }
