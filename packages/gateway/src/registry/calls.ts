@@ -100,7 +100,7 @@ export class Calls {
   async untilListed(
     record: DeviceRecord,
     timeoutMs = longestListingWaitMs,
-    signal?: AbortSignal,
+    signal?: Cancellation,
   ): Promise<"settled" | "overdue"> {
     const listed = record.awaitListing;
     if (listed === undefined) return "settled";
@@ -117,7 +117,7 @@ export class Calls {
         done();
         resolve("overdue");
       });
-      signal?.addEventListener("abort", onAbort, { once: true });
+      signal?.addEventListener("abort", onAbort);
       void listed.then(() => {
         done();
         resolve("settled");
