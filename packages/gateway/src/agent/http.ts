@@ -38,11 +38,15 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+    // Addresses that cannot be read never reach a route or the error handler below.
+    frameworkErrors: (error, _request, reply) => void sendProblem(reply, asTendonError(error)),
   }).withTypeProvider<TypeBoxTypeProvider>();
   http.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as TSchema, httpPart));
   const guard = new OriginGuard(settings.host, settings.publicUrl);
   http.addHook("onRequest", (request, _reply, next) => {
-    if (request.url === "/" || guarded.some((prefix) => request.url.startsWith(prefix))) guard.check(request);
+    // By the route that answers, not by the address as it is spelt: `/%61pi` is `/api` to the router.
+    const at = request.routeOptions.url ?? request.url;
+    if (at === "/" || guarded.some((prefix) => at.startsWith(prefix))) guard.check(request);
     next();
   });
   http.setErrorHandler(async (error: TendonError, _request, reply) => {

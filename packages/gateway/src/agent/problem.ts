@@ -59,6 +59,7 @@ function codeOfStatus(status: number | undefined): ErrorCode | undefined {
     404: "not_found",
     405: "not_found",
     413: "payload_too_large",
+    414: "bad_request",
     415: "bad_request",
   }[status ?? 500];
   return code !== undefined && isErrorCode(code) ? code : undefined;

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
-import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
@@ -31,7 +31,8 @@ export class WebSocketDevices {
 
   constructor(needs: WebSocketNeeds) {
     this.#needs = needs;
-    this.#server = new WebSocketServer({
+    // The published types do not know `closeTimeout` yet.
+    const options: ServerOptions & { readonly closeTimeout: number } = {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
@@ -39,7 +40,8 @@ export class WebSocketDevices {
       // A byte that is not UTF-8 makes one bad frame, not the end of a connection.
       skipUTF8Validation: true,
       closeTimeout: closeGraceMs,
-    });
+    };
+    this.#server = new WebSocketServer(options);
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
