@@ -1,5 +1,5 @@
 /** Server-Sent Events: what happens, as it happens, with resume [EVT-1…4]. */
-import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
+import { EventQuery, eventTypes, type GatewayEvent, limits, normaliseDeviceId } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
@@ -9,6 +9,7 @@ import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 
 const keepAliveMs = 15_000;
+const catchUpBufferBytes = 64 * 1024;
 
 type Wanted = (event: GatewayEvent) => boolean;
 
@@ -59,8 +60,9 @@ function readFilter(query: { device?: string; type?: string }): Wanted {
       `no event has the type \`${unknown}\`; known are ${eventTypes.join(", ")}`,
     );
   }
+  const only = query.device === undefined ? undefined : (normaliseDeviceId(query.device) ?? query.device);
   return ({ type, device }) =>
-    (types === undefined || types.includes(type)) && (query.device === undefined || query.device === device);
+    (types === undefined || types.includes(type)) && (only === undefined || only === device);
 }
 
 function stream(
@@ -77,16 +79,33 @@ function stream(
     connection: "keep-alive",
   });
   raw.write(": tendon events\n\n");
-  const send = (event: GatewayEvent) => {
-    if (!wanted(event)) return;
-    // A reader that far behind is cut off; it resumes from the last event it has seen.
-    if (raw.writableLength > limits.eventStreamBufferBytes.max) raw.destroy();
-    else raw.write(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+  const write = (event: GatewayEvent) => raw.write(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+  const missed = resumeFrom === undefined || resumeFrom === "" ? [] : events.since(resumeFrom);
+  if (missed === undefined) raw.write("event: reset\ndata: {}\n\n");
+  // What was missed may be many megabytes: it goes out as fast as the reader takes it, and what happens meanwhile
+  // waits behind it.
+  let backlog = (missed ?? []).filter(wanted);
+  let at = 0;
+  const catchUp = () => {
+    for (; at < backlog.length; at += 1) {
+      const event = backlog[at];
+      if (raw.writableLength > catchUpBufferBytes) {
+        raw.once("drain", catchUp);
+        return;
+      }
+      if (event !== undefined) write(event);
+    }
+    backlog = [];
+    at = 0;
   };
-  if (resumeFrom !== undefined && resumeFrom !== "") {
-    const missed = events.since(resumeFrom);
-    if (missed === undefined) raw.write("event: reset\ndata: {}\n\n");
-    else for (const event of missed) send(event);
-  }
-  return events.subscribe(send);
+  catchUp();
+  return events.subscribe((event) => {
+    if (!wanted(event)) return;
+    const behind = backlog.length - at;
+    // A reader that far behind is cut off; it resumes from the last event it has seen.
+    if (behind > 2 * limits.eventsKept.max || raw.writableLength > limits.eventStreamBufferBytes.max)
+      raw.destroy();
+    else if (behind > 0) backlog.push(event);
+    else write(event);
+  });
 }
