@@ -24,7 +24,7 @@ export interface WebSocketNeeds {
 export class WebSocketDevices {
   readonly #needs: WebSocketNeeds;
   readonly #server: WebSocketServer;
-  readonly #sockets = new Set<WebSocket>();
+  readonly #sockets = new Map<WebSocket, DeviceSession>();
   #waitingForHello = 0;
   #stopped = false;
   #onEmpty: (() => void) | undefined;
@@ -57,9 +57,10 @@ export class WebSocketDevices {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(identity, webSocket));
   }
 
-  /** From now on nobody comes in; resolves when the last socket has gone. */
+  /** From now on nobody comes in, and whoever is still here is told to go; resolves when the last socket has gone. */
   allClosed(): Promise<void> {
     this.#stopped = true;
+    for (const session of this.#sockets.values()) session.close(1001, "the gateway is stopping");
     if (this.#sockets.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onEmpty = resolve;
@@ -69,7 +70,7 @@ export class WebSocketDevices {
   /** Sockets that are still there are cut. */
   stop(): void {
     this.#stopped = true;
-    for (const socket of this.#sockets) socket.terminate();
+    for (const socket of this.#sockets.keys()) socket.terminate();
   }
 
   #admit(request: IncomingMessage): DeviceIdentity {
@@ -117,11 +118,11 @@ export class WebSocketDevices {
   }
 
   #accept(identity: DeviceIdentity, socket: WebSocket): void {
-    this.#sockets.add(socket);
     this.#waitingForHello += 1;
     let waiting = true;
     const link = new WebSocketLink(socket, this.#needs.clock);
     const session = this.#needs.open(identity, link);
+    this.#sockets.set(socket, session);
     const settle = () => {
       if (waiting && session.state.kind !== "greeting") {
         waiting = false;
