@@ -34,6 +34,7 @@ export type ConnectErrorCode =
   | "no_transport"
   | "unreachable"
   | "handshake_refused"
+  | "not_authorized"
   | "hello_timeout"
   | "closed_early"
   | "crashed"

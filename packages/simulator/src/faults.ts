@@ -78,7 +78,9 @@ const table: readonly FaultEntry[] = [
       await new Promise<never>(() => undefined);
     },
   })),
-  plain("no-hello", "connects and then says nothing", () => ({ greeting: () => undefined })),
+  plain("no-hello", "connects and then says nothing; over MQTT it never opens an audio session", () => ({
+    greeting: () => undefined,
+  })),
   plain(
     "old-firmware",
     "1.x: no user-only tools, calls run side by side and answer in any order",
@@ -89,7 +91,7 @@ const table: readonly FaultEntry[] = [
     }),
   ),
   timed("notifications", "sends an MCP notification again and again", 1_000, notifications),
-  plain("no-pong", "does not answer WebSocket pings", () => ({ noPong: true })),
+  plain("no-pong", "answers no WebSocket pings and sends no MQTT ones", () => ({ noPong: true })),
   plain("many-pages", "a tool list of 200 pages", (device) => ({
     booted: () => {
       // Two of these never fit on one page, and the first still fits beside the common tools.

@@ -15,6 +15,7 @@ export {
   WaitError,
 } from "./errors.ts";
 export {
+  type AudioChannel,
   type BackoffOptions,
   type Battery,
   type Board,
@@ -42,6 +43,9 @@ export {
   type JsonValue,
   type ListenMode,
   type McpReply,
+  type MqttOptions,
+  type MqttSettings,
+  mqttTransport,
   type Network,
   nodeHttp,
   type OpenOutcome,

@@ -2,30 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-
-/** First in, first out, with someone waiting. */
-class Inbox<T> {
-  readonly #items: T[] = [];
-  readonly #readers: ((item: T) => void)[] = [];
-
-  get waiting(): number {
-    return this.#items.length;
-  }
-
-  put(item: T): void {
-    const reader = this.#readers.shift();
-    if (reader === undefined) this.#items.push(item);
-    else reader(item);
-  }
-
-  async take(): Promise<T> {
-    const item = this.#items.shift();
-    if (item !== undefined) return item;
-    return await new Promise((resolve) => {
-      this.#readers.push(resolve);
-    });
-  }
-}
+import { Inbox } from "./inbox.ts";
 
 export class ServerConnection {
   readonly request: IncomingMessage;

@@ -1,27 +1,11 @@
-import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { VirtualDevice as Device, type VirtualDevice, webSocketTransport } from "../src/index.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
 import { addDummies, recordedBoard, scriptedHttp } from "./transcript-board.ts";
+import { asRecorded, wireCases } from "./wire-cases.ts";
 
-interface WireEvent {
-  readonly from?: "device" | "backend";
-  readonly text?: string;
-  readonly note?: string;
-}
-
-interface WireCase {
-  readonly case: string;
-  readonly transport: "ws" | "mqtt";
-  readonly exit: string;
-  readonly events: readonly WireEvent[];
-}
-
-const lines = readFileSync(new URL("fixtures/firmware-wire-transcript.jsonl", import.meta.url), "utf8")
-  .trim()
-  .split("\n");
-const cases = lines.map((line) => JSON.parse(line) as WireCase).filter((entry) => entry.transport === "ws");
+const cases = wireCases("ws");
 
 let server: ScriptedServer;
 let device: VirtualDevice;
@@ -57,16 +41,6 @@ function start(version: 1 | 3): void {
 /** Some recordings end without the channel ever having been greeted. */
 function connect(): void {
   device.connect().catch(() => undefined);
-}
-
-/** The recording was made on a board with the common tools only, and tells lengths instead of descriptions. */
-function asRecorded(text: string): string {
-  return text
-    .replace(
-      /"description":"((?:[^"\\]|\\.)*)"/g,
-      (_all, words: string) => `"description":"(${Buffer.byteLength(words)} bytes)"`,
-    )
-    .replace(/,\{"name":"self\.dummy\..*"nextCursor":"[^"]*"\}/, "]}");
 }
 
 /** Long texts are cut in the recording: `start…(N bytes)`. */

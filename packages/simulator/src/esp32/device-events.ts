@@ -20,6 +20,10 @@ export type DeviceEvent =
       readonly bytes: number;
       readonly played: boolean;
     }
+  /** Sessions of their own exist over MQTT only; over WebSocket the connection is the session. */
+  | { readonly kind: "audio-opened"; readonly sessionId: string }
+  | { readonly kind: "audio-failed"; readonly code: string; readonly detail: string }
+  | { readonly kind: "audio-closed"; readonly by: "device" | "server" }
   | { readonly kind: "phase"; readonly phase: Phase; readonly previous: Phase }
   | {
       readonly kind: "state";

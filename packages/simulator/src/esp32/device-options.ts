@@ -3,6 +3,7 @@ import type { BackoffOptions } from "./backoff.ts";
 import type { BoardOptions } from "./board.ts";
 import type { Fault } from "./fault.ts";
 import type { DeviceHttp } from "./http.ts";
+import type { MqttOptions } from "./mqtt-settings.ts";
 import type { TransportFactory } from "./transport.ts";
 
 export interface VirtualDeviceOptions {
@@ -10,12 +11,15 @@ export interface VirtualDeviceOptions {
   /** WebSocket address of the server; shorthand for `transport: webSocketTransport({ url, token })`. */
   readonly url?: string;
   readonly token?: string;
+  /** Broker and credentials; shorthand for `transport: mqttTransport(…)`. */
+  readonly mqtt?: MqttOptions;
   readonly transport?: TransportFactory;
   readonly faults?: readonly Fault[];
   /** Real devices connect when they are woken; virtual ones keep their connection unless this is false. */
   readonly autoReconnect?: boolean;
   /** Whether it comes back after a reboot or a crash; as `autoReconnect` by default. */
   readonly returnAfterReboot?: boolean;
+  /** Over MQTT about 10 s by default, as the library on the device. */
   readonly backoff?: BackoffOptions;
   readonly timing?: DeviceTiming;
   readonly http?: DeviceHttp;

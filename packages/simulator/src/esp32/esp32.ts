@@ -32,6 +32,8 @@ export type { DeviceState, StateValue } from "./device-state.ts";
 export type { Delivery, Fault, FaultHooks, FaultyDevice } from "./fault.ts";
 export type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
 export type { McpReply } from "./mcp-server.ts";
+export type { MqttOptions, MqttSettings } from "./mqtt-settings.ts";
+export { mqttTransport } from "./mqtt-transport.ts";
 export { nodeHttp } from "./node-http.ts";
 export {
   type BooleanProperty,
@@ -48,6 +50,7 @@ export {
   type ToolReturn,
 } from "./tool.ts";
 export type {
+  AudioChannel,
   Greeting,
   OpenOutcome,
   SendOutcome,

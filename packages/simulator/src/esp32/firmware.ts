@@ -1,4 +1,5 @@
 import { systemClock, Timers } from "../clock.ts";
+import { AudioSession } from "./audio-session.ts";
 import { type Board, makeBoard } from "./board.ts";
 import { type ByteText, fromText, toBuffer, toText, wire } from "./byte-text.ts";
 import { type CjsonNode, member } from "./cjson-parse.ts";
@@ -13,10 +14,11 @@ import { Lifeline } from "./lifeline.ts";
 import type { Machine } from "./machine.ts";
 import { MainLoop } from "./main-loop.ts";
 import { type McpReply, McpServer } from "./mcp-server.ts";
+import { mqttTransport } from "./mqtt-transport.ts";
 import { nodeHttp } from "./node-http.ts";
 import { screenPicture } from "./screen-picture.ts";
 import type { Tool } from "./tool.ts";
-import type { Greeting, Transport, TransportHost } from "./transport.ts";
+import type { Greeting, Transport, TransportFactory, TransportHost } from "./transport.ts";
 import { userTools } from "./user-tools.ts";
 import { webSocketTransport } from "./websocket-transport.ts";
 
@@ -31,6 +33,7 @@ export class Firmware {
   readonly loop: MainLoop;
   readonly conversation: Conversation;
   readonly lifeline: Lifeline;
+  readonly audio: AudioSession;
   readonly transport: Transport | undefined;
   readonly server: McpServer;
   readonly #options: VirtualDeviceOptions;
@@ -68,6 +71,7 @@ export class Firmware {
     });
     this.transport = this.#makeTransport();
     this.lifeline = this.#makeLifeline();
+    this.audio = this.#makeAudioSession();
   }
 
   get sessionId(): ByteText {
@@ -115,14 +119,23 @@ export class Firmware {
   powerCut(reason: "reboot" | "crash", cause: string): void {
     this.events.emit({ kind: "reboot", cause });
     this.#endLife();
+    this.audio.abandon("crashed", `the device went down: ${cause}`);
     this.lifeline.powerCut(reason);
   }
 
   stop(): void {
     this.lifeline.stop();
     this.#endLife();
+    this.audio.abandon("stopped", "the device has been stopped");
     this.#timers.clear();
     this.events.stop();
+  }
+
+  /** The orderly way down: whoever can be told is told. */
+  #restart(cause: string): void {
+    this.audio.leave();
+    this.transport?.close();
+    this.powerCut("reboot", cause);
   }
 
   #endLife(): void {
@@ -141,8 +154,10 @@ export class Firmware {
 
   #put(text: ByteText): boolean {
     const outcome = this.transport?.sendText(text) ?? "closed";
-    if (outcome !== "sent") this.events.emit({ kind: "frame-lost", why: outcome, bytes: text.length });
-    return outcome === "sent";
+    if (outcome === "sent") return true;
+    this.events.emit({ kind: "frame-lost", why: outcome, bytes: text.length });
+    if (this.transport?.audio !== undefined) this.conversation.enter("idle");
+    return false;
   }
 
   #reply(reply: McpReply): void {
@@ -182,15 +197,18 @@ export class Firmware {
 
   async #upgrade(url: string): Promise<void> {
     const { life } = this.loop;
-    this.lifeline.pause("upgrade");
+    // A connection that is more than the audio channel is kept, and the reply to a failed order gets through.
+    const kept = this.transport?.audio !== undefined;
+    if (kept) this.audio.leave();
+    else this.lifeline.pause("upgrade");
     const outcome = await this.#machine.http.get(url, this.#machine.alive);
     const answered = outcome.kind === "answered" ? outcome : undefined;
     const sound = answered?.status === 200 && (answered.contentLength ?? 0) > 0;
     const image = sound ? await answered.read(firmwareImageLimit) : undefined;
     if (life !== this.loop.life) return;
-    if (image !== undefined) return this.powerCut("reboot", "firmware upgrade");
+    if (image !== undefined) return this.#restart("firmware upgrade");
     answered?.discard();
-    this.lifeline.resume();
+    if (!kept) this.lifeline.resume();
   }
 
   #makeMachine(): Machine {
@@ -219,7 +237,7 @@ export class Firmware {
       scheduleReboot: (cause) =>
         this.loop.schedule(async () => {
           await this.#lifeTimers.sleep(this.#options.timing?.rebootDelayMs ?? 1_000);
-          this.powerCut("reboot", cause);
+          this.#restart(cause);
         }),
       scheduleUpgrade: (url) => this.loop.schedule(async () => await this.#upgrade(url)),
       crash: (cause) => this.powerCut("crash", cause),
@@ -243,12 +261,7 @@ export class Firmware {
   }
 
   #makeTransport(): Transport | undefined {
-    const { url, token, transport, timing } = this.#options;
-    const make =
-      transport ??
-      (url === undefined
-        ? undefined
-        : webSocketTransport({ url, ...(token === undefined ? {} : { token }) }));
+    const { timing } = this.#options;
     const host: TransportHost = {
       board: this.board,
       timers: this.#lifeTimers,
@@ -265,9 +278,10 @@ export class Firmware {
       },
       ignored: (why) => this.#ignored(why),
       closed: (reason, code) => this.lifeline.lost(reason, code),
+      goodbye: () => this.audio.ended(),
       crashed: (cause) => this.powerCut("crash", cause),
     };
-    return make?.(host);
+    return transportOf(this.#options)?.(host);
   }
 
   #makeLifeline(): Lifeline {
@@ -284,7 +298,7 @@ export class Firmware {
         autoReconnect,
         returnAfterReboot,
         bootMs: timing?.bootMs ?? 2_000,
-        backoff: backoff ?? {},
+        backoff,
         random: random ?? Math.random,
         dialGate,
       },
@@ -293,17 +307,41 @@ export class Firmware {
         loop: this.loop,
         timers: this.#timers,
         transport: this.transport,
-        dialling: () => this.conversation.enter("connecting"),
+        dialling: () => {
+          if (this.transport?.audio === undefined) this.conversation.enter("connecting");
+        },
         opened: (greeted) => {
-          if (greeted) this.#put(this.conversation.beginListening());
+          const channelToo = this.transport?.audio === undefined;
+          if (greeted && channelToo) this.#put(this.conversation.beginListening());
           this.#faults.tell("opened");
         },
-        idle: () => {
+        down: (reason) => {
           this.#faults.tell("closed");
-          this.conversation.enter("idle");
+          const survives = reason === "network" || reason === "refused";
+          if (this.transport?.audio === undefined || !survives) this.conversation.enter("idle");
         },
       },
     );
+  }
+
+  #makeAudioSession(): AudioSession {
+    const device = this;
+    return new AudioSession({
+      loop: this.loop,
+      events: this.events,
+      get transport() {
+        return device.transport;
+      },
+      connect: async () => await this.lifeline.connect(true),
+      connectFully: async () => await this.lifeline.connect(),
+      disconnect: () => this.lifeline.leave(),
+      dialling: () => this.conversation.enter("connecting"),
+      opened: (wakeWord) => {
+        if (wakeWord !== undefined) this.#put(this.conversation.detected(wakeWord));
+        this.#put(this.conversation.beginListening());
+      },
+      idle: () => this.conversation.enter("idle"),
+    });
   }
 
   #faultyDevice(): FaultyDevice {
@@ -317,4 +355,12 @@ export class Firmware {
       random: () => (this.#options.random ?? Math.random)(),
     };
   }
+}
+
+function transportOf({ url, token, mqtt, transport }: VirtualDeviceOptions): TransportFactory | undefined {
+  if (transport !== undefined) return transport;
+  if (mqtt !== undefined) return mqttTransport(mqtt);
+  return url === undefined
+    ? undefined
+    : webSocketTransport({ url, ...(token === undefined ? {} : { token }) });
 }

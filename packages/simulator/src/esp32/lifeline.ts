@@ -1,7 +1,7 @@
 import type { Timers } from "../clock.ts";
 import { ConnectError, type ConnectErrorCode } from "../errors.ts";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
-import { toText } from "./byte-text.ts";
+import { fromText, toText } from "./byte-text.ts";
 import type { DeviceEvents, DisconnectReason } from "./device-events.ts";
 import type { MainLoop } from "./main-loop.ts";
 import type { OpenOutcome, Transport } from "./transport.ts";
@@ -10,7 +10,8 @@ export interface LifelineOptions {
   readonly autoReconnect: boolean;
   readonly returnAfterReboot: boolean;
   readonly bootMs: number;
-  readonly backoff: BackoffOptions;
+  /** As the transport does it by itself where this is undefined. */
+  readonly backoff: BackoffOptions | undefined;
   readonly random: () => number;
   readonly dialGate: (() => Promise<() => void>) | undefined;
 }
@@ -23,8 +24,11 @@ export interface LifelineHost {
   dialling(): void;
   /** The channel stands; `greeted` is false after a hello that never came. */
   opened(greeted: boolean): void;
-  idle(): void;
+  down(reason: DownReason): void;
 }
+
+/** Why there is no connection: it ended, or an attempt failed. */
+export type DownReason = DisconnectReason | "refused";
 
 type Line =
   /** Nobody wants a connection. */
@@ -37,13 +41,19 @@ type Line =
   | { readonly at: "stopped" };
 
 interface Waiter {
+  /** Content with one attempt, however it ends. */
+  readonly once: boolean;
   readonly resolve: () => void;
   readonly reject: (error: ConnectError) => void;
 }
 
+/** Failures that no further attempt would mend. */
+const hopeless: ReadonlySet<ConnectErrorCode> = new Set(["no_transport"]);
+
 /**
- * Keeps a device connected for as long as it is wanted. Dialling happens on the main loop and blocks it, as
- * on the chip, so nothing else leaves the device before the server's hello has come or has been given up.
+ * Keeps a device connected for as long as it is wanted. Where dialling opens the audio channel too it happens
+ * on the main loop and blocks it, as on the chip, so nothing else leaves the device before the server's hello
+ * has come or has been given up.
  */
 export class Lifeline {
   readonly #options: LifelineOptions;
@@ -56,21 +66,20 @@ export class Lifeline {
   constructor(options: LifelineOptions, host: LifelineHost) {
     this.#options = options;
     this.#host = host;
-    this.#backoff = new Backoff(options.backoff, options.random);
+    this.#backoff = new Backoff(options.random);
   }
 
   get up(): boolean {
     return this.#line.at === "up";
   }
 
-  async connect(): Promise<void> {
-    const { transport } = this.#host;
-    if (transport === undefined) throw new ConnectError("no_transport", "the device has no address");
+  /** With `once` a failed attempt is told even if there will be another. */
+  async connect(once = !this.#options.autoReconnect): Promise<void> {
     if (this.#line.at === "stopped") throw new ConnectError("stopped", "the device has been stopped");
-    if (this.#line.at === "up" && this.#line.greeted && transport.isOpen) return;
+    if (this.#line.at === "up" && this.#line.greeted && this.#host.transport?.isOpen === true) return;
     await new Promise<void>((resolve, reject) => {
-      this.#waiters.push({ resolve, reject });
-      if (this.#line.at !== "dialling") this.#dial(transport);
+      this.#waiters.push({ once, resolve, reject });
+      if (this.#line.at !== "dialling") this.#dial();
     });
   }
 
@@ -102,7 +111,7 @@ export class Lifeline {
 
   powerCut(reason: "reboot" | "crash"): void {
     if (this.#line.at === "off" || this.#line.at === "stopped") return;
-    this.#host.transport?.close();
+    this.#host.transport?.drop();
     this.#hungUp(reason, undefined);
     if (this.#options.returnAfterReboot) this.#dialAfter(this.#options.bootMs);
     else {
@@ -123,10 +132,17 @@ export class Lifeline {
     this.#giveUp("stopped", "the device left before it was connected");
   }
 
-  #dial(transport: Transport): void {
+  #dial(): void {
     const mine: Line = { at: "dialling" };
     this.#become(mine);
-    this.#host.loop.schedule(async () => await this.#open(transport, mine));
+    const { transport, loop, events } = this.#host;
+    if (transport === undefined) {
+      this.#settle({ ok: false, code: "no_transport", detail: "the device has no address" }, undefined);
+    } else if (transport.audio === undefined) {
+      loop.schedule(async () => await this.#open(transport, mine));
+    } else {
+      this.#open(transport, mine).catch((error: unknown) => events.emit({ kind: "failure", error }));
+    }
   }
 
   async #open(transport: Transport, mine: Line): Promise<void> {
@@ -144,50 +160,60 @@ export class Lifeline {
     }
   }
 
-  #settle(outcome: OpenOutcome, transport: Transport): void {
+  #settle(outcome: OpenOutcome, transport: Transport | undefined): void {
     if (outcome.ok) {
       this.#backoff.reset();
       this.#become({ at: "up", greeted: true });
-      this.#host.events.emit({ kind: "connected", sessionId: toText(transport.sessionId) });
+      this.#host.events.emit({ kind: "connected", sessionId: toText(transport?.sessionId ?? fromText("")) });
       this.#host.opened(true);
       for (const waiter of this.#takeWaiters()) waiter.resolve();
       return;
     }
     const { code, detail, cause } = outcome;
-    this.#host.idle();
+    this.#host.down("refused");
     this.#host.events.emit({ kind: "connect-failed", code, detail });
     if (code === "hello_timeout") {
       // The socket stays open; what is asked on it is answered.
       this.#become({ at: "up", greeted: false });
       this.#host.opened(false);
       this.#giveUp(code, detail, cause);
+    } else if (hopeless.has(code)) {
+      this.#become({ at: "off" });
+      this.#giveUp(code, detail, cause);
     } else {
       this.#retry();
-      if (!this.#options.autoReconnect) this.#giveUp(code, detail, cause);
+      this.#tellImpatient(code, detail, cause);
     }
   }
 
   /** Back to dialling after a while, or to rest where reconnecting is not wanted. */
   #retry(): void {
     if (this.#line.at === "off" || this.#line.at === "stopped") return;
-    if (this.#options.autoReconnect) this.#dialAfter(this.#backoff.next());
+    const backoff = this.#options.backoff ?? this.#host.transport?.retry ?? {};
+    if (this.#options.autoReconnect) this.#dialAfter(this.#backoff.next(backoff));
     else this.#become({ at: "off" });
   }
 
   #dialAfter(ms: number): void {
-    const { transport, timers } = this.#host;
-    if (transport === undefined) return;
-    this.#become({ at: "waiting", cancel: timers.after(ms, () => this.#dial(transport)) });
+    this.#become({ at: "waiting", cancel: this.#host.timers.after(ms, () => this.#dial()) });
   }
 
   #hungUp(reason: DisconnectReason, code: number | undefined): void {
     const wasUp = this.#line.at === "up";
-    this.#host.idle();
+    this.#host.down(reason);
     if (wasUp) this.#host.events.emit({ kind: "disconnected", reason, code });
   }
 
   #giveUp(code: ConnectErrorCode, detail: string, cause?: unknown): void {
     for (const waiter of this.#takeWaiters()) waiter.reject(new ConnectError(code, detail, { cause }));
+  }
+
+  #tellImpatient(code: ConnectErrorCode, detail: string, cause: unknown): void {
+    const waiters = this.#takeWaiters();
+    this.#waiters = waiters.filter((waiter) => !waiter.once);
+    for (const waiter of waiters) {
+      if (waiter.once) waiter.reject(new ConnectError(code, detail, { cause }));
+    }
   }
 
   #takeWaiters(): Waiter[] {

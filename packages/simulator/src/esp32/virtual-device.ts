@@ -36,6 +36,12 @@ export class VirtualDevice {
     return this.#firmware.lifeline.up;
   }
 
+  /** Whether the device believes that it could talk to the server now. */
+  get audioOpen(): boolean {
+    const { transport } = this.#firmware;
+    return (transport?.audio ?? transport)?.isOpen ?? false;
+  }
+
   get phase(): Phase {
     return this.#firmware.conversation.phase;
   }
@@ -67,7 +73,7 @@ export class VirtualDevice {
   }
 
   /**
-   * Resolves once the server's hello has come. With `autoReconnect` a failed attempt is repeated; without it,
+   * Resolves once the server's hello has come, over MQTT once the broker has accepted the device. With `autoReconnect` a failed attempt is repeated; without it,
    * and whenever the hello never comes, it rejects with a ConnectError.
    */
   async connect(): Promise<void> {
@@ -75,9 +81,30 @@ export class VirtualDevice {
     await this.#firmware.lifeline.connect();
   }
 
-  /** Drops the connection without a Close frame and stays away until connect(). */
+  /** Leaves as the firmware does (no Close frame; over MQTT a DISCONNECT) and stays away until connect(). */
   disconnect(): void {
     this.#firmware.lifeline.leave();
+  }
+
+  /**
+   * Starts to talk, as a press on the button does. Over MQTT this is the hello that opens an audio session, and
+   * it rejects with a ConnectError if none can be had; over WebSocket it is connect().
+   */
+  async openAudio(): Promise<void> {
+    this.#firmware.boot();
+    await this.#firmware.audio.open(undefined);
+  }
+
+  /** What hearing its name makes the device do: interrupt itself while it speaks, else openAudio(). */
+  async wake(wakeWord?: string): Promise<void> {
+    this.#firmware.boot();
+    if (this.phase === "speaking") this.abort(true);
+    else await this.#firmware.audio.open(wakeWord);
+  }
+
+  /** Ends the talk: over MQTT with a goodbye and the connection stays, over WebSocket it is disconnect(). */
+  async closeAudio(): Promise<void> {
+    await this.#firmware.audio.close();
   }
 
   /** Ends everything: connection, timers, work in progress. The device cannot be used again. */
@@ -119,7 +146,7 @@ export class VirtualDevice {
     this.#firmware.say(() => this.#firmware.conversation.aborted(byWakeWord));
   }
 
-  /** Sends one Opus packet in the framing of the connection's protocol version. */
+  /** Sends one Opus packet: over WebSocket in the framing of its protocol version, over MQTT encrypted by UDP. */
   sendAudio(packet: Uint8Array, timestamp = 0): void {
     this.#firmware.sayAudio(packet, timestamp);
   }

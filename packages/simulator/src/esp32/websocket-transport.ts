@@ -59,6 +59,8 @@ export function webSocketTransport(options: WebSocketOptions): TransportFactory 
 }
 
 class WebSocketTransport implements Transport {
+  readonly audio = undefined;
+  readonly retry = undefined;
   readonly #options: WebSocketOptions;
   readonly #host: TransportHost;
   readonly #version: AudioVersion;
@@ -116,6 +118,10 @@ class WebSocketTransport implements Transport {
     this.#link = { at: "closed" };
     link.socket.terminate();
     if (link.at !== "open") link.settle({ ok: false, code: "closed_early", detail: "the device left" });
+  }
+
+  drop(): void {
+    this.close();
   }
 
   forget(): void {
