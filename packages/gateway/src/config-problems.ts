@@ -20,6 +20,8 @@ interface Places {
 }
 
 export function explainProblem(complaint: SchemaComplaint, schema: TSchema, places: Places): Problem[] {
+  // An unknown key is complained of twice, the second time as a schema that is false; the first one names it.
+  if (complaint.keyword === "boolean") return [];
   const at = complaint.instancePath.split("/").slice(1);
   if (complaint.keyword === "additionalProperties") {
     const { additionalProperties = [] } = complaint.params as { additionalProperties?: string[] };

@@ -7,7 +7,7 @@ import path from "node:path";
 import { limits } from "@tendon/protocol";
 import Type, { type Static, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import { LineCounter, parseDocument } from "yaml";
+import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import { explainProblem, type Problem } from "./config-problems.ts";
 import { messageOf, StartError } from "./errors.ts";
 
@@ -92,8 +92,9 @@ type Partially<T> = T extends readonly unknown[]
 export type ConfigInput = Partially<Config>;
 
 export interface ConfigSources {
-  /** An explicit file; it must exist. Without it tendon.yaml is looked for in `searchIn`. */
+  /** An explicit file; it must exist. Without it tendon.yaml is looked for in `searchIn`, then in the data folder. */
   readonly file?: string | undefined;
+  /** Left out, no file is looked for. */
   readonly searchIn?: readonly string[];
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Flags or a program's own settings: they win over everything. */
@@ -118,7 +119,9 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const problems: Problem[] = [];
   const fromEnv = readEnvironment(sources.env ?? {}, problems);
   const overrides = (sources.overrides ?? {}) as Tree;
-  const file = sources.file ?? findFile(sources.searchIn ?? []) ?? findFile([dataFolder(overrides, fromEnv)]);
+  const { searchIn } = sources;
+  const found = searchIn === undefined ? undefined : findFile([...searchIn, dataFolder(overrides, fromEnv)]);
+  const file = sources.file ?? found;
   const read = file === undefined ? { tree: {}, lineOf: () => undefined } : readFile(file, problems);
   const merged = merge(merge(merge(defaultsOf(ConfigSchema) as Tree, read.tree), fromEnv.tree), overrides);
   for (const error of compiled.Errors(merged)) {
@@ -182,9 +185,14 @@ function readFile(
   return {
     tree,
     lineOf(at) {
-      const node: unknown = document.getIn(at, true) ?? document.getIn(at.slice(0, -1), true);
-      const range = isTree(node) && Array.isArray(node["range"]) ? node["range"] : undefined;
-      return typeof range?.[0] === "number" ? lines.linePos(range[0]).line : undefined;
+      const holder: unknown = at.length > 1 ? document.getIn(at.slice(0, -1), true) : document.contents;
+      const pairs = isMap(holder) ? holder.items : [];
+      const key = pairs
+        .map((pair) => pair.key)
+        .find((name) => isScalar(name) && String(name.value) === at.at(-1));
+      const node = key ?? holder;
+      const start = isNode(node) ? node.range?.[0] : undefined;
+      return start === undefined ? undefined : lines.linePos(start).line;
     },
   };
 }
