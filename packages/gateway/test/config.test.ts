@@ -1,0 +1,223 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type Config, type ConfigSources, loadConfig, StartError, startTendon } from "@tendon/gateway";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+
+let folder = "";
+
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-config-"));
+});
+
+afterEach(() => {
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+
+function write(text: string, name = "tendon.yaml"): string {
+  const file = path.join(folder, name);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
+  return file;
+}
+
+function load(sources: ConfigSources = {}): Config {
+  return loadConfig({ searchIn: [folder], ...sources }).config;
+}
+
+function problems(sources: ConfigSources): readonly string[] {
+  try {
+    loadConfig(sources);
+  } catch (error) {
+    if (error instanceof StartError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("settings", () => {
+  it("have defaults that need no file", () => {
+    expect(load()).toMatchObject({
+      http: { host: "127.0.0.1", port: 8000, trustProxy: false },
+      data: "./data",
+      devices: { admission: "approve", capabilities: {} },
+      calls: { timeoutMs: 30_000, queue: 32 },
+      log: { level: "info" },
+    });
+  });
+
+  it("come from the file, then the environment, then whoever starts the gateway", () => {
+    write("http:\n  port: 1111\n  host: 127.0.0.2\nlog:\n  level: warn\ncalls:\n  queue: 5\n");
+    const config = load({
+      env: { TENDON_HTTP_PORT: "2222", TENDON_LOG_LEVEL: "error", PATH: "/bin" },
+      overrides: { http: { port: 3333 } },
+    });
+    expect(config.http).toMatchObject({ port: 3333, host: "127.0.0.2" });
+    expect(config.log.level).toBe("error");
+    expect(config.calls.queue).toBe(5);
+  });
+
+  it("cannot be changed once loaded", () => {
+    const config = load();
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.devices.capabilities)).toBe(true);
+  });
+
+  test.each(["", "\n# nothing but a comment\n", "---\n", "http:\ndevices:\n"])(
+    "may be an empty file or have empty sections: %j",
+    (text) => {
+      write(text);
+      expect(load().http.port).toBe(8000);
+    },
+  );
+
+  it("left undefined by a program are as if they were not there", () => {
+    write("http:\n  port: 1111\n");
+    const overrides = { http: { port: undefined } } as unknown as ConfigSources["overrides"];
+    expect(load({ ...(overrides === undefined ? {} : { overrides }) }).http.port).toBe(1111);
+  });
+});
+
+describe("the file", () => {
+  it("is found in the working folder before the data folder", () => {
+    write("log:\n  level: warn\n");
+    write("log:\n  level: error\n", "data/tendon.yaml");
+    const data = path.join(folder, "data");
+    const loaded = loadConfig({ searchIn: [folder], overrides: { data } });
+    expect(loaded.config.log.level).toBe("warn");
+    expect(loaded.file).toBe(path.join(folder, "tendon.yaml"));
+    const elsewhere = path.join(folder, "elsewhere");
+    expect(load({ searchIn: [elsewhere], overrides: { data } }).log.level).toBe("error");
+    expect(load({ searchIn: [elsewhere], env: { TENDON_DATA: data } }).log.level).toBe("error");
+  });
+
+  it("that is named must be there", () => {
+    const file = path.join(folder, "missing.yaml");
+    expect(problems({ file })).toEqual([expect.stringContaining(`${file}: cannot be read`)]);
+  });
+
+  it("that is named wins over one that would be found", () => {
+    write("log:\n  level: warn\n");
+    const file = write("log:\n  level: trace\n", "other.yaml");
+    expect(load({ file }).log.level).toBe("trace");
+  });
+
+  it("with broken YAML is reported with its line", () => {
+    const file = write("http:\n  port: 1\n  host: [1, 2\nlog:\n");
+    expect(problems({ file })[0]).toMatch(new RegExp(`^${file}:[345]: \\S`));
+  });
+
+  test.each(["- a\n- b\n", "just text\n", "7\n"])("that is no list of settings is refused: %j", (text) => {
+    const file = write(text);
+    expect(problems({ file })).toEqual([`${file}:1: must be a list of settings (key: value)`]);
+  });
+
+  it("with an unknown key is reported with its line and the key that was meant", () => {
+    const file = write("# first\nhttp:\n  prot: 8000\n");
+    expect(problems({ file })).toEqual([`${file}:3: unknown setting \`http.prot\`; did you mean \`port\`?`]);
+  });
+
+  it("with an unknown section is reported with the section's own line", () => {
+    const file = write("log:\n  level: warn\ndevicez:\n  admission: open\n");
+    expect(problems({ file })).toEqual([`${file}:3: unknown setting \`devicez\`; did you mean \`devices\`?`]);
+  });
+
+  it("with a key that is like none is told what is known", () => {
+    const file = write("calls:\n  completely_different: 1\n");
+    expect(problems({ file })).toEqual([
+      `${file}:2: unknown setting \`calls.completely_different\`; known here are timeoutMs, queue`,
+    ]);
+  });
+
+  test.each([
+    ["http:\n  port: 70000\n", 2, "http.port"],
+    ["http:\n  port: eight\n", 2, "http.port"],
+    ["\nhttp:\n  host: ''\n", 3, "http.host"],
+    ["http:\n  publicUrl: tendon.local\n", 2, "http.publicUrl"],
+    ["calls:\n  queue: 0\n", 2, "calls.queue"],
+    ["calls:\n  timeoutMs: 1.5\n", 2, "calls.timeoutMs"],
+    ["http:\n  trustProxy: maybe\n", 2, "http.trustProxy"],
+    ["data: 5\n", 1, "data"],
+  ])("with a wrong value is reported with its line: %j", (text, line, name) => {
+    const file = write(text);
+    const [first = "", ...others] = problems({ file });
+    expect(first.startsWith(`${file}:${line}: \`${name}\` must`)).toBe(true);
+    expect(others).toEqual([]);
+  });
+
+  it("with a word that is not one of the choices is told the choices", () => {
+    const file = write("devices:\n  admission: everybody\n");
+    const [first] = problems({ file });
+    expect(first).toContain(`${file}:2: \`devices.admission\` must be one of approve, `);
+    expect(first).toContain("closed");
+  });
+
+  it("is told everything that is wrong at once", () => {
+    const file = write("http:\n  port: -1\n  hots: x\nlog:\n  level: loud\n");
+    expect(problems({ file })).toHaveLength(3);
+  });
+});
+
+describe("environment variables", () => {
+  it("are named after the setting, capitals inside a word split", () => {
+    const env = {
+      TENDON_HTTP_PUBLIC_URL: "https://tendon.example",
+      TENDON_CALLS_TIMEOUT_MS: "1500",
+      TENDON_HTTP_TRUST_PROXY: "true",
+      TENDON_DEVICES_CAPABILITIES: '{"vision":{"url":"http://127.0.0.1/v"}}',
+    };
+    const config = load({ env });
+    expect(config.http.publicUrl).toBe("https://tendon.example");
+    expect(config.calls.timeoutMs).toBe(1_500);
+    expect(config.http.trustProxy).toBe(true);
+    expect(config.devices.capabilities).toEqual({ vision: { url: "http://127.0.0.1/v" } });
+  });
+
+  it("that are no setting are refused by name", () => {
+    const [first] = problems({ env: { TENDON_HTTP_PROT: "1" } });
+    expect(first).toContain("TENDON_HTTP_PROT: is no setting");
+    expect(first).toContain("TENDON_HTTP_PORT");
+  });
+
+  test.each([
+    ["TENDON_HTTP_PORT", "eight"],
+    ["TENDON_HTTP_PORT", ""],
+    ["TENDON_HTTP_PORT", "8000.5"],
+    ["TENDON_HTTP_TRUST_PROXY", "yes"],
+    ["TENDON_DEVICES_ADMISSION", "everybody"],
+    ["TENDON_DEVICES_CAPABILITIES", "{broken"],
+  ])("with a wrong value are named: %s=%s", (name, value) => {
+    const found = problems({ env: { [name]: value } });
+    expect(found).toHaveLength(1);
+    expect(found[0]?.startsWith(`${name}: `)).toBe(true);
+  });
+
+  it("that point commands at a gateway are no settings of one", () => {
+    const env = { TENDON_URL: "http://127.0.0.1:1", TENDON_CONFIG: "x", HOME: "/root" };
+    expect(problems({ env })).toEqual([]);
+  });
+
+  it("give the admin token, which is no part of the settings", () => {
+    const token = "sixteen-letters!";
+    const loaded = loadConfig({ env: { TENDON_TOKEN: token } });
+    expect(loaded.adminToken).toBe(token);
+    expect(JSON.stringify(loaded.config)).not.toContain(token);
+  });
+
+  it("give no admin token that is too short, and do not repeat it", () => {
+    const found = problems({ env: { TENDON_TOKEN: "short-secret" } });
+    expect(found).toEqual(["TENDON_TOKEN: must have 16 characters or more"]);
+  });
+});
+
+describe("a gateway inside another program", () => {
+  it("looks at no file and no environment variable", async () => {
+    write("nonsense: true\n");
+    const tendon = await startTendon(
+      { data: folder, http: { port: 0 }, log: { level: "silent" } },
+      { adminToken: "a-token-for-this-test" },
+    );
+    await tendon.stop();
+    expect(tendon.config.http.port).toBe(0);
+  });
+});
