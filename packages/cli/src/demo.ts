@@ -8,19 +8,16 @@ export interface Demo {
 }
 
 const boards = [
-  { mac: "02:00:00:de:30:01", name: "esp-box-3" },
-  { mac: "02:00:00:de:30:02", name: "m5stack-core-s3" },
-];
+  { mac: "02:00:00:de:30:01", name: "esp-box-3", transport: "websocket" },
+  { mac: "02:00:00:de:30:02", name: "m5stack-core-s3", transport: "mqtt" },
+] as const;
 
 export async function startDemo(tendon: Tendon): Promise<Demo> {
-  const devices = boards.map(({ mac, name }) => {
+  const devices = boards.map(({ mac, name, transport }) => {
     const clientId = randomUUID();
-    const { token } = tendon.provision(mac, clientId);
-    return new VirtualDevice({
-      board: { mac, clientId, name },
-      url: tendon.addresses.deviceWebSocket,
-      token,
-    });
+    const { websocket, mqtt } = tendon.provision(mac, clientId);
+    const connection = transport === "mqtt" ? { mqtt } : { url: websocket.url, token: websocket.token };
+    return new VirtualDevice({ board: { mac, clientId, name }, ...connection });
   });
   await Promise.all(devices.map((device) => device.connect()));
   return {

@@ -31,6 +31,7 @@ function build(): Command {
     .option("--demo", "add virtual devices to play with; changes no policy")
     .option("--host <address>", "address to listen on (default 127.0.0.1)")
     .option("--port <number>", "port to listen on, 0 for any free one (default 8000)", wholeNumber)
+    .option("--mqtt-port <number>", "port for MQTT, 0 for any free one (default 1883)", wholeNumber)
     .option("--data <folder>", "folder for what must survive a restart (default ./data)")
     .option("--config <file>", "settings file (default tendon.yaml here or in the data folder)")
     .option("--allow-open", "let unknown devices in although others can reach this address")
@@ -58,6 +59,15 @@ function build(): Command {
       (await import("./commands/call.ts")).call(device, tool, pairs, options),
     );
 
+  gatewayCommand(program, "control", "send a device_control action to a device")
+    .argument("<device>", "id or alias")
+    .argument("<action>", "set_volume, volume_up, volume_down, get_volume, mute, unmute, or one of your own")
+    .argument("[fields...]", "key=value for each field of the action")
+    .option("--timeout <duration>", "how long to wait, such as 500ms, 5s or 2m")
+    .action(async (device, action, pairs, options) =>
+      (await import("./commands/control.ts")).control(device, action, pairs, options),
+    );
+
   gatewayCommand(program, "watch", "print what happens, live")
     .option("--device <device>", "only of this device")
     .option("--type <types>", "only these types, separated by commas")
@@ -66,7 +76,7 @@ function build(): Command {
   const simulate = program.command("simulate").description("Run devices that are not there.");
   gatewayOptions(simulate.command("esp32"))
     .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")
-    .addOption(new Option("--transport <name>", "how they connect").choices(["ws"]).default("ws"))
+    .addOption(new Option("--transport <name>", "how they connect").choices(["ws", "mqtt"]).default("ws"))
     .option("--count <number>", "how many", wholeNumber, 1)
     .option("--id <mac>", "id of the first one; the others follow", "02:00:00:00:10:01")
     .option("--board <name>", "board name", "virtual-esp32")

@@ -17,7 +17,7 @@ describe("tendon watch", () => {
     expect((await first.process.end()).code).toBe(0);
     await watch.until("stderr", /connection lost, trying again/);
     const { port } = new URL(first.url);
-    const second = start(["serve", "--port", port], { cwd });
+    const second = start(["serve", "--port", port, "--mqtt-port", "0"], { cwd });
     await second.until("stdout", /tendon ready/);
     // Another run numbers its events anew, and the watcher is told so.
     await watch.until("stderr", /some events were missed/);

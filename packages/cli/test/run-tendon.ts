@@ -108,7 +108,7 @@ export async function startServe(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<{ readonly process: RunningTendon; readonly url: string }> {
-  const process = start(["serve", "--port", "0", ...args], { cwd: folder, env });
+  const process = start(["serve", "--port", "0", "--mqtt-port", "0", ...args], { cwd: folder, env });
   const [, url = ""] = await process.until("stdout", /^tendon ready (http:\/\/\S+)$/m);
   return { process, url };
 }

@@ -21,7 +21,7 @@ describe("tendon serve", () => {
   });
 
   it("prints exactly one line of JSON with --json, and leaves with 0 on SIGINT", async () => {
-    const process = start(["serve", "--port", "0", "--json"], { cwd: folder.path });
+    const process = start(["serve", "--port", "0", "--mqtt-port", "0", "--json"], { cwd: folder.path });
     await process.until("stdout", /\n/);
     const { code, stdout } = await process.end("SIGINT");
     expect(code).toBe(0);
@@ -55,7 +55,7 @@ describe("tendon serve", () => {
   it("says that a port is taken, without a stack", async () => {
     const { process, url } = await startServe(folder.path);
     const { port } = new URL(url);
-    const second = await run(["serve", "--port", port, "--data", path.join(folder.path, "other")]);
+    const second = await run(["serve", "--port", port, "--mqtt-port", "0", "--data", path.join(folder.path, "other")]);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`Port ${port} on 127.0.0.1 is taken`);
     expect(second.stderr).not.toMatch(/\n\s+at /);

@@ -23,15 +23,42 @@ export interface Addresses {
   readonly local: string;
   /** For people and devices elsewhere, as far as there is a way. */
   readonly public: string;
+  /** What a board is told to ask for its settings. */
+  readonly ota: string;
   /** The WebSocket address a device is given. */
   readonly deviceWebSocket: string;
+  /** MQTT for programs on this machine. */
+  readonly mqtt: string;
+  /** host:port, as a device is given it. */
+  readonly deviceMqtt: string;
+  /** The host a device sends its audio to. */
+  readonly audioHost: string;
 }
 
-export function addressesOf(host: string, port: number, publicUrl: string | undefined): Addresses {
-  const local = `http://${bracketed(isEveryInterface(host) ? "127.0.0.1" : host)}:${port}`;
-  const reachable = isEveryInterface(host) ? `http://${lanAddress() ?? "127.0.0.1"}:${port}` : local;
-  const open = (publicUrl ?? reachable).replace(/\/+$/, "");
-  return { local, public: open, deviceWebSocket: `${open.replace(/^http/, "ws")}/xiaozhi/v1/` };
+export interface AddressSettings {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly publicUrl: string | undefined;
+  readonly mqttPort: number;
+  readonly publicEndpoint: string | undefined;
+}
+
+export function addressesOf(settings: AddressSettings): Addresses {
+  const { host, httpPort, publicUrl, mqttPort, publicEndpoint } = settings;
+  const here = bracketed(isEveryInterface(host) ? "127.0.0.1" : host);
+  const reachable = isEveryInterface(host) ? (lanAddress() ?? "127.0.0.1") : here;
+  const open = (publicUrl ?? `http://${reachable}:${httpPort}`).replace(/\/+$/, "");
+  const publicHost = publicUrl === undefined ? reachable : new URL(publicUrl).hostname;
+  const [endpointHost = publicHost, endpointPort] = publicEndpoint?.split(":") ?? [];
+  return {
+    local: `http://${here}:${httpPort}`,
+    public: open,
+    ota: `${open}/xiaozhi/ota/`,
+    deviceWebSocket: `${open.replace(/^http/, "ws")}/xiaozhi/v1/`,
+    mqtt: `mqtt://${here}:${mqttPort}`,
+    deviceMqtt: `${endpointHost}:${endpointPort ?? mqttPort}`,
+    audioHost: endpointHost,
+  };
 }
 
 function bracketed(host: string): string {

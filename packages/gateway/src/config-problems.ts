@@ -46,7 +46,8 @@ function expectation(complaint: SchemaComplaint): string {
   return complaint.message;
 }
 
-function placeOf(at: string[], places: Places): string {
+/** Where a setting stands: its variable, its line in the file, or just that it is one. */
+export function placeOf(at: string[], places: Places): string {
   const variable = places.envOf(at);
   if (variable !== undefined) return variable;
   const line = places.lineOf(at);

@@ -4,11 +4,11 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { limits } from "@tendon/protocol";
+import { ActionMap, checkActions, defaultActions, limits } from "@tendon/protocol";
 import Type, { type Static, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
-import { explainProblem, type Problem } from "./config-problems.ts";
+import { explainProblem, type Problem, placeOf } from "./config-problems.ts";
 import { messageOf, StartError } from "./errors.ts";
 
 const strict = { additionalProperties: false };
@@ -33,6 +33,28 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    mqtt: Type.Object(
+      {
+        port: Type.Integer({ ...Port, default: 1883, description: "0 picks a free port" }),
+        tlsPort: Type.Optional(
+          Type.Integer({ ...Port, description: "MQTT over TLS; the firmware does TLS on 8883 only" }),
+        ),
+        publicEndpoint: Type.Optional(
+          Type.String({
+            pattern: "^[^:/]+(:\\d+)?$",
+            description: "host or host:port that devices are given",
+          }),
+        ),
+      },
+      strict,
+    ),
+    tls: Type.Object(
+      {
+        cert: Type.Optional(Type.String({ minLength: 1, description: "Certificate chain, PEM file" })),
+        key: Type.Optional(Type.String({ minLength: 1, description: "Private key, PEM file" })),
+      },
+      strict,
+    ),
     data: Type.String({
       minLength: 1,
       default: "./data",
@@ -44,6 +66,10 @@ export const ConfigSchema = Type.Object(
           default: "approve",
           description:
             "Who may connect. approve and closed: provisioned devices only; open: also devices never seen before",
+        }),
+        transport: Type.Enum(["mqtt", "websocket"], {
+          default: "mqtt",
+          description: "What a device that asks for its settings is told to use",
         }),
         capabilities: Type.Record(Type.String(), Type.Unknown(), {
           default: {},
@@ -65,6 +91,16 @@ export const ConfigSchema = Type.Object(
           maximum: 1_000,
           default: limits.queuedCallsPerDevice.max,
           description: "How many calls may wait for one device",
+        }),
+      },
+      strict,
+    ),
+    control: Type.Object(
+      {
+        actions: Type.Unsafe<ActionMap>({
+          ...ActionMap,
+          default: {},
+          description: "More actions of device_control, or other ones under the same names",
         }),
       },
       strict,
@@ -124,10 +160,13 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const file = sources.file ?? found;
   const read = file === undefined ? { tree: {}, lineOf: () => undefined } : readFile(file, problems);
   const merged = merge(merge(merge(defaultsOf(ConfigSchema) as Tree, read.tree), fromEnv.tree), overrides);
-  for (const error of compiled.Errors(merged)) {
-    problems.push(
-      ...explainProblem(error, ConfigSchema, { file, lineOf: read.lineOf, envOf: fromEnv.nameOf }),
-    );
+  const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
+  for (const error of compiled.Errors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
+  if (problems.length === 0) {
+    for (const { path: at, message } of checkActions((merged as Config).control.actions, defaultActions)) {
+      const place = ["control", "actions", ...at];
+      problems.push({ where: placeOf(place, places), message: `\`${place.join(".")}\` ${message}` });
+    }
   }
   const adminToken = sources.env?.["TENDON_TOKEN"];
   if (adminToken !== undefined && adminToken.length < shortestToken) {

@@ -37,6 +37,7 @@ export const errorKinds = {
   device_disconnected: kind(502, 502, TRY_LATER, true),
   device_error: kind(502, 502, TRY_LATER, false),
   device_timeout: kind(504, 504, TRY_LATER, true),
+  action_unknown: kind(400, INVALID_PARAMS, POLICY, false),
   bad_request: kind(400, INVALID_REQUEST, POLICY, false),
   payload_too_large: kind(413, 413, TOO_BIG, false),
   conflict: kind(409, 409, POLICY, false),

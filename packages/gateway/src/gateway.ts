@@ -3,7 +3,9 @@
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
 import { hash, randomUUID, timingSafeEqual } from "node:crypto";
+import fs from "node:fs";
 import os from "node:os";
+import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
 import {
@@ -11,18 +13,31 @@ import {
   docsRoutes,
   type Http,
   type IdentifyToken,
+  MqttTopics,
   operationRoutes,
   restRoutes,
 } from "./agent/agent.ts";
+import { EmbeddedBroker, MqttWebSocket } from "./broker/broker.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
-import { DeviceSession, Liveness, randomFirstId, WebSocketDevices } from "./device/device.ts";
-import { messageOf, StartError } from "./errors.ts";
+import {
+  type DeviceIdentity,
+  type DeviceLink,
+  DeviceSession,
+  Liveness,
+  type OtaSettings,
+  openMqttDevice,
+  otaRoutes,
+  randomFirstId,
+  UdpSink,
+  WebSocketDevices,
+} from "./device/device.ts";
+import { messageOf, StartError, TendonError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
-import { Credentials, type Principal, Registry } from "./registry/registry.ts";
-import { type AdminToken, announceGateway, openDataFolder, readOrMakeAdminToken } from "./store/store.ts";
+import { Credentials, type DeviceCredentials, type Principal, Registry } from "./registry/registry.ts";
+import { announceGateway, openDataFolder, readOrMakeSecret, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 
 export interface StartOptions {
@@ -40,9 +55,9 @@ export interface Tendon {
   readonly addresses: Addresses;
   readonly config: Config;
   /** Where the admin token is kept; `undefined` when it was handed in. */
-  readonly adminToken: AdminToken | undefined;
-  /** Credentials for a device that is about to connect. */
-  provision(id: string, clientId: string): { readonly deviceId: string; readonly token: string };
+  readonly adminToken: SecretFile | undefined;
+  /** The settings of a device that is about to connect, over either transport. */
+  provision(id: string, clientId: string): Required<OtaSettings>;
   /** No new calls, running ones finish or fail with a code, devices are told, everything is closed. */
   stop(): Promise<void>;
 }
@@ -50,6 +65,9 @@ export interface Tendon {
 const drainMs = 2_000;
 const deviceCloseMs = 1_200;
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
+const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
+const deviceKeepAliveSeconds = 60;
+const defaultTlsPort = 8883;
 
 /** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -58,11 +76,28 @@ export function startTendon(settings: ConfigInput = {}, options: StartOptions = 
 
 export async function startGateway(config: Config, options: StartOptions): Promise<Tendon> {
   refuseOpenToTheWorld(config, options);
+  // What has been started, to be taken back in reverse if a later step fails.
+  const started: (() => Promise<void> | void)[] = [];
+  try {
+    return await assemble(config, options, started);
+  } catch (error) {
+    for (const undo of started.reverse()) await undo();
+    throw error;
+  }
+}
+
+async function assemble(
+  config: Config,
+  options: StartOptions,
+  started: (() => Promise<void> | void)[],
+): Promise<Tendon> {
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
-  const adminToken = options.adminToken === undefined ? readOrMakeAdminToken(dataFolder) : undefined;
-  const identify = identifyAdmin(options.adminToken ?? adminToken?.token ?? "");
+  const adminToken =
+    options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
+  const identify = identifyAdmin(options.adminToken ?? adminToken?.secret ?? "");
+  const deviceSecret = readOrMakeSecret(dataFolder, "device-secret").secret;
 
   const metrics = new Metrics();
   const events = new Events(clock, log, metrics);
@@ -71,27 +106,64 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     events,
     node: os.hostname(),
     defaultTimeoutMs: config.calls.timeoutMs,
+    actions: Actions.of(defaultActions, config.control.actions),
   });
-  const credentials = new Credentials(config.devices.admission);
+  const credentials = new Credentials(config.devices.admission, deviceSecret, clock);
   const liveness = new Liveness(clock);
-  const devices = new WebSocketDevices({
-    clock,
+  started.push(() => liveness.stop());
+  const audio = new UdpSink(events);
+  started.push(() => audio.stop());
+  await audio.listen(config.http.host);
+
+  let ports = { http: 0, mqtt: 0 };
+  const addresses = () =>
+    addressesOf({
+      host: config.http.host,
+      httpPort: ports.http,
+      publicUrl: config.http.publicUrl,
+      mqttPort: ports.mqtt,
+      publicEndpoint: config.mqtt.publicEndpoint,
+    });
+  const open = (identity: DeviceIdentity, link: DeviceLink) => {
+    const session = new DeviceSession(identity, link, {
+      clock,
+      events,
+      owner: registry,
+      newSessionId: randomUUID,
+      firstRequestId: randomFirstId(Math.random()),
+      queueLimit: config.calls.queue,
+      capabilities: () => config.devices.capabilities,
+      audioAddress: () => audio.addressFor(addresses().audioHost),
+    });
+    liveness.watch(session);
+    return session;
+  };
+  const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
+
+  const topics: MqttTopics = new MqttTopics({
+    registry,
     events,
-    admit: (claim) => credentials.admit(claim),
-    open(identity, link) {
-      const session = new DeviceSession(identity, link, {
-        clock,
-        events,
-        owner: registry,
-        sessionId: randomUUID(),
-        firstRequestId: randomFirstId(Math.random()),
-        queueLimit: config.calls.queue,
-        capabilities: () => config.devices.capabilities,
-      });
-      liveness.watch(session);
-      return session;
+    publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
+  });
+  started.push(() => topics.stop());
+  const broker: EmbeddedBroker = await EmbeddedBroker.start({
+    events,
+    admitDevice(claim) {
+      const identity = credentials.admitMqtt(claim);
+      return (connection) => openMqttDevice(identity, connection, { open });
+    },
+    admitApp(claim) {
+      const principal = claim.password === undefined ? undefined : identify(claim.password);
+      if (principal === undefined)
+        throw new TendonError("unauthenticated", "the password is not a token known here");
+      return {
+        maySee: (topic) => topics.maySee(principal, topic),
+        connected: (connection) => topics.connected(principal, connection),
+        published: (topic, payload) => topics.published(principal, topic, payload),
+      };
     },
   });
+  started.push(() => broker.stop());
 
   const http = await createHttp({
     ...config.http,
@@ -99,8 +171,9 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     version,
     reportFault: (error) => log.error({ err: error }, "a request failed"),
   });
+  started.push(() => http.close());
   let stopping = false;
-  const addresses = () => addressesOf(config.http.host, portOf(http), config.http.publicUrl);
+  const settingsOf = (made: DeviceCredentials) => deviceSettings(made, addresses());
   operationRoutes(http, {
     metrics,
     events,
@@ -108,18 +181,25 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     unready: () => (stopping ? ["the gateway is stopping"] : []),
   });
   await docsRoutes(http);
-  await restRoutes(http, {
-    registry,
-    credentials,
+  await otaRoutes(http, {
+    clock,
     events,
-    identify,
-    deviceUrl: () => addresses().deviceWebSocket,
+    settingsFor(deviceId, clientId) {
+      const { mqtt, websocket } = settingsOf(credentials.provisionUnasked(deviceId, clientId));
+      return config.devices.transport === "mqtt" ? { mqtt } : { websocket };
+    },
   });
+  await restRoutes(http, { registry, credentials, events, identify, settingsOf });
+  const mqttWebSocket = new MqttWebSocket((stream, from) => broker.accept(stream, from));
   http.server.on("upgrade", (request, socket, head) => {
-    if (devicePaths.has((request.url ?? "").split("?")[0] ?? "")) devices.upgrade(request, socket, head);
+    const path = (request.url ?? "").split("?")[0] ?? "";
+    if (devicePaths.has(path)) devices.upgrade(request, socket, head);
+    else if (mqttPaths.has(path) && !stopping) mqttWebSocket.upgrade(request, socket, head);
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
+  ports = { http: 0, mqtt: await listenMqtt(broker, config) };
   await listen(http, config);
+  ports = { ...ports, http: portOf(http) };
   const withdraw = announceGateway(dataFolder, addresses().local);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
@@ -129,12 +209,10 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     withdraw();
     log.info("gateway stopping");
     await within(clock, drainMs, registry.calls.drain());
-    const leaving = registry.sessions();
-    for (const session of leaving) session.close(1001, "the gateway is stopping");
+    for (const session of registry.sessions()) session.close(1001, "the gateway is stopping");
     await within(clock, deviceCloseMs, devices.allClosed());
     devices.stop();
-    liveness.stop();
-    await http.close();
+    for (const undo of started.reverse()) await undo();
     log.info("gateway stopped");
     await new Promise<void>((resolve) => log.flush(() => resolve()));
   };
@@ -143,12 +221,50 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     addresses: addresses(),
     config,
     adminToken,
-    provision: (id, clientId) => credentials.provision(id, clientId),
+    provision: (id, clientId) => settingsOf(credentials.provision(id, clientId)),
     stop() {
       stopped ??= stop();
       return stopped;
     },
   };
+}
+
+/** What a device is told to connect with, over either transport. */
+function deviceSettings(made: DeviceCredentials, addresses: Addresses): Required<OtaSettings> {
+  const { clientId, username, password } = made.mqtt;
+  return {
+    websocket: { url: addresses.deviceWebSocket, token: made.token, version: 1 },
+    mqtt: {
+      endpoint: addresses.deviceMqtt,
+      client_id: clientId,
+      username,
+      password,
+      publish_topic: "device-server",
+      keepalive: deviceKeepAliveSeconds,
+    },
+  };
+}
+
+async function listenMqtt(broker: EmbeddedBroker, { http, mqtt, tls }: Config): Promise<number> {
+  const { cert, key } = tls;
+  if ((cert === undefined) !== (key === undefined)) throw new StartError("tls.cert and tls.key go together.");
+  if (cert !== undefined && key !== undefined) {
+    await broker.listen(http.host, mqtt.tlsPort ?? defaultTlsPort, {
+      cert: readPem(cert),
+      key: readPem(key),
+    });
+  } else if (mqtt.tlsPort !== undefined) {
+    throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
+  }
+  return await broker.listen(http.host, mqtt.port);
+}
+
+function readPem(file: string): Buffer {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    throw new StartError(`${file} cannot be read (${messageOf(error)}).`);
+  }
 }
 
 function refuseOpenToTheWorld(config: Config, options: StartOptions): void {
@@ -171,7 +287,6 @@ async function listen(http: Http, config: Config): Promise<void> {
   try {
     await http.listen({ host, port });
   } catch (error) {
-    await http.close();
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "EADDRINUSE") {
       throw new StartError(

@@ -15,6 +15,7 @@ export const errorTitles = {
   device_disconnected: "The device left before it answered",
   device_error: "The device reported an error",
   device_timeout: "The device did not answer in time",
+  action_unknown: "No such action",
   bad_request: "The request is not understood",
   payload_too_large: "The request is too large",
   conflict: "The request conflicts with an earlier one",

@@ -26,6 +26,15 @@ export {
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export { Problem } from "./api/problem.ts";
+export { type Action, ActionMap, defaultActions } from "./control/action-map.ts";
+export {
+  Actions,
+  checkActions,
+  type KnownAction,
+  type MapProblem,
+  readArguments,
+} from "./control/actions.ts";
+export { ControlRequest, ControlResponse, decodeControl } from "./control/message.ts";
 export {
   type AudioFrame,
   type AudioFraming,
@@ -43,6 +52,7 @@ export {
 } from "./device/codec.ts";
 export { type DeviceHello, type ServerHello, speaksMcp } from "./device/hello.ts";
 export { isClientId, normaliseDeviceId } from "./device/identity.ts";
+export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { type Bound, limits } from "./limits.ts";

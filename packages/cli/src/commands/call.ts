@@ -2,6 +2,7 @@ import fs from "node:fs";
 import type { CallReply, Tool, ToolList } from "@tendon/protocol";
 import { readDuration } from "../duration.ts";
 import { OperationError, UsageError } from "../errors.ts";
+import { readLoosely, splitPairs } from "../fields.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plainLines, print, printJson } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -55,11 +56,7 @@ async function readPairs(
   pairs: readonly string[],
 ): Promise<Record<string, unknown>> {
   if (pairs.length === 0) return {};
-  const split = pairs.map((pair) => {
-    const at = pair.indexOf("=");
-    if (at < 1) throw new UsageError(`\`${pair}\` is not key=value`);
-    return [pair.slice(0, at), pair.slice(at + 1)] as const;
-  });
+  const split = splitPairs(pairs);
   const list = await client.get<ToolList>(`/devices/${encodeURIComponent(device)}/tools?user=true`);
   const tool = list.tools.find(({ name }) => name === toolName);
   return Object.fromEntries(split.map(([key, text]) => [key, readValue(text, typeOf(tool, key))]));
@@ -70,13 +67,7 @@ function typeOf(tool: Tool | undefined, key: string): unknown {
 }
 
 function readValue(text: string, type: unknown): unknown {
-  if (type === "string") return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Not JSON: the text itself, and the gateway says so if the tool wants something else.
-    return text;
-  }
+  return type === "string" ? text : readLoosely(text);
 }
 
 function printContent(reply: CallReply, output: string | undefined): void {

@@ -7,6 +7,7 @@ interface ServeOptions {
   readonly demo?: boolean;
   readonly host?: string;
   readonly port?: number;
+  readonly mqttPort?: number;
   readonly data?: string;
   readonly config?: string;
   readonly allowOpen?: boolean;
@@ -37,30 +38,34 @@ function flags(options: ServeOptions): ConfigInput {
       ...(options.host === undefined ? {} : { host: options.host }),
       ...(options.port === undefined ? {} : { port: options.port }),
     },
+    ...(options.mqttPort === undefined ? {} : { mqtt: { port: options.mqttPort } }),
     ...(options.data === undefined ? {} : { data: options.data }),
   };
 }
 
 function announce(tendon: Tendon, json: boolean): void {
   if (json) {
-    print(JSON.stringify({ event: "ready", url: tendon.url }));
+    print(JSON.stringify({ event: "ready", url: tendon.url, mqtt: tendon.addresses.mqtt }));
     return;
   }
   print(`tendon ready ${tendon.url}`);
   const rows: [string, string][] = [
     ["REST", `${tendon.addresses.public}/api/v1  (described at ${tendon.addresses.public}/docs)`],
+    ["boards (OTA address)", tendon.addresses.ota],
     ["devices (WebSocket)", tendon.addresses.deviceWebSocket],
+    ["devices (MQTT)", tendon.addresses.deviceMqtt],
+    ["apps (MQTT)", tendon.addresses.mqtt],
   ];
   const { adminToken } = tendon;
   if (adminToken !== undefined) {
     const below = path.relative(".", adminToken.file);
     const file = below.startsWith("..") ? adminToken.file : below;
     // The token itself is for a person's eyes only: never into a pipe or a log file.
-    const shown = adminToken.isNew && process.stdout.isTTY ? `  ${adminToken.token}` : "";
+    const shown = adminToken.isNew && process.stdout.isTTY ? `  ${adminToken.secret}` : "";
     rows.push(["admin token", `${file}${shown}`]);
   }
-  for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(20))} ${value}`);
-  print(`  ${colours.dim("try".padEnd(20))} npx tendon devices`);
+  for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(22))} ${value}`);
+  print(`  ${colours.dim("try".padEnd(22))} npx tendon devices`);
 }
 
 function stopSignal(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   loadToolsFile,
   SimulatorError,
   type VirtualDevice,
+  type VirtualDeviceOptions,
 } from "@tendon/simulator";
 import { UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
@@ -15,6 +16,7 @@ import { colours, complain, plain, print, printJson, printTable } from "../outpu
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface SimulateOptions extends TargetOptions {
+  readonly transport: "ws" | "mqtt";
   readonly count: number;
   readonly id: string;
   readonly board: string;
@@ -85,7 +87,7 @@ async function buildFleet(options: SimulateOptions, show: Show | undefined): Pro
   }
 }
 
-type Credentials = (mac: string, clientId: string) => Promise<{ url: string; token?: string }>;
+type Credentials = (mac: string, clientId: string) => Promise<VirtualDeviceOptions>;
 
 /** A Tendon gateway gives each device its own token; any other backend is given by its WebSocket address. */
 async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
@@ -98,8 +100,8 @@ async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   // Asked once before anything starts, so that a wrong address or token is told at once.
   await client.get("/devices?limit=1");
   return async (id, clientId) => {
-    const { websocket } = await client.post<Provisioned>("/devices/provision", { id, clientId });
-    return { url: websocket.url, token: websocket.token };
+    const { websocket, mqtt } = await client.post<Provisioned>("/devices/provision", { id, clientId });
+    return options.transport === "mqtt" ? { mqtt } : { url: websocket.url, token: websocket.token };
   };
 }
 

@@ -5,5 +5,6 @@
 export type { IdentifyToken } from "./authentication.ts";
 export { docsRoutes } from "./docs.ts";
 export { createHttp, type Http } from "./http.ts";
+export { MqttTopics } from "./mqtt-topics.ts";
 export { operationRoutes } from "./operations.ts";
 export { restRoutes } from "./rest/rest.ts";

@@ -29,6 +29,8 @@ export interface RequestOptions {
   readonly signal?: Cancellation | undefined;
   /** A call waits in the bounded queue and its deadline covers that; housekeeping has neither. */
   readonly call?: CallIdentity | undefined;
+  /** Fields that travel beside the request in its envelope. */
+  readonly envelope?: JsonObject | undefined;
 }
 
 export interface Answer {
@@ -42,7 +44,7 @@ export interface RequestsNeeds {
   readonly clock: Clock;
   readonly queueLimit: number;
   readonly firstId: number;
-  readonly send: (payload: JsonObject) => boolean;
+  readonly send: (payload: JsonObject, envelope: JsonObject | undefined) => boolean;
   readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
   readonly onStray: () => void;
 }
@@ -183,7 +185,7 @@ export class Requests {
     if (next.timer === undefined) this.#startTimer(next);
     this.#current = next;
     // A send that fails closes the connection, and that settles this request with all the others.
-    this.#needs.send(encodeRequest(next.id, next.method, next.params));
+    this.#needs.send(encodeRequest(next.id, next.method, next.params), next.options.envelope);
   }
 
   #giveUp(pending: Pending, error: TendonError): void {

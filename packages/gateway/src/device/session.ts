@@ -23,6 +23,7 @@ import type { Listing } from "./listing.ts";
 import { RateGate } from "./rate-gate.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
 import { type DeviceInfo, Setup } from "./setup.ts";
+import type { UdpAddress } from "./udp-sink.ts";
 
 export type SessionState =
   | { readonly kind: "greeting" }
@@ -54,6 +55,8 @@ export interface SessionOwner {
   greeted(session: DeviceSession): void;
   initialised(session: DeviceSession, info: DeviceInfo): void;
   listed(session: DeviceSession, listing: Listing): void;
+  /** The session goes on under another id. */
+  sessionRenamed(session: DeviceSession, oldId: string): void;
   offline(session: DeviceSession, reason: string): void;
 }
 
@@ -61,22 +64,26 @@ export interface SessionNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly owner: SessionOwner;
-  readonly sessionId: string;
   readonly firstRequestId: number;
   readonly queueLimit: number;
   /** Merged into `initialize`; read for every one, so that it may change while the gateway runs. */
   readonly capabilities: () => JsonObject;
+  /** Where audio of this device would go, for transports that carry it apart from the messages. */
+  readonly audioAddress: () => UdpAddress;
+  readonly newSessionId: () => string;
 }
 
 export class DeviceSession {
   readonly identity: DeviceIdentity;
   readonly link: DeviceLink;
-  readonly sessionId: string;
   readonly connectedAt: number;
   readonly requests: Requests;
   readonly setup: Setup;
   readonly events: Events;
   readonly owner: SessionOwner;
+  readonly audioAddress: () => UdpAddress;
+  readonly #newSessionId: () => string;
+  #sessionId: string;
   readonly #clock: Clock;
   readonly #rate: RateGate;
   #state: SessionState = { kind: "greeting" };
@@ -92,7 +99,9 @@ export class DeviceSession {
   constructor(identity: DeviceIdentity, link: DeviceLink, needs: SessionNeeds) {
     this.identity = identity;
     this.link = link;
-    this.sessionId = needs.sessionId;
+    this.#sessionId = needs.newSessionId();
+    this.#newSessionId = needs.newSessionId;
+    this.audioAddress = needs.audioAddress;
     this.events = needs.events;
     this.owner = needs.owner;
     this.#clock = needs.clock;
@@ -103,7 +112,7 @@ export class DeviceSession {
       clock: needs.clock,
       queueLimit: needs.queueLimit,
       firstId: needs.firstRequestId,
-      send: (payload) => this.sendRpc(payload),
+      send: (payload, envelope) => this.sendRpc(payload, envelope),
       onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
       onStray: () => needs.events.strayReply(this.deviceId),
     });
@@ -113,6 +122,11 @@ export class DeviceSession {
 
   get deviceId(): string {
     return this.identity.deviceId;
+  }
+
+  /** Over MQTT it changes with every audio session; what was asked before goes on under the new one. */
+  get sessionId(): string {
+    return this.#sessionId;
   }
 
   get state(): SessionState {
@@ -184,12 +198,25 @@ export class DeviceSession {
     this.owner.greeted(this);
   }
 
+  /** Devices over MQTT and processes are there as soon as they are connected [MQT-4]. */
+  beginWithoutHello(): void {
+    this.greet(true, undefined);
+    this.setup.start();
+  }
+
+  /** A new audio session has an id of its own; a goodbye for an old one must not end it. */
+  renewSessionId(): void {
+    const old = this.#sessionId;
+    this.#sessionId = this.#newSessionId();
+    this.owner.sessionRenamed(this, old);
+  }
+
   send(message: Exclude<ServerMessage, { payload: unknown; type: "mcp" }>): boolean {
     return this.#sendText(encodeServerMessage(message));
   }
 
-  sendRpc(payload: JsonObject): boolean {
-    return this.#sendText(encodeMcp(this.sessionId, payload));
+  sendRpc(payload: JsonObject, envelope?: JsonObject): boolean {
+    return this.#sendText(encodeMcp(this.sessionId, payload, envelope));
   }
 
   /** [DEV-13] Asks over MCP whether anybody is there; the firmware's answer is an error, and that is life. */

@@ -22,6 +22,8 @@ export interface CallsSettings {
 export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: Cancellation | undefined;
+  /** Fields that travel beside the call in its envelope; devices ignore them, logs of existing apps do not. */
+  readonly envelope?: JsonObject | undefined;
 }
 
 export interface FinishedReply<Result> {
@@ -68,14 +70,25 @@ export class Calls {
         throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${tool}\``);
       requireAccess(principal, definition);
       record.catalogue.checkArguments(tool, args);
-      const answer = await sessionOf(record).call(tool, args, { callId: turn.callId, tool }, turn.options());
-      const result = answer.left
-        ? textResult("done: the device left to carry it out")
-        : normaliseResult(answer.result);
-      if (tool === statusTool && result.structuredContent !== undefined) {
-        record.rememberStatus(this.#settings.clock.now(), result.structuredContent);
-      }
-      return { result, queuedMs: answer.queuedMs };
+      return await this.#send(record, tool, args, turn);
+    });
+  }
+
+  /** [CTL-5] A tool that may be missing from the device's list: it counts as user-only, and the device decides. */
+  callUnlisted(
+    principal: Principal,
+    device: string,
+    tool: string,
+    args: JsonObject,
+    options: CallOptions,
+  ): Promise<FinishedReply<ToolResult>> {
+    return this.#run(principal, device, tool, options, async (record, turn) => {
+      requireScope(principal, "call");
+      await this.#firstListing(record, turn);
+      const audience = record.catalogue.find(tool)?.audience ?? "user";
+      requireAccess(principal, { name: tool, audience });
+      record.catalogue.checkArguments(tool, args);
+      return await this.#send(record, tool, args, turn);
     });
   }
 
@@ -94,6 +107,17 @@ export class Calls {
       const answer = await requests.request(method, params, { ...turn.options(), call: identity });
       return { result: answer.result, queuedMs: answer.queuedMs };
     });
+  }
+
+  async #send(record: DeviceRecord, tool: string, args: JsonObject, turn: Turn) {
+    const answer = await sessionOf(record).call(tool, args, { callId: turn.callId, tool }, turn.options());
+    const result = answer.left
+      ? textResult("done: the device left to carry it out")
+      : normaliseResult(answer.result);
+    if (tool === statusTool && result.structuredContent !== undefined) {
+      record.rememberStatus(this.#settings.clock.now(), result.structuredContent);
+    }
+    return { result, queuedMs: answer.queuedMs };
   }
 
   /** [CALL-5] Resolves when the device's tools are known, or it is clear that they will not be; says which. */
@@ -202,12 +226,12 @@ class Turn {
   readonly timeoutMs: number;
   readonly #clock: Clock;
   readonly #startedAt: number;
-  readonly #signal: Cancellation | undefined;
+  readonly #given: CallOptions;
 
   constructor(settings: CallsSettings, tool: string, options: CallOptions) {
     this.#clock = settings.clock;
     this.#startedAt = settings.clock.monotonic();
-    this.#signal = options.signal;
+    this.#given = options;
     const standard =
       tool === photoTool ? Math.max(photoTimeoutMs, settings.defaultTimeoutMs) : settings.defaultTimeoutMs;
     this.timeoutMs = Math.min(options.timeoutMs ?? standard, limits.callTimeoutMs.max);
@@ -217,8 +241,12 @@ class Turn {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
-  options(): { timeoutMs: number; signal: Cancellation | undefined } {
-    return { timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)), signal: this.#signal };
+  options(): CallOptions & { timeoutMs: number } {
+    return {
+      timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)),
+      signal: this.#given.signal,
+      envelope: this.#given.envelope,
+    };
   }
 }
 

@@ -77,10 +77,10 @@ export class Catalogue {
   /** [MCP-9…11] Checks a call's arguments before anything is sent; defaults are the device's to fill in. */
   checkArguments(name: string, args: JsonObject): void {
     const entry = this.#entries.get(name);
-    if (entry === undefined) throw new TendonError("tool_unknown", `the device has no tool \`${name}\``);
+    // A tool that is not listed has no schema; what a device would misread is refused all the same.
     // First, because the validator throws on names that are not Unicode and follows any depth.
     const hazards = firmwareHazards(args);
-    const problems = hazards.length > 0 ? hazards : misfits(entry, args);
+    const problems = hazards.length > 0 ? hazards : entry === undefined ? [] : misfits(entry, args);
     if (problems.length > 0) {
       const [first] = problems;
       const detail = `${first?.path === "" ? "the arguments" : first?.path} ${first?.message}`;

@@ -1,52 +1,152 @@
 /**
- * Which devices may connect, and with what. A provisioned pair of Device-Id and Client-Id has a token of its own,
- * kept as a hash; the admission policy decides about everybody else.
+ * Which devices may connect, and with what [DEV-7, MQT-2]. A provisioned pair of Device-Id and Client-Id has
+ * credentials that follow from the pair and a secret of this gateway, so that asking again gives the same ones and
+ * nothing that opens a door is stored. The admission policy decides about everybody else.
  */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { normaliseDeviceId } from "@tendon/protocol";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { DeviceClaim } from "../device/device.ts";
+import type { DeviceClaim, DeviceIdentity } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 
-interface Credential {
-  readonly clientId: Buffer;
-  readonly token: Buffer;
+export interface DeviceCredentials {
+  readonly deviceId: string;
+  /** For the WebSocket's Authorization header. */
+  readonly token: string;
+  readonly mqtt: { readonly clientId: string; readonly username: string; readonly password: string };
 }
+
+/** What a device says of itself in MQTT's CONNECT. */
+export interface MqttClaim {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+interface KnownPair {
+  readonly clientId: Buffer;
+  /** Credentials nobody has used lapse, so that a name cannot be reserved for ever by asking for it. */
+  lapsesAt: number | undefined;
+}
+
+const group = "TENDON";
+const unusedForMs = 10 * 60_000;
 
 export class Credentials {
   readonly #admission: Config["devices"]["admission"];
-  readonly #known = new Map<string, Credential>();
+  readonly #secret: string;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, KnownPair>();
 
-  constructor(admission: Config["devices"]["admission"]) {
+  constructor(admission: Config["devices"]["admission"], secret: string, clock: Clock) {
     this.#admission = admission;
+    this.#secret = secret;
+    this.#clock = clock;
   }
 
-  /** Makes a token for the pair; an earlier one of the same device stops working. */
-  provision(id: string, clientId: string): { readonly deviceId: string; readonly token: string } {
+  /** Makes, or makes again, the pair's credentials; another Client-Id of the same device no longer counts. */
+  provision(id: string, clientId: string): DeviceCredentials {
     const deviceId = normaliseDeviceId(id);
     if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
-    const token = randomBytes(24).toString("base64url");
-    this.#known.set(deviceId, { clientId: digest(clientId), token: digest(token) });
-    return { deviceId, token };
+    const known = this.#pairOf(deviceId);
+    if (known === undefined || !sameText(known.clientId, clientId)) {
+      this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
+    }
+    return this.#credentialsOf(deviceId, clientId);
   }
 
-  admit(claim: DeviceClaim): void {
-    const credential = this.#known.get(claim.deviceId);
-    if (credential === undefined) {
-      if (this.#admission === "open") return;
-      throw new TendonError(
-        "forbidden",
-        "this device is not provisioned here (`devices.admission` is not `open`)",
-      );
+  /** A device that asks for its settings by itself [OTA-2]. */
+  provisionUnasked(deviceId: string, clientId: string): DeviceCredentials {
+    const known = this.#pairOf(deviceId);
+    if (known !== undefined && !sameText(known.clientId, clientId)) {
+      throw new TendonError("forbidden", "another board is known under this Device-Id");
     }
-    const known =
-      timingSafeEqual(credential.token, digest(claim.token ?? "")) &&
-      timingSafeEqual(credential.clientId, digest(claim.clientId ?? ""));
-    if (!known)
+    if (known === undefined && this.#admission !== "open") throw notProvisioned();
+    return this.provision(deviceId, clientId);
+  }
+
+  admit({ deviceId, clientId, token }: DeviceClaim): void {
+    const known = this.#pairOf(deviceId);
+    const proven = this.#proves("websocket", deviceId, clientId, token);
+    if (known === undefined && !proven) {
+      if (this.#admission === "open") return;
+      throw notProvisioned();
+    }
+    if (!proven || (known !== undefined && !sameText(known.clientId, clientId ?? ""))) {
       throw new TendonError("unauthenticated", "the device's token or Client-Id is not the provisioned one");
+    }
+    this.#used(deviceId, clientId ?? "");
+  }
+
+  /** Over MQTT there is no way in without credentials, whatever the policy. */
+  admitMqtt(claim: MqttClaim): DeviceIdentity {
+    const identity = readMqttClientId(claim.clientId);
+    if (identity === undefined || identity.group !== group) {
+      throw new TendonError("unauthenticated", "the client id is not one of ours");
+    }
+    const { deviceId, clientId } = identity;
+    const known = this.#pairOf(deviceId);
+    const proven = this.#proves("mqtt", deviceId, clientId, claim.password) && claim.username === deviceId;
+    if (!proven || (known !== undefined && !sameText(known.clientId, clientId))) {
+      throw new TendonError("unauthenticated", "user name or password is not the provisioned one");
+    }
+    this.#used(deviceId, clientId);
+    return { deviceId, clientId };
+  }
+
+  #credentialsOf(deviceId: string, clientId: string): DeviceCredentials {
+    return {
+      deviceId,
+      token: this.#token("websocket", deviceId, clientId),
+      mqtt: {
+        clientId: makeMqttClientId({ group, deviceId, clientId }),
+        username: deviceId,
+        password: this.#token("mqtt", deviceId, clientId),
+      },
+    };
+  }
+
+  #token(door: "websocket" | "mqtt", deviceId: string, clientId: string): string {
+    return createHmac("sha256", this.#secret)
+      .update([door, deviceId, clientId].join("\u0000"))
+      .digest("base64url");
+  }
+
+  #proves(
+    door: "websocket" | "mqtt",
+    deviceId: string,
+    clientId: string | undefined,
+    token: string | undefined,
+  ): boolean {
+    return clientId !== undefined && sameText(digest(this.#token(door, deviceId, clientId)), token ?? "");
+  }
+
+  #pairOf(deviceId: string): KnownPair | undefined {
+    const known = this.#known.get(deviceId);
+    if (known?.lapsesAt === undefined || known.lapsesAt > this.#clock.now()) return known;
+    this.#known.delete(deviceId);
+    return undefined;
+  }
+
+  #used(deviceId: string, clientId: string): void {
+    const known = this.#known.get(deviceId);
+    if (known === undefined) this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
+    else known.lapsesAt = undefined;
   }
 }
 
+function notProvisioned(): TendonError {
+  return new TendonError(
+    "forbidden",
+    "this device is not provisioned here (`devices.admission` is not `open`)",
+  );
+}
+
 function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
+}
+
+function sameText(known: Buffer, text: string): boolean {
+  return timingSafeEqual(known, digest(text));
 }

@@ -4,6 +4,7 @@
  * came through, takes the one way in `calls.ts`.
  */
 import {
+  type Actions,
   type Device,
   type DeviceDetail,
   type DeviceList,
@@ -19,6 +20,7 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import { accessTo, type Principal, requireScope } from "./access.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
+import { Control } from "./control.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Fleet } from "./fleet.ts";
 import { Idempotency } from "./idempotency.ts";
@@ -26,7 +28,7 @@ import { Names } from "./names.ts";
 
 export { type Access, hasScope, type Principal, requireScope, type Scope, scopes } from "./access.ts";
 export type { CallOptions, FinishedReply } from "./calls.ts";
-export { Credentials } from "./credentials.ts";
+export { Credentials, type DeviceCredentials } from "./credentials.ts";
 
 const defaultPage = 100;
 
@@ -34,15 +36,18 @@ export interface RegistryNeeds extends CallsSettings {
   readonly clock: Clock;
   readonly events: Events;
   readonly node: string;
+  readonly actions: Actions;
 }
 
 export class Registry implements SessionOwner {
   readonly calls: Calls;
   readonly fleet: Fleet;
   readonly idempotency: Idempotency;
+  readonly control: Control;
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
   readonly #devices = new Map<string, DeviceRecord>();
+  readonly #bySession = new Map<string, string>();
   #order: string[] | undefined;
 
   constructor(needs: RegistryNeeds) {
@@ -50,6 +55,12 @@ export class Registry implements SessionOwner {
     this.calls = new Calls(needs, (principal, reference) => this.#find(principal, reference));
     this.fleet = new Fleet(needs.clock, this.calls, (_principal, target) => this.#targets(target));
     this.idempotency = new Idempotency(needs.clock);
+    this.control = new Control({
+      ...needs,
+      calls: this.calls,
+      identify: (principal, reference) => this.#find(principal, reference).id,
+      hasTool: (device, tool) => this.#devices.get(device)?.catalogue.find(tool) !== undefined,
+    });
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
@@ -102,6 +113,11 @@ export class Registry implements SessionOwner {
     };
   }
 
+  /** The device whose session has this id now, for messages that name only that. */
+  deviceOfSession(sessionId: string): string | undefined {
+    return this.#bySession.get(sessionId);
+  }
+
   sessions(): DeviceSession[] {
     return [...this.#devices.values()].flatMap(({ session }) => (session === undefined ? [] : [session]));
   }
@@ -112,6 +128,7 @@ export class Registry implements SessionOwner {
     const old = record.session;
     record.attach(session);
     if (old === session) return;
+    this.#bySession.set(session.sessionId, record.id);
     if (old !== undefined) {
       this.#needs.events.connectionReplaced(record.id);
       old.close(1001, "a newer connection of this device took over");
@@ -144,7 +161,13 @@ export class Registry implements SessionOwner {
     record.listingDone();
   }
 
+  sessionRenamed(session: DeviceSession, oldId: string): void {
+    this.#bySession.delete(oldId);
+    if (this.#current(session) !== undefined) this.#bySession.set(session.sessionId, session.deviceId);
+  }
+
   offline(session: DeviceSession, reason: string): void {
+    this.#bySession.delete(session.sessionId);
     const record = this.#current(session);
     if (record === undefined) return;
     record.detach(session, this.#needs.clock.now(), reason);

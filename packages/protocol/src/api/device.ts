@@ -110,5 +110,13 @@ export const Provisioned = Type.Object({
     token: Type.String({ description: "Shown this once" }),
     version: Type.Integer(),
   }),
+  mqtt: Type.Object({
+    endpoint: Type.String(),
+    client_id: Type.String(),
+    username: Type.String(),
+    password: Type.String(),
+    publish_topic: Type.String(),
+    keepalive: Type.Integer(),
+  }),
 });
 export type Provisioned = Static<typeof Provisioned>;

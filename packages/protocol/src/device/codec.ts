@@ -89,8 +89,12 @@ function decodePlain<Message>(
 }
 
 /** [DEV-2] The envelope every JSON-RPC message travels in, either way. */
-export function encodeMcp(sessionId: string, payload: { readonly [key: string]: unknown }): string {
-  return JSON.stringify({ session_id: sessionId, type: "mcp", payload });
+export function encodeMcp(
+  sessionId: string,
+  payload: { readonly [key: string]: unknown },
+  beside?: { readonly [key: string]: unknown },
+): string {
+  return JSON.stringify({ session_id: sessionId, type: "mcp", payload, ...beside });
 }
 
 export function encodeServerMessage(message: PlainServerMessage): string {

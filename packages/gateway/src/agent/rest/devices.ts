@@ -12,7 +12,7 @@ import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-export function deviceRoutes(http: Http, { registry, credentials, deviceUrl }: RestNeeds): void {
+export function deviceRoutes(http: Http, { registry, credentials, settingsOf }: RestNeeds): void {
   http.get(
     "/devices",
     {
@@ -57,7 +57,7 @@ export function deviceRoutes(http: Http, { registry, credentials, deviceUrl }: R
     {
       schema: {
         summary: "Make credentials for a device before it connects",
-        description: "Needs the scope `provision`. Earlier credentials of the same device stop working.",
+        description: "Needs the scope `provision`. Another Client-Id of the same device no longer counts.",
         tags: ["devices"],
         body: ProvisionRequest,
         response: { 201: Provisioned, ...failures },
@@ -65,9 +65,9 @@ export function deviceRoutes(http: Http, { registry, credentials, deviceUrl }: R
     },
     (request, reply) => {
       requireScope(request.principal, "provision");
-      const { deviceId, token } = credentials.provision(request.body.id, request.body.clientId);
+      const made = credentials.provision(request.body.id, request.body.clientId);
       reply.code(201);
-      return { id: deviceId, websocket: { url: deviceUrl(), token, version: 1 } };
+      return { id: made.deviceId, ...settingsOf(made) };
     },
   );
 }

@@ -1,9 +1,11 @@
 /** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
+import type { Provisioned } from "@tendon/protocol";
 import type { Events } from "../../events.ts";
-import type { Credentials, Registry } from "../../registry/registry.ts";
+import type { Credentials, DeviceCredentials, Registry } from "../../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "../authentication.ts";
 import type { Http } from "../http.ts";
 import { callRoutes } from "./calls.ts";
+import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
 import { fleetRoutes } from "./fleet.ts";
@@ -14,7 +16,8 @@ export interface RestNeeds {
   readonly credentials: Credentials;
   readonly events: Events;
   readonly identify: IdentifyToken;
-  readonly deviceUrl: () => string;
+  /** The settings a device is given, made from its credentials. */
+  readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
 
 export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
@@ -30,6 +33,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         const guarded = signedIn as unknown as Http;
         deviceRoutes(guarded, needs);
         callRoutes(guarded, needs.registry);
+        controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs.events);

@@ -6,16 +6,21 @@ const audioParams = { format: "opus", sample_rate: 24_000, channels: 1, frame_du
 
 /** [DEV-3…5] Answered at once, then MCP starts, after every hello: the device may have rebooted in between. */
 export function handleHello(session: DeviceSession, hello: DeviceHello): void {
+  const apart = session.link.transport === "mqtt";
+  if (apart) session.renewSessionId();
   const reply: ServerHello = {
     type: "hello",
-    transport: "websocket",
+    transport: apart ? (hello.transport === "mqtt" ? "mqtt" : "udp") : "websocket",
     session_id: session.sessionId,
     audio_params: audioParams,
+    ...(apart ? { udp: session.audioAddress() } : {}),
   };
   if (!session.send(reply)) return;
   const mcp = speaksMcp(hello);
   session.greet(mcp, hello.version);
-  if (hello.audio_params !== undefined) tellToolsOnly(session);
+  if (hello.audio_params !== undefined || apart) tellToolsOnly(session);
+  // Over MQTT the audio session can be ended without ending the connection [DEV-23].
+  if (apart) session.send({ type: "goodbye", session_id: session.sessionId });
   if (mcp) session.setup.start();
   else session.setup.stop();
 }

@@ -1,0 +1,187 @@
+/**
+ * Apps over MQTT [APP-1…6]: requests come in on topics, answers go back on the topic's `/reply` to the app that asked
+ * and to nobody else; presence is retained, device notifications are passed on.
+ */
+import {
+  type ControlResponse,
+  decodeControl,
+  errorTitles,
+  type GatewayEvent,
+  isObject,
+  type JsonObject,
+  limits,
+  parseJson,
+} from "@tendon/protocol";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import { hasScope, type Principal, type Registry } from "../registry/registry.ts";
+import { problemOf } from "./problem.ts";
+
+/** An app's connection as its carrier offers it. */
+export interface AppLink {
+  /** Delivers to this connection, if it has subscribed to the topic. */
+  deliver(topic: string, payload: string): void;
+}
+
+export interface TopicsNeeds {
+  readonly registry: Registry;
+  readonly events: Events;
+  /** To every app that may see it. */
+  readonly publish: (topic: string, payload: string, retain: boolean) => void;
+}
+
+type Request = {
+  readonly kind: "control" | "call";
+  readonly device: string | undefined;
+  readonly replyTo: string;
+};
+
+const deviceRequest = /^tendon\/devices\/([^/]+)\/(control|call)$/;
+
+export class MqttTopics {
+  readonly #needs: TopicsNeeds;
+  readonly #apps = new Map<string, Set<AppLink>>();
+  readonly #unsubscribe: () => void;
+
+  constructor(needs: TopicsNeeds) {
+    this.#needs = needs;
+    this.#unsubscribe = needs.events.subscribe((event) => this.#passOn(event));
+  }
+
+  /** What an app with this principal may see: its own replies reach it another way. */
+  maySee(principal: Principal, topic: string): boolean {
+    return topic.startsWith("tendon/") && hasScope(principal, "read");
+  }
+
+  connected(principal: Principal, link: AppLink): () => void {
+    const links = this.#apps.get(principal.name) ?? new Set();
+    this.#apps.set(principal.name, links.add(link));
+    return () => {
+      links.delete(link);
+      if (links.size === 0) this.#apps.delete(principal.name);
+    };
+  }
+
+  published(principal: Principal, topic: string, payload: Buffer): void {
+    const request = readTopic(topic);
+    // Anything else is nobody's: it is taken and forgotten.
+    if (request === undefined) return;
+    void this.#answer(principal, request, payload).then((answer) => {
+      const text = JSON.stringify(answer);
+      for (const link of this.#apps.get(principal.name) ?? []) link.deliver(request.replyTo, text);
+    });
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  async #answer(principal: Principal, request: Request, payload: Buffer): Promise<JsonObject> {
+    if (payload.byteLength > limits.restBodyBytes.max) {
+      const error = new TendonError("payload_too_large", "the message is too large");
+      return request.kind === "control" ? refusal(undefined, error) : failedCall(undefined, error);
+    }
+    const message = parseJson(payload.toString());
+    return request.kind === "control"
+      ? await this.#control(principal, request.device, message)
+      : await this.#call(principal, request.device ?? "", message);
+  }
+
+  async #control(
+    principal: Principal,
+    device: string | undefined,
+    message: unknown,
+  ): Promise<ControlResponse> {
+    const decoded = decodeControl(message);
+    if (decoded.outcome !== "ok") {
+      const why = decoded.outcome === "invalid" ? decoded.reason : "not understood";
+      return refusal(message, new TendonError("bad_request", why));
+    }
+    const { registry } = this.#needs;
+    const { session_id, device: named } = decoded.message;
+    const target =
+      device ?? named ?? (session_id === undefined ? undefined : registry.deviceOfSession(session_id));
+    if (target === undefined) {
+      const detail = "neither `device` nor `session_id` names a device that is known here";
+      return refusal(message, new TendonError("device_unknown", detail));
+    }
+    return await registry.control.run(principal, target, decoded.message);
+  }
+
+  async #call(principal: Principal, device: string, message: unknown): Promise<JsonObject> {
+    try {
+      const { tool, args, timeoutMs } = readCall(message);
+      const { result, callId } = await this.#needs.registry.calls.call(principal, device, tool, args, {
+        timeoutMs,
+      });
+      return { request_id: requestIdOf(message), ok: true, result, callId };
+    } catch (error) {
+      if (error instanceof TendonError) return failedCall(message, error);
+      throw error;
+    }
+  }
+
+  #passOn({ type, device, at, data }: GatewayEvent): void {
+    if (device === undefined) return;
+    const base = `tendon/devices/${device}`;
+    if (type === "device.online" || type === "device.offline") {
+      const status = {
+        state: type === "device.online" ? "online" : "offline",
+        at,
+        reason: data["reason"] ?? null,
+      };
+      this.#needs.publish(`${base}/status`, JSON.stringify(status), true);
+    } else if (type === "device.notification") {
+      const name = topicPart(String(data["method"]));
+      this.#needs.publish(`${base}/events/${name}`, JSON.stringify({ ...data, at }), false);
+    }
+  }
+}
+
+function readTopic(topic: string): Request | undefined {
+  if (topic === "tendon/control")
+    return { kind: "control", device: undefined, replyTo: "tendon/control/reply" };
+  const [, device, kind] = deviceRequest.exec(topic) ?? [];
+  if (device === undefined || (kind !== "control" && kind !== "call")) return undefined;
+  return { kind, device, replyTo: `${topic}/reply` };
+}
+
+/** [APP-5] The method less `notifications/`; what a topic cannot hold becomes `_`. */
+function topicPart(method: string): string {
+  return method.replace(/^notifications\//, "").replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "_";
+}
+
+function readCall(message: unknown): { tool: string; args: JsonObject; timeoutMs: number | undefined } {
+  if (!isObject(message)) throw new TendonError("bad_request", "the message is not a JSON object");
+  const { tool, arguments: args = {}, timeoutMs } = message;
+  if (typeof tool !== "string" || tool === "")
+    throw new TendonError("bad_request", "`tool` must name a tool");
+  if (!isObject(args)) throw new TendonError("bad_request", "`arguments` must be an object");
+  if (timeoutMs === undefined) return { tool, args, timeoutMs };
+  if (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= limits.callTimeoutMs.max)) {
+    throw new TendonError("bad_request", `\`timeoutMs\` must be from 1 to ${limits.callTimeoutMs.max}`);
+  }
+  return { tool, args, timeoutMs };
+}
+
+function requestIdOf(message: unknown): string | number | null {
+  const id = isObject(message) ? message["request_id"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+function failedCall(message: unknown, error: TendonError): JsonObject {
+  return { request_id: requestIdOf(message), ok: false, error: problemOf(error) };
+}
+
+function refusal(message: unknown, error: TendonError): ControlResponse {
+  const { code, message: detail } = error;
+  return {
+    type: "device_control_response",
+    request_id: requestIdOf(message) ?? `req_${Date.now()}`,
+    tools: [],
+    ok: false,
+    code,
+    title: errorTitles[code],
+    detail,
+  };
+}

@@ -1,0 +1,290 @@
+import { hash } from "node:crypto";
+import type { EventEmitter } from "node:events";
+import net from "node:net";
+import type { Duplex } from "node:stream";
+import tls from "node:tls";
+import { limits } from "@tendon/protocol";
+import { Aedes, type AuthenticateError, type Client } from "aedes";
+import { messageOf, StartError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import type {
+  App,
+  AppConnection,
+  BrokerClaim,
+  DeviceConnection,
+  DeviceListener,
+  OpenDevice,
+} from "./connections.ts";
+import { PacketGate } from "./packet-gate.ts";
+import { filterMatches } from "./topic-filter.ts";
+
+export interface BrokerNeeds {
+  readonly events: Events;
+  /** Who takes over a device; throws with the reason if it may not come in. */
+  readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
+  /** The app a token belongs to; throws if it is nobody's. */
+  readonly admitApp: (claim: BrokerClaim) => App;
+}
+
+type Peer =
+  | {
+      readonly kind: "device";
+      readonly clientId: string;
+      readonly open: OpenDevice;
+      listener: DeviceListener | undefined;
+    }
+  | {
+      readonly kind: "app";
+      readonly app: App;
+      readonly filters: Set<string>;
+      disconnected: (() => void) | undefined;
+    };
+
+const deviceMark = "@@@";
+const deviceTopic = "device-server";
+const appRoot = "tendon/";
+const connectPatienceMs = 10_000;
+const drainPatienceMs = 30_000;
+const BAD_CREDENTIALS = 4;
+const NOT_AUTHORISED = 5;
+
+export class EmbeddedBroker {
+  readonly #needs: BrokerNeeds;
+  readonly #aedes: Aedes;
+  readonly #peers = new Map<Client, Peer>();
+  readonly #servers: net.Server[] = [];
+  readonly #sockets = new Set<Duplex>();
+
+  private constructor(needs: BrokerNeeds) {
+    this.#needs = needs;
+    this.#aedes = new Aedes({
+      connectTimeout: connectPatienceMs,
+      drainTimeout: drainPatienceMs,
+      maxClientsIdLength: limits.mqttClientIdLength.max,
+      maxTopicLevels: 16,
+      preConnect: (_client, packet, done) => {
+        // Sessions are not kept for clients that are away: nothing waits for a device or an app that has gone.
+        Object.assign(packet, { clean: true, clientId: ownName(packet.clientId, packet.password) });
+        done(null, packet.clientId.length <= limits.mqttClientIdLength.max);
+      },
+      authenticate: (client, username, password, done) =>
+        this.#authenticate(client, username, password, done),
+      authorizePublish: (client, packet, done) => {
+        if (client !== null) this.#take(client, packet.topic, packet.payload);
+        // Handed on; what the broker itself still carries says nothing and reaches nobody.
+        Object.assign(packet, { topic: "$taken", payload: nothing, retain: false });
+        done(null);
+      },
+      authorizeSubscribe: (client, subscription, done) => {
+        done(null, this.#maySubscribe(client, subscription.topic) ? subscription : null);
+      },
+      authorizeForward: (client, packet) => (this.#mayReceive(client, packet.topic) ? packet : null),
+    });
+    this.#aedes.on("clientReady", (client) => this.#ready(client));
+    this.#aedes.on("ping", (_packet, client) => this.#heard(client));
+    this.#aedes.on("unsubscribe", (filters, client) => this.#forgetFilters(client, filters));
+    this.#aedes.on("clientDisconnect", (client) => this.#gone(client, "the device closed the connection"));
+    this.#aedes.on("keepaliveTimeout", (client) =>
+      this.#gone(client, "the device stopped sending keep-alives"),
+    );
+    this.#aedes.on("clientError", (client, error) =>
+      this.#gone(client, `the connection broke off (${error.message})`),
+    );
+    this.#aedes.on("connectionError", () => undefined);
+    // Its types forget this one; without a listener a fault of one client would end the process.
+    const emitter: EventEmitter = this.#aedes;
+    emitter.on("error", () => undefined);
+  }
+
+  static async start(needs: BrokerNeeds): Promise<EmbeddedBroker> {
+    const broker = new EmbeddedBroker(needs);
+    await broker.#aedes.listen();
+    return broker;
+  }
+
+  /** Listens for MQTT over TCP, or over TLS where there are keys; gives the real port. */
+  async listen(host: string, port: number, keys?: { cert: Buffer; key: Buffer }): Promise<number> {
+    const handle = (socket: net.Socket) => this.accept(socket, socket.remoteAddress);
+    const server = keys === undefined ? net.createServer(handle) : tls.createServer(keys, handle);
+    server.on("error", () => undefined);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (error: NodeJS.ErrnoException) => {
+        const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${messageOf(error)})`;
+        reject(
+          new StartError(
+            `MQTT port ${port} on ${host} ${why}. Choose another with --mqtt-port, or 0 for any.`,
+          ),
+        );
+      });
+      server.listen(port, host, resolve);
+    });
+    this.#servers.push(server);
+    const address = server.address();
+    return typeof address === "object" && address !== null ? address.port : port;
+  }
+
+  /** Takes a connection from any carrier: a TCP or TLS socket, or a WebSocket's stream. */
+  accept(socket: Duplex, from: string | undefined): void {
+    if (this.#sockets.size >= limits.connectedDevices.max) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    if (socket instanceof net.Socket) socket.setNoDelay(true);
+    const gate = new PacketGate(limits.mqttConnectBytes.max, limits.mqttPacketBytes.max);
+    const read = socket.read.bind(socket);
+    // The broker takes bytes by `read`: this is the one place where all of them pass before they are parsed.
+    socket.read = (size?: number) => {
+      const chunk: unknown = read(size);
+      const refused = chunk instanceof Uint8Array ? gate.admit(chunk) : undefined;
+      if (refused === undefined) return chunk;
+      this.#needs.events.connectionRefused({ code: "payload_too_large", reason: refused, from });
+      socket.destroy();
+      return null;
+    };
+    this.#aedes.handle(socket);
+  }
+
+  /** For apps that may see it. Retained messages stay for those who subscribe later. */
+  publish(topic: string, payload: string, retain: boolean): void {
+    this.#aedes.publish(
+      { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0, retain, dup: false },
+      () => undefined,
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.#servers) server.close();
+    await new Promise<void>((resolve) => this.#aedes.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #authenticate(
+    client: Client,
+    username: string | undefined,
+    password: Buffer | undefined,
+    done: (error: AuthenticateError | null, success: boolean | null) => void,
+  ): void {
+    const from = client.conn instanceof net.Socket ? client.conn.remoteAddress : undefined;
+    const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
+    try {
+      if (isDevice(client.id)) {
+        const open = this.#needs.admitDevice(claim);
+        this.#peers.set(client, { kind: "device", clientId: client.id, open, listener: undefined });
+      } else {
+        const app = this.#needs.admitApp(claim);
+        this.#peers.set(client, { kind: "app", app, filters: new Set(), disconnected: undefined });
+      }
+      done(null, true);
+    } catch (error) {
+      this.#needs.events.connectionRefused({ code: "unauthenticated", reason: messageOf(error), from });
+      const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
+      done(Object.assign(new Refused(messageOf(error)), { returnCode }), false);
+    }
+  }
+
+  #ready(client: Client): void {
+    const peer = this.#peers.get(client);
+    if (peer === undefined) return;
+    if (peer.kind === "app") peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
+    else peer.listener = peer.open(deviceConnection(client));
+  }
+
+  #take(client: Client, topic: string, payload: string | Buffer): void {
+    const peer = this.#peers.get(client);
+    if (peer === undefined) return;
+    const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
+    if (peer.kind === "app") peer.app.published(topic, bytes);
+    else if (topic === deviceTopic) peer.listener?.message(bytes);
+    else
+      this.#needs.events.frameNotUnderstood(
+        peer.clientId.split(deviceMark)[1] ?? "",
+        "unknown",
+        "another topic",
+      );
+  }
+
+  #heard(client: Client): void {
+    const peer = this.#peers.get(client);
+    if (peer?.kind === "device") peer.listener?.alive();
+  }
+
+  #gone(client: Client, reason: string): void {
+    const peer = this.#peers.get(client);
+    this.#peers.delete(client);
+    if (peer?.kind === "device") peer.listener?.closed(reason);
+    else peer?.disconnected?.();
+  }
+
+  #maySubscribe(client: Client, filter: string): boolean {
+    const peer = this.#peers.get(client);
+    if (peer === undefined || filter.length > limits.mqttTopicLength.max) return false;
+    if (peer.kind === "device") return filter === pushTopic(peer.clientId);
+    if (!filter.startsWith(appRoot) || peer.filters.size >= limits.mqttSubscriptions.max) return false;
+    peer.filters.add(filter);
+    return true;
+  }
+
+  #mayReceive(client: Client, topic: string): boolean {
+    const peer = this.#peers.get(client);
+    if (peer === undefined) return false;
+    return peer.kind === "device" ? topic === pushTopic(peer.clientId) : peer.app.maySee(topic);
+  }
+
+  #forgetFilters(client: Client, filters: readonly string[]): void {
+    const peer = this.#peers.get(client);
+    if (peer?.kind === "app") for (const filter of filters) peer.filters.delete(filter);
+  }
+}
+
+class Refused extends Error {}
+
+const nothing = Buffer.alloc(0);
+
+function isDevice(clientId: string): boolean {
+  return clientId.includes(deviceMark);
+}
+
+/** [MQT-5] Where a device is pushed to, subscribed or not. */
+function pushTopic(clientId: string): string {
+  return `devices/p2p/${clientId}`;
+}
+
+/** [MQT-6] An app's client id counts within its own token only, so that nobody can displace somebody else. */
+function ownName(clientId: string, password: Buffer | undefined): string {
+  if (isDevice(clientId)) return clientId;
+  const owner = hash("sha256", password ?? nothing, "base64url").slice(0, 16);
+  return `${owner}/${clientId === "" ? hash("sha256", `${Math.random()}`, "hex").slice(0, 16) : clientId}`;
+}
+
+function deviceConnection(client: Client): DeviceConnection {
+  const topic = pushTopic(client.id);
+  return {
+    push(text) {
+      if (client.closed || client.conn.writableLength > limits.deviceSendBufferBytes.max) return false;
+      client.publish(
+        { cmd: "publish", topic, payload: text, qos: 0, retain: false, dup: false },
+        () => undefined,
+      );
+      return true;
+    },
+    close: () => client.close(),
+  };
+}
+
+function appConnection(client: Client, filters: ReadonlySet<string>): AppConnection {
+  return {
+    deliver(topic, payload) {
+      if (client.closed || client.conn.writableLength > limits.deviceSendBufferBytes.max) return;
+      for (const filter of filters) {
+        if (!filterMatches(filter, topic)) continue;
+        client.publish(
+          { cmd: "publish", topic, payload, qos: 0, retain: false, dup: false },
+          () => undefined,
+        );
+        return;
+      }
+    },
+  };
+}

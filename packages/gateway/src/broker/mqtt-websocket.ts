@@ -1,0 +1,31 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { limits } from "@tendon/protocol";
+import { createWebSocketStream, WebSocketServer } from "ws";
+
+/** MQTT over WebSocket, for apps in a browser: the same broker behind another carrier. */
+export class MqttWebSocket {
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: limits.mqttPacketBytes.max,
+    handleProtocols: (offered) =>
+      offered.has("mqtt") ? "mqtt" : offered.has("mqttv3.1") ? "mqttv3.1" : false,
+  });
+  readonly #accept: (stream: Duplex, from: string | undefined) => void;
+
+  constructor(accept: (stream: Duplex, from: string | undefined) => void) {
+    this.#accept = accept;
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const from = request.socket.remoteAddress;
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      const stream = createWebSocketStream(webSocket);
+      // The broker listens too, but lets go of the stream before the last error may come.
+      stream.on("error", () => undefined);
+      this.#accept(stream, from);
+    });
+  }
+}

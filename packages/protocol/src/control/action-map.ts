@@ -1,0 +1,126 @@
+/**
+ * device_control as data [CTL-1…4]: which action is which function, which tool it becomes, which arguments it takes,
+ * and how it is put together from other tools where a device has no tool of its own for it.
+ */
+import Type, { type Static } from "typebox";
+
+const strict = { additionalProperties: false };
+const Name = Type.String({ pattern: "^[A-Za-z0-9_.-]{1,64}$" });
+const ToolName = Type.String({ minLength: 1, maxLength: 128 });
+
+/** One argument of an action: which field of the message it comes from, and what it may be. */
+export const ActionArgument = Type.Object(
+  {
+    type: Type.Enum(["integer", "boolean", "string"]),
+    minimum: Type.Optional(Type.Integer()),
+    maximum: Type.Optional(Type.Integer()),
+    required: Type.Optional(Type.Boolean({ description: "False unless said" })),
+    aliases: Type.Optional(Type.Array(Name, { description: "Other fields it may come in" })),
+  },
+  strict,
+);
+export type ActionArgument = Static<typeof ActionArgument>;
+
+/** A value of the device: where it is read and how it is written. */
+const Level = {
+  read: Type.Object(
+    {
+      tool: ToolName,
+      path: Type.String({ minLength: 1, maxLength: 128, description: "Dotted path in its answer" }),
+    },
+    strict,
+  ),
+  write: Type.Object({ tool: ToolName, argument: Name }, strict),
+};
+
+export const Composition = Type.Union([
+  Type.Object(
+    {
+      adjust: Type.Object(
+        {
+          ...Level,
+          by: Type.Object(
+            { argument: Name, default: Type.Integer({ minimum: 0 }), direction: Type.Enum(["up", "down"]) },
+            strict,
+          ),
+          minimum: Type.Integer(),
+          maximum: Type.Integer(),
+        },
+        { ...strict, description: "Read, step up or down within the bounds, write" },
+      ),
+    },
+    strict,
+  ),
+  Type.Object(
+    {
+      mute: Type.Object(
+        { ...Level, to: Type.Integer() },
+        { ...strict, description: "Remember the level, then write" },
+      ),
+    },
+    strict,
+  ),
+  Type.Object(
+    { unmute: Type.Object({ write: Level.write }, { ...strict, description: "Write the remembered level" }) },
+    strict,
+  ),
+]);
+export type Composition = Static<typeof Composition>;
+
+export const Action = Type.Object(
+  {
+    function: Type.Optional(Name),
+    tool: ToolName,
+    arguments: Type.Optional(Type.Record(Name, ActionArgument)),
+    aliases: Type.Optional(Type.Array(Name, { description: "Other names of the action" })),
+    compose: Type.Optional(Composition),
+  },
+  strict,
+);
+export type Action = Static<typeof Action>;
+
+export const ActionMap = Type.Record(Name, Action);
+export type ActionMap = Static<typeof ActionMap>;
+
+const volume = {
+  read: { tool: "self.get_device_status", path: "audio_speaker.volume" },
+  write: { tool: "self.audio_speaker.set_volume", argument: "volume" },
+} as const;
+
+const step: Record<string, ActionArgument> = {
+  step: { type: "integer", minimum: 0, maximum: 100, aliases: ["value"] },
+};
+
+function volumeStep(direction: "up" | "down"): Composition {
+  return {
+    adjust: { ...volume, by: { argument: "step", default: 10, direction }, minimum: 0, maximum: 100 },
+  };
+}
+
+/** The six actions every existing app knows. */
+export const defaultActions: ActionMap = {
+  set_volume: {
+    function: "self_set_volume",
+    tool: "self.audio_speaker.set_volume",
+    arguments: { volume: { type: "integer", minimum: 0, maximum: 100, required: true, aliases: ["value"] } },
+  },
+  volume_up: {
+    function: "self_volume_up",
+    tool: "self.audio_speaker.volume_up",
+    arguments: step,
+    compose: volumeStep("up"),
+  },
+  volume_down: {
+    function: "self_volume_down",
+    tool: "self.audio_speaker.volume_down",
+    arguments: step,
+    compose: volumeStep("down"),
+  },
+  get_volume: { function: "self_get_volume", tool: "self.get_device_status" },
+  mute: { function: "self_mute", tool: "self.audio_speaker.mute", compose: { mute: { ...volume, to: 0 } } },
+  unmute: {
+    function: "self_unmute",
+    tool: "self.audio_speaker.unmute",
+    compose: { unmute: { write: volume.write } },
+  },
+};

@@ -1,0 +1,144 @@
+import type { ArgumentProblem } from "../tools/arguments.ts";
+import type { Action, ActionArgument, ActionMap, Composition } from "./action-map.ts";
+
+/** An action with its name and function settled. */
+export interface KnownAction {
+  readonly name: string;
+  readonly function: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, ActionArgument>>;
+  readonly compose: Composition | undefined;
+}
+
+export interface MapProblem {
+  /** Where in the map: the action's name and, below it, the key. */
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** Actions by name, alias and function; later maps replace actions of earlier ones by name. */
+export class Actions {
+  readonly #byName = new Map<string, KnownAction>();
+  readonly #byFunction = new Map<string, KnownAction>();
+
+  private constructor(actions: readonly KnownAction[], aliases: ReadonlyMap<string, string>) {
+    for (const action of actions) {
+      this.#byName.set(action.name, action);
+      this.#byFunction.set(action.function, action);
+    }
+    for (const [alias, name] of aliases) {
+      const action = this.#byName.get(name);
+      if (action !== undefined) this.#byName.set(alias, action);
+    }
+  }
+
+  /** Problems are found by `checkActions`; of two actions that claim one name the first keeps it. */
+  static of(...maps: readonly ActionMap[]): Actions {
+    const merged: ActionMap = Object.assign({}, ...maps);
+    const aliases = new Map<string, string>();
+    const actions = Object.entries(merged).map(([name, action]): KnownAction => {
+      for (const alias of action.aliases ?? []) if (!Object.hasOwn(merged, alias)) aliases.set(alias, name);
+      return {
+        name,
+        function: functionOf(name, action),
+        tool: action.tool,
+        arguments: action.arguments ?? {},
+        compose: action.compose,
+      };
+    });
+    return new Actions(actions, aliases);
+  }
+
+  byName(name: string): KnownAction | undefined {
+    return this.#byName.get(name);
+  }
+
+  byFunction(name: string): KnownAction | undefined {
+    return this.#byFunction.get(name);
+  }
+
+  get names(): string[] {
+    return [...this.#byName.keys()];
+  }
+}
+
+function functionOf(name: string, action: Action): string {
+  return action.function ?? `self_${name}`;
+}
+
+/** What a map gets wrong beyond its form: names given twice, bounds upside down, a step that is no argument. */
+export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
+  const problems: MapProblem[] = [];
+  const merged: ActionMap = { ...base, ...added };
+  const functions = new Map<string, string>();
+  for (const [name, action] of Object.entries(merged)) {
+    const taken = functions.get(functionOf(name, action));
+    if (taken !== undefined && Object.hasOwn(added, name)) {
+      problems.push({ path: [name, "function"], message: `is the function of \`${taken}\` already` });
+    }
+    functions.set(functionOf(name, action), name);
+  }
+  for (const [name, action] of Object.entries(added)) {
+    for (const alias of action.aliases ?? []) {
+      if (Object.hasOwn(merged, alias)) {
+        problems.push({ path: [name, "aliases"], message: `\`${alias}\` is an action of its own` });
+      }
+    }
+    for (const [argument, { minimum, maximum }] of Object.entries(action.arguments ?? {})) {
+      if (minimum !== undefined && maximum !== undefined && minimum > maximum) {
+        problems.push({ path: [name, "arguments", argument], message: "has a minimum above its maximum" });
+      }
+    }
+    problems.push(...checkComposition(name, action));
+  }
+  return problems;
+}
+
+function checkComposition(name: string, { compose, arguments: args = {} }: Action): MapProblem[] {
+  if (compose === undefined || !("adjust" in compose)) return [];
+  const { by, minimum, maximum } = compose.adjust;
+  const problems: MapProblem[] = [];
+  if (args[by.argument]?.type !== "integer") {
+    problems.push({
+      path: [name, "compose", "adjust", "by"],
+      message: `\`${by.argument}\` is not one of the action's integer arguments`,
+    });
+  }
+  if (minimum > maximum) {
+    problems.push({ path: [name, "compose", "adjust"], message: "has a minimum above its maximum" });
+  }
+  return problems;
+}
+
+export type ReadArguments =
+  | { readonly ok: true; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] };
+
+/** [CTL-3] The action's arguments out of a message's fields: typed, in range, nothing guessed and zero kept. */
+export function readArguments(action: KnownAction, fields: Readonly<Record<string, unknown>>): ReadArguments {
+  const found: Record<string, unknown> = {};
+  const problems: ArgumentProblem[] = [];
+  for (const [name, rule] of Object.entries(action.arguments)) {
+    const field = [name, ...(rule.aliases ?? [])].find(
+      (key) => fields[key] !== undefined && fields[key] !== null,
+    );
+    if (field === undefined) {
+      if (rule.required === true) problems.push({ path: `/${name}`, message: "is required" });
+      continue;
+    }
+    const why = whyNot(fields[field], rule);
+    if (why === undefined) found[name] = fields[field];
+    else problems.push({ path: `/${field}`, message: why });
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, arguments: found };
+}
+
+function whyNot(value: unknown, { type, minimum, maximum }: ActionArgument): string | undefined {
+  if (type === "integer") {
+    if (typeof value !== "number" || !Number.isInteger(value)) return "must be an integer";
+    if (minimum !== undefined && value < minimum) return `must be at least ${minimum}`;
+    if (maximum !== undefined && value > maximum) return `must be at most ${maximum}`;
+    return undefined;
+  }
+  return typeof value === type ? undefined : `must be a ${type}`;
+}

@@ -1,0 +1,61 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { type Decoded, invalid, isObject, ok } from "../outcome.ts";
+import { compileCheck } from "../schema-check.ts";
+
+const RequestId = Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Number()]);
+
+/** [CTL-1] What an app says: an action or command with its fields, or a function call. Other fields are ignored. */
+export const ControlRequest = Type.Object(
+  {
+    type: Type.Optional(Type.Literal("device_control")),
+    action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    command: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: "Another name for `action`" }),
+    ),
+    function_call: Type.Optional(
+      Type.Object({
+        name: Type.String({ minLength: 1, maxLength: 128 }),
+        arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      }),
+    ),
+    request_id: Type.Optional(RequestId),
+    session_id: Type.Optional(Type.String({ maxLength: 256 })),
+    device: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.callTimeoutMs.max })),
+  },
+  { additionalProperties: true },
+);
+export type ControlRequest = Static<typeof ControlRequest>;
+
+/** [CTL-4] What it always gets back. A failure has the error's code, title and detail beside `ok: false`. */
+export const ControlResponse = Type.Object(
+  {
+    type: Type.Literal("device_control_response"),
+    request_id: RequestId,
+    action: Type.Optional(Type.String()),
+    function: Type.Optional(Type.String()),
+    tools: Type.Array(Type.String(), { description: "The device's tools that were called, in order" }),
+    ok: Type.Boolean(),
+    result: Type.Optional(Type.Unknown()),
+    code: Type.Optional(Type.String()),
+    title: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+  },
+  { additionalProperties: true },
+);
+export type ControlResponse = Static<typeof ControlResponse>;
+
+const check = compileCheck(ControlRequest);
+
+export function decodeControl(value: unknown): Decoded<ControlRequest> {
+  if (!isObject(value)) return invalid("the message is not an object");
+  if (!check.fits(value)) return invalid(check.whyNot(value));
+  const asks = [value.action ?? value.command, value.function_call].filter((ask) => ask !== undefined);
+  if (asks.length === 1) return ok(value);
+  return invalid(
+    asks.length === 0
+      ? "neither `action` nor `function_call` is given"
+      : "both `action` and `function_call` are given",
+  );
+}
