@@ -39,25 +39,27 @@ export interface AddressSettings {
   readonly host: string;
   readonly httpPort: number;
   readonly publicUrl: string | undefined;
+  /** The outside broker's host, where there is one. */
+  readonly mqttHost: string | undefined;
   readonly mqttPort: number;
   readonly publicEndpoint: string | undefined;
 }
 
 export function addressesOf(settings: AddressSettings): Addresses {
-  const { host, httpPort, publicUrl, mqttPort, publicEndpoint } = settings;
+  const { host, httpPort, publicUrl, mqttHost, mqttPort, publicEndpoint } = settings;
   const here = bracketed(isEveryInterface(host) ? "127.0.0.1" : host);
   const reachable = isEveryInterface(host) ? (lanAddress() ?? "127.0.0.1") : here;
   const open = (publicUrl ?? `http://${reachable}:${httpPort}`).replace(/\/+$/, "");
   const publicHost = publicUrl === undefined ? reachable : new URL(publicUrl).hostname;
-  const [endpointHost = publicHost, endpointPort] = publicEndpoint?.split(":") ?? [];
+  const [endpointHost = mqttHost ?? publicHost, endpointPort] = publicEndpoint?.split(":") ?? [];
   return {
     local: `http://${here}:${httpPort}`,
     public: open,
     ota: `${open}/xiaozhi/ota/`,
     deviceWebSocket: `${open.replace(/^http/, "ws")}/xiaozhi/v1/`,
-    mqtt: `mqtt://${here}:${mqttPort}`,
+    mqtt: `mqtt://${mqttHost ?? here}:${mqttPort}`,
     deviceMqtt: `${endpointHost}:${endpointPort ?? mqttPort}`,
-    audioHost: endpointHost,
+    audioHost: publicHost,
   };
 }
 

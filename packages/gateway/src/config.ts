@@ -39,6 +39,13 @@ export const ConfigSchema = Type.Object(
         tlsPort: Type.Optional(
           Type.Integer({ ...Port, description: "MQTT over TLS; the firmware does TLS on 8883 only" }),
         ),
+        broker: Type.Optional(
+          Type.String({
+            pattern: "^mqtts?://[^/]+",
+            description:
+              "An outside broker instead of the embedded one, e.g. mqtts://user:password@host:8883",
+          }),
+        ),
         publicEndpoint: Type.Optional(
           Type.String({
             pattern: "^[^:/]+(:\\d+)?$",

@@ -130,6 +130,11 @@ export class Events {
     this.#log.info({ device }, "a newer connection of the device takes over");
   }
 
+  outsideBroker(state: "connected" | "disconnected" | "error", detail?: string): void {
+    const level = state === "connected" ? "info" : "warn";
+    this.#log[level]({ state, ...(detail === undefined ? {} : { detail }) }, "outside MQTT broker");
+  }
+
   signInFailed(from: string | undefined): void {
     this.#metrics.signInsFailed.inc();
     this.#log.warn({ from }, "sign-in failed");

@@ -3,7 +3,6 @@
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
 import { hash, randomUUID, timingSafeEqual } from "node:crypto";
-import fs from "node:fs";
 import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
@@ -13,11 +12,9 @@ import {
   docsRoutes,
   type Http,
   type IdentifyToken,
-  MqttTopics,
   operationRoutes,
   restRoutes,
 } from "./agent/agent.ts";
-import { EmbeddedBroker, MqttWebSocket } from "./broker/broker.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import {
@@ -32,10 +29,11 @@ import {
   UdpSink,
   WebSocketDevices,
 } from "./device/device.ts";
-import { messageOf, StartError, TendonError } from "./errors.ts";
+import { messageOf, StartError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
+import { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
 import { Credentials, type DeviceCredentials, type Principal, Registry } from "./registry/registry.ts";
 import { announceGateway, openDataFolder, readOrMakeSecret, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
@@ -67,7 +65,6 @@ const deviceCloseMs = 1_200;
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 const deviceKeepAliveSeconds = 60;
-const defaultTlsPort = 8883;
 
 /** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -115,13 +112,13 @@ async function assemble(
   started.push(() => audio.stop());
   await audio.listen(config.http.host);
 
-  let ports = { http: 0, mqtt: 0 };
-  const addresses = () =>
+  const addresses = (): Addresses =>
     addressesOf({
       host: config.http.host,
-      httpPort: ports.http,
+      httpPort: portOf(http),
       publicUrl: config.http.publicUrl,
-      mqttPort: ports.mqtt,
+      mqttHost: mqtt.host,
+      mqttPort: mqtt.port,
       publicEndpoint: config.mqtt.publicEndpoint,
     });
   const open = (identity: DeviceIdentity, link: DeviceLink) => {
@@ -140,30 +137,16 @@ async function assemble(
   };
   const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
 
-  const topics: MqttTopics = new MqttTopics({
+  const mqtt = await startMqtt({
+    config,
+    clock,
     registry,
     events,
-    publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
+    identify,
+    credentials,
+    openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
   });
-  started.push(() => topics.stop());
-  const broker: EmbeddedBroker = await EmbeddedBroker.start({
-    events,
-    admitDevice(claim) {
-      const identity = credentials.admitMqtt(claim);
-      return (connection) => openMqttDevice(identity, connection, { open });
-    },
-    admitApp(claim) {
-      const principal = claim.password === undefined ? undefined : identify(claim.password);
-      if (principal === undefined)
-        throw new TendonError("unauthenticated", "the password is not a token known here");
-      return {
-        maySee: (topic) => topics.maySee(principal, topic),
-        connected: (connection) => topics.connected(principal, connection),
-        published: (topic, payload) => topics.published(principal, topic, payload),
-      };
-    },
-  });
-  started.push(() => broker.stop());
+  started.push(() => mqtt.stop());
 
   const http = await createHttp({
     ...config.http,
@@ -173,33 +156,32 @@ async function assemble(
   });
   started.push(() => http.close());
   let stopping = false;
-  const settingsOf = (made: DeviceCredentials) => deviceSettings(made, addresses());
+  const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
   operationRoutes(http, {
     metrics,
     events,
     identify,
-    unready: () => (stopping ? ["the gateway is stopping"] : []),
+    unready: () =>
+      [stopping ? "the gateway is stopping" : undefined, mqtt.unready()].filter((why) => why !== undefined),
   });
   await docsRoutes(http);
   await otaRoutes(http, {
     clock,
     events,
     settingsFor(deviceId, clientId) {
-      const { mqtt, websocket } = settingsOf(credentials.provisionUnasked(deviceId, clientId));
-      return config.devices.transport === "mqtt" ? { mqtt } : { websocket };
+      const settings = settingsOf(credentials.provisionUnasked(deviceId, clientId));
+      const { transport } = config.devices;
+      return transport === "mqtt" ? { mqtt: settings.mqtt } : { websocket: settings.websocket };
     },
   });
   await restRoutes(http, { registry, credentials, events, identify, settingsOf });
-  const mqttWebSocket = new MqttWebSocket((stream, from) => broker.accept(stream, from));
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) devices.upgrade(request, socket, head);
-    else if (mqttPaths.has(path) && !stopping) mqttWebSocket.upgrade(request, socket, head);
+    else if (mqttPaths.has(path) && !stopping && mqtt.upgrade(request, socket, head)) return;
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
-  ports = { http: 0, mqtt: await listenMqtt(broker, config) };
   await listen(http, config);
-  ports = { ...ports, http: portOf(http) };
   const withdraw = announceGateway(dataFolder, addresses().local);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
@@ -230,41 +212,22 @@ async function assemble(
 }
 
 /** What a device is told to connect with, over either transport. */
-function deviceSettings(made: DeviceCredentials, addresses: Addresses): Required<OtaSettings> {
-  const { clientId, username, password } = made.mqtt;
+function deviceSettings(
+  made: DeviceCredentials,
+  mqtt: MqttCarrier,
+  addresses: Addresses,
+): Required<OtaSettings> {
+  const { clientId, password } = made.mqtt;
   return {
     websocket: { url: addresses.deviceWebSocket, token: made.token, version: 1 },
     mqtt: {
       endpoint: addresses.deviceMqtt,
       client_id: clientId,
-      username,
       password,
-      publish_topic: "device-server",
+      ...mqtt.settingsFor(clientId, made.deviceId),
       keepalive: deviceKeepAliveSeconds,
     },
   };
-}
-
-async function listenMqtt(broker: EmbeddedBroker, { http, mqtt, tls }: Config): Promise<number> {
-  const { cert, key } = tls;
-  if ((cert === undefined) !== (key === undefined)) throw new StartError("tls.cert and tls.key go together.");
-  if (cert !== undefined && key !== undefined) {
-    await broker.listen(http.host, mqtt.tlsPort ?? defaultTlsPort, {
-      cert: readPem(cert),
-      key: readPem(key),
-    });
-  } else if (mqtt.tlsPort !== undefined) {
-    throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
-  }
-  return await broker.listen(http.host, mqtt.port);
-}
-
-function readPem(file: string): Buffer {
-  try {
-    return fs.readFileSync(file);
-  } catch (error) {
-    throw new StartError(`${file} cannot be read (${messageOf(error)}).`);
-  }
 }
 
 function refuseOpenToTheWorld(config: Config, options: StartOptions): void {

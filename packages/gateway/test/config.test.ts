@@ -214,7 +214,7 @@ describe("a gateway inside another program", () => {
   it("looks at no file and no environment variable", async () => {
     write("nonsense: true\n");
     const tendon = await startTendon(
-      { data: folder, http: { port: 0 }, log: { level: "silent" } },
+      { data: folder, http: { port: 0 }, mqtt: { port: 0 }, log: { level: "silent" } },
       { adminToken: "a-token-for-this-test" },
     );
     await tendon.stop();

@@ -5,3 +5,4 @@
  */
 export { EmbeddedBroker } from "./embedded-broker.ts";
 export { MqttWebSocket } from "./mqtt-websocket.ts";
+export { OutsideBroker } from "./outside-broker.ts";

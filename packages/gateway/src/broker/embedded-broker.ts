@@ -17,6 +17,7 @@ import type {
 } from "./connections.ts";
 import { PacketGate } from "./packet-gate.ts";
 import { filterMatches } from "./topic-filter.ts";
+import { pushTopic } from "./topics.ts";
 
 export interface BrokerNeeds {
   readonly events: Events;
@@ -244,11 +245,6 @@ const nothing = Buffer.alloc(0);
 
 function isDevice(clientId: string): boolean {
   return clientId.includes(deviceMark);
-}
-
-/** [MQT-5] Where a device is pushed to, subscribed or not. */
-function pushTopic(clientId: string): string {
-  return `devices/p2p/${clientId}`;
 }
 
 /** [MQT-6] An app's client id counts within its own token only, so that nobody can displace somebody else. */

@@ -7,7 +7,7 @@ export type { Admit, DeviceClaim } from "./admission.ts";
 export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
-export { type MqttListener, openMqttDevice } from "./mqtt.ts";
+export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
 export { type OtaSettings, otaRoutes } from "./ota.ts";
 export { randomFirstId } from "./requests.ts";
 export { DeviceSession, type SessionOwner } from "./session.ts";

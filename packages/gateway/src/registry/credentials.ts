@@ -95,6 +95,19 @@ export class Credentials {
     return { deviceId, clientId };
   }
 
+  /** On an outside broker the topic says who it is, and the broker's own rules have seen to it that this is true. */
+  admitTopic(mqttClientId: string): DeviceIdentity {
+    const identity = readMqttClientId(mqttClientId);
+    if (identity === undefined)
+      throw new TendonError("unauthenticated", "the topic does not end in a client id of a device");
+    const { deviceId, clientId } = identity;
+    const known = this.#pairOf(deviceId);
+    if (known === undefined ? this.#admission !== "open" : !sameText(known.clientId, clientId))
+      throw notProvisioned();
+    this.#used(deviceId, clientId);
+    return { deviceId, clientId };
+  }
+
   #credentialsOf(deviceId: string, clientId: string): DeviceCredentials {
     return {
       deviceId,

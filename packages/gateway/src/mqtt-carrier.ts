@@ -1,0 +1,141 @@
+/**
+ * The MQTT half of the composition root: devices and apps on the embedded broker, or devices on an outside one.
+ * Wiring only, like gateway.ts.
+ */
+import fs from "node:fs";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type IdentifyToken, MqttTopics } from "./agent/agent.ts";
+import { EmbeddedBroker, MqttWebSocket, OutsideBroker } from "./broker/broker.ts";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { DeviceIdentity, MqttConnection, MqttListener } from "./device/device.ts";
+import { messageOf, StartError, TendonError } from "./errors.ts";
+import type { Events } from "./events.ts";
+import type { Credentials, Registry } from "./registry/registry.ts";
+
+export interface MqttCarrier {
+  /** The port devices are given; of the outside broker where there is one. */
+  readonly port: number;
+  readonly host: string | undefined;
+  /** What a device is told to publish to, and under which user name. */
+  settingsFor(
+    clientId: string,
+    deviceId: string,
+  ): { readonly publish_topic: string; readonly username: string };
+  /** MQTT over WebSocket; `false` where it is not offered. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Why it is not ready. */
+  unready(): string | undefined;
+  stop(): Promise<void>;
+}
+
+export interface CarrierNeeds {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly events: Events;
+  readonly identify: IdentifyToken;
+  readonly credentials: Credentials;
+  readonly openDevice: (identity: DeviceIdentity, connection: MqttConnection) => MqttListener;
+}
+
+const tlsPort = 8883;
+const plainPort = 1883;
+
+export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
+  const { broker } = needs.config.mqtt;
+  return broker === undefined ? await startEmbedded(needs) : startOutside(needs, new URL(broker));
+}
+
+async function startEmbedded({ config, registry, events, identify, credentials, openDevice }: CarrierNeeds) {
+  const topics: MqttTopics = new MqttTopics({
+    registry,
+    events,
+    publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
+  });
+  const broker: EmbeddedBroker = await EmbeddedBroker.start({
+    events,
+    admitDevice(claim) {
+      const identity = credentials.admitMqtt(claim);
+      return (connection) => openDevice(identity, connection);
+    },
+    admitApp(claim) {
+      const principal = claim.password === undefined ? undefined : identify(claim.password);
+      if (principal === undefined) {
+        throw new TendonError("unauthenticated", "the password is not a token known here");
+      }
+      return {
+        maySee: (topic) => topics.maySee(principal, topic),
+        connected: (connection) => topics.connected(principal, connection),
+        published: (topic, payload) => topics.published(principal, topic, payload),
+      };
+    },
+  });
+  const stop = async () => {
+    topics.stop();
+    await broker.stop();
+  };
+  const webSocket = new MqttWebSocket((stream, from) => broker.accept(stream, from));
+  try {
+    const port = await listen(broker, config);
+    return {
+      port,
+      host: undefined,
+      settingsFor: (_clientId: string, deviceId: string) => ({
+        publish_topic: "device-server",
+        username: deviceId,
+      }),
+      upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
+        webSocket.upgrade(request, socket, head);
+        return true;
+      },
+      unready: () => undefined,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function listen(broker: EmbeddedBroker, { http, mqtt, tls }: Config): Promise<number> {
+  const { cert, key } = tls;
+  if ((cert === undefined) !== (key === undefined)) throw new StartError("tls.cert and tls.key go together.");
+  if (cert !== undefined && key !== undefined) {
+    await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, { cert: readPem(cert), key: readPem(key) });
+  } else if (mqtt.tlsPort !== undefined) {
+    throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
+  }
+  return await broker.listen(http.host, mqtt.port);
+}
+
+function readPem(file: string): Buffer {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    throw new StartError(`${file} cannot be read (${messageOf(error)}).`);
+  }
+}
+
+/** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
+function startOutside({ clock, events, credentials, openDevice }: CarrierNeeds, url: URL): MqttCarrier {
+  const broker = new OutsideBroker({
+    clock,
+    events,
+    url: url.href,
+    random: Math.random,
+    admitDevice(clientId) {
+      const identity = credentials.admitTopic(clientId);
+      return (connection) => openDevice(identity, connection);
+    },
+  });
+  return {
+    port: Number(url.port || (url.protocol === "mqtts:" ? tlsPort : plainPort)),
+    host: url.hostname,
+    settingsFor: (clientId) => ({ publish_topic: `device-server/${clientId}`, username: clientId }),
+    upgrade: () => false,
+    unready: () => (broker.connected ? undefined : "the outside MQTT broker does not answer"),
+    stop: () => broker.stop(),
+  };
+}
