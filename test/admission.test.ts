@@ -70,15 +70,24 @@ describe("admission", () => {
     },
   );
 
-  it("[DEV-7] provisioning a device again makes the earlier token worthless", async () => {
+  it("[DEV-7] provisioning a pair again changes nothing, another Client-Id replaces it", async () => {
     const site = await openSite({ config: { devices: { admission: "approve" } } });
-    const first = site.tendon.provision(firstDevice, clientId);
-    const second = site.tendon.provision(firstDevice, clientId);
-    const pair = { "Device-Id": firstDevice, "Client-Id": clientId };
-    expect(codeOf(await knock(site, { ...pair, Authorization: `Bearer ${first.token}` }))).toBe(
-      "unauthenticated",
-    );
-    expect(codeOf(await knock(site, { ...pair, Authorization: `Bearer ${second.token}` }))).toBe("in");
+    const knockAs = async (client: string, token: string) =>
+      codeOf(
+        await knock(site, {
+          "Device-Id": firstDevice,
+          "Client-Id": client,
+          Authorization: `Bearer ${token}`,
+        }),
+      );
+    const first = site.tendon.provision(firstDevice, clientId).websocket.token;
+    const again = site.tendon.provision(firstDevice, clientId).websocket.token;
+    expect(await knockAs(clientId, first)).toBe("in");
+    expect(await knockAs(clientId, again)).toBe("in");
+    const other = site.tendon.provision(firstDevice, "another-board").websocket.token;
+    expect(await knockAs(clientId, first)).toBe("unauthenticated");
+    expect(await knockAs("another-board", first)).toBe("unauthenticated");
+    expect(await knockAs("another-board", other)).toBe("in");
   });
 
   it.each([

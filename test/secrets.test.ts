@@ -38,7 +38,7 @@ describe("secrets", () => {
     const reader = await site.events();
 
     const clientId = "client-secret-0002";
-    const { token } = site.tendon.provision(firstDevice, clientId);
+    const { token } = site.tendon.provision(firstDevice, clientId).websocket;
     const pair = { "Device-Id": firstDevice, "Client-Id": clientId };
     const wrong = "wrong-secret-0003";
     for (const headers of [
@@ -99,14 +99,15 @@ describe("secrets", () => {
     }
   });
 
-  it("are shown once, to whoever provisions", async () => {
+  it("are shown to whoever provisions, and to nobody afterwards", async () => {
     const site = await openSite();
-    const made = await site.rest("POST", "/devices/provision", {
-      id: firstDevice,
-      clientId: "client-secret-0005",
-    });
-    expect(made.text).toContain("token");
-    expect(made.text).not.toContain("client-secret-0005");
+    const secret = "client-secret-0005";
+    const made = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId: secret });
+    const { token } = made.body["websocket"] as { token: string };
+    const device = await site.join({ clientId: secret, token });
+    const { text } = await site.rest("GET", "/devices");
+    expect(text).toContain(device.id);
+    for (const hidden of [secret, token]) expect(text).not.toContain(hidden);
   });
 
   it("given in an address are not taken and not logged", async () => {

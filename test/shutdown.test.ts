@@ -117,7 +117,7 @@ describe("a gateway that cannot start", () => {
     const site = await openSite();
     const port = Number(new URL(site.url).port);
     const failed = await startTendon(
-      { http: { port }, data: site.folder, log: { level: "silent" } },
+      { http: { port }, mqtt: { port: 0 }, data: site.folder, log: { level: "silent" } },
       { adminToken },
     ).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(StartError);
@@ -130,9 +130,12 @@ describe("a gateway that cannot start", () => {
     const site = await openSite();
     const file = path.join(site.folder, "a-file");
     fs.writeFileSync(file, "");
-    const failed = await startTendon({ http: { port: 0 }, data: file, log: { level: "silent" } }).catch(
-      (error: unknown) => error,
-    );
+    const failed = await startTendon({
+      http: { port: 0 },
+      mqtt: { port: 0 },
+      data: file,
+      log: { level: "silent" },
+    }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(StartError);
     expect((failed as StartError).message).toContain(file);
   });
@@ -142,17 +145,17 @@ describe("the admin token", () => {
   it("is made at the first start, readable by its owner only, and found again", async () => {
     const site = await openSite();
     const data = path.join(site.folder, "fresh");
-    const settings = { http: { port: 0 }, data, log: { level: "silent" as const } };
+    const settings = { http: { port: 0 }, mqtt: { port: 0 }, data, log: { level: "silent" as const } };
     const first = await startTendon(settings);
     await first.stop();
     const second = await startTendon(settings);
-    const token = second.adminToken?.token ?? "";
+    const token = second.adminToken?.secret ?? "";
     const headers = { authorization: `Bearer ${token}` };
     const { status } = await askAll(second.url, { path: "/api/v1/devices", headers });
     await second.stop();
     expect(status).toBe(200);
     expect([first.adminToken?.isNew, second.adminToken?.isNew]).toEqual([true, false]);
-    expect(first.adminToken?.token).toBe(token);
+    expect(first.adminToken?.secret).toBe(token);
     expect(fs.statSync(path.join(data, "admin-token")).mode & 0o777).toBe(0o600);
   });
 });

@@ -36,6 +36,7 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
       log: { level: "silent" },
       ...config,
       http: { port: 0, ...config.http },
+      mqtt: { port: 0, ...config.mqtt },
       devices: { admission: "open", ...config.devices },
     },
     { ...startOptions, adminToken },

@@ -1,0 +1,259 @@
+/** The table of docs/architecture.md, held: who may import whom, and through which door. */
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const longestFile = 400;
+
+/** Packages of ours that a package may import. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  gateway: ["protocol"],
+  simulator: ["protocol"],
+  console: ["protocol"],
+  cli: ["gateway", "simulator", "protocol"],
+};
+
+/** Files beside gateway.ts that know nothing of the rooms, open to each of them. */
+const leaves = ["errors", "clock", "cancellation", "call-ids", "version"];
+
+/** Rooms of the gateway: what each may import beside protocol and the leaves. `types` may be imported as types only. */
+const rooms: Readonly<
+  Record<string, { readonly may: readonly string[]; readonly types: readonly string[] }>
+> = {
+  device: { may: ["events"], types: [] },
+  broker: { may: ["events"], types: [] },
+  store: { may: [], types: [] },
+  cluster: { may: [], types: [] },
+  registry: { may: ["events", "store", "cluster"], types: ["device", "config"] },
+  agent: { may: ["events", "registry"], types: ["metrics", "broker", "config"] },
+};
+
+interface Import {
+  readonly from: string;
+  readonly typeOnly: boolean;
+}
+
+interface Source {
+  /** From the root, with slashes. */
+  readonly file: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+}
+
+const clause = /\b(?:import|export)\s+(type\s+)?([\w*{}\s,$]*?)\s*from\s*"([^"]+)"/g;
+const bare = /\bimport\s*\(?\s*"([^"]+)"/g;
+
+function importsOf(text: string): Import[] {
+  const named = [...text.matchAll(clause)].map(([, type, names = "", from = ""]) => {
+    const inner = /^\{(.*)\}$/s.exec(names.trim())?.[1] ?? "";
+    const each = inner.split(",").filter((name) => name.trim() !== "");
+    const typeOnly = type !== undefined || (each.length > 0 && each.every((name) => /^\s*type\s/.test(name)));
+    return { from, typeOnly };
+  });
+  return [...named, ...[...text.matchAll(bare)].map(([, from = ""]) => ({ from, typeOnly: false }))];
+}
+
+function read(folder: string): Source[] {
+  const full = path.join(root, folder);
+  if (!fs.existsSync(full)) return [];
+  return fs.readdirSync(full, { withFileTypes: true }).flatMap((entry): Source[] => {
+    const file = `${folder}/${entry.name}`;
+    if (["node_modules", "dist", "fixtures"].includes(entry.name)) return [];
+    if (entry.isDirectory()) return read(file);
+    if (!/\.(ts|tsx|mjs|js)$/.test(entry.name)) return [];
+    const text = fs.readFileSync(path.join(root, file), "utf8");
+    return [{ file, text, imports: importsOf(text) }];
+  });
+}
+
+const all = ["packages", "test", "bench", "scripts", "examples"].flatMap(read);
+const sources = all.filter(({ file }) => /^packages\/[^/]+\/src\//.test(file));
+
+function packageOf(file: string): string {
+  return file.split("/")[1] ?? "";
+}
+
+/** Where a relative import leads, from the root. */
+function target(file: string, from: string): string {
+  return path.posix.normalize(path.posix.join(path.posix.dirname(file), from));
+}
+
+function relativeImports(source: Source): (Import & { readonly to: string })[] {
+  return source.imports
+    .filter(({ from }) => from.startsWith("."))
+    .map((imported) => ({ ...imported, to: target(source.file, imported.from) }));
+}
+
+describe("packages", () => {
+  it("are all in the table", () => {
+    const found = fs.readdirSync(path.join(root, "packages"));
+    expect(found.filter((name) => packages[name] === undefined)).toEqual([]);
+  });
+
+  it("import one another only as the table says, and only through their index", () => {
+    const wrong = sources.flatMap(({ file, imports }) =>
+      imports
+        .filter(({ from }) => from.startsWith("@tendon/"))
+        .filter(({ from }) => !packages[packageOf(file)]?.includes(from.slice("@tendon/".length)))
+        .map(({ from }) => `${file} imports ${from}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("are never entered by a relative path, from another package or from the tests", () => {
+    const wrong = all.flatMap((source) =>
+      relativeImports(source)
+        .filter(({ to }) => /^packages\/[^/]+\/src\//.test(to))
+        .filter(({ to }) => !source.file.startsWith(`packages/${packageOf(to)}/`))
+        .map(({ to }) => `${source.file} imports ${to}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("protocol needs nothing but its schema library", () => {
+    const wrong = sources
+      .filter(({ file }) => packageOf(file) === "protocol")
+      .flatMap(({ file, imports }) =>
+        imports
+          .filter(({ from }) => !from.startsWith(".") && from !== "typebox" && !from.startsWith("typebox/"))
+          .map(({ from }) => `${file} imports ${from}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it("declare what they import", () => {
+    const wrong = sources.flatMap(({ file, imports }) => {
+      const manifest = path.join(root, "packages", packageOf(file), "package.json");
+      const { dependencies = {} } = JSON.parse(fs.readFileSync(manifest, "utf8")) as {
+        dependencies?: object;
+      };
+      return imports
+        .filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:"))
+        .map(({ from }) =>
+          from.startsWith("@") ? from.split("/").slice(0, 2).join("/") : from.split("/")[0],
+        )
+        .filter((name) => !Object.hasOwn(dependencies, name ?? ""))
+        .map((name) => `${file} imports ${name}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("rooms of the gateway", () => {
+  const src = "packages/gateway/src/";
+  const inside = sources.filter(({ file }) => file.startsWith(src));
+  const roomOf = (file: string) => {
+    const [first = "", ...rest] = file.slice(src.length).split("/");
+    return rest.length === 0 ? undefined : first;
+  };
+
+  it("are all in the table", () => {
+    const found = new Set(inside.flatMap(({ file }) => roomOf(file) ?? []));
+    expect([...found].filter((room) => rooms[room] === undefined)).toEqual([]);
+  });
+
+  it("import one another and the files beside them only as the table says", () => {
+    const wrong = inside.flatMap((source) => {
+      const room = roomOf(source.file);
+      const rule = room === undefined ? undefined : rooms[room];
+      if (rule === undefined) return [];
+      return relativeImports(source).flatMap(({ to, typeOnly }) => {
+        const other = roomOf(to) ?? path.posix.basename(to, ".ts");
+        if (other === room) return [];
+        const allowed = [...leaves, ...rule.may, ...(typeOnly ? rule.types : [])].includes(other);
+        return allowed ? [] : [`${source.file} imports ${to}`];
+      });
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("are imported as a whole by gateway.ts and index.ts alone", () => {
+    const wrong = inside
+      .filter(({ file }) => roomOf(file) === undefined && !/\/(gateway|index)\.ts$/.test(file))
+      .flatMap((source) =>
+        relativeImports(source)
+          .filter(({ to }) => roomOf(to) !== undefined)
+          .map(({ to }) => `${source.file} imports ${to}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it("leave the environment to whoever starts the gateway", () => {
+    expect(inside.filter(({ text }) => text.includes("process.env")).map(({ file }) => file)).toEqual([]);
+  });
+});
+
+describe("folders", () => {
+  it("of the gateway and the simulator are entered through the file named after them", () => {
+    const wrong = sources
+      .filter(({ file }) => ["gateway", "simulator"].includes(packageOf(file)))
+      .flatMap((source) =>
+        relativeImports(source).flatMap(({ to }) => {
+          const folder = path.posix.dirname(to);
+          const own = path.posix.dirname(source.file);
+          if (own === folder || own.startsWith(`${folder}/`)) return [];
+          const door = `${folder}/${path.posix.basename(folder)}.ts`;
+          return to === door ? [] : [`${source.file} imports ${to}`];
+        }),
+      );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("sources", () => {
+  it(`have ${longestFile} lines at most`, () => {
+    const long = all.filter(({ text }) => text.trimEnd().split("\n").length > longestFile);
+    expect(long.map(({ file }) => file)).toEqual([]);
+  });
+
+  it("throw errors that have a class of their own", () => {
+    expect(sources.filter(({ text }) => /throw new Error\(/.test(text)).map(({ file }) => file)).toEqual([]);
+  });
+
+  it("have names in small letters with dashes", () => {
+    const odd = all.filter(({ file }) => !/^[a-z0-9.-]+$/.test(path.posix.basename(file)));
+    expect(odd.map(({ file }) => file)).toEqual([]);
+  });
+
+  it("skip no test and mock no module", () => {
+    const tests = all.filter(({ file }) => file.endsWith(".test.ts"));
+    const odd = tests.filter(({ text }) => /\b(vi\.mock|(it|test|describe)\.(skip|only|todo))\(/.test(text));
+    expect(odd.map(({ file }) => file)).toEqual([]);
+  });
+
+  it("cite only rules that docs/wire.md has", () => {
+    const wire = fs.readFileSync(path.join(root, "docs", "wire.md"), "utf8");
+    const known = new Set([...wire.matchAll(/\*\*([A-Z]{3,4}-\d+)\*\*/g)].map(([, rule]) => rule));
+    const cited = all.flatMap(({ file, text }) =>
+      [...text.matchAll(/\[([A-Z]{3,4}-\d+(?:(?:…|, )(?:[A-Z]{3,4}-)?\d+)*)\]/g)].flatMap(([, rules = ""]) =>
+        rulesIn(rules).map((rule) => ({ file, rule })),
+      ),
+    );
+    expect(known.size).toBeGreaterThan(50);
+    expect(cited.filter(({ rule }) => !known.has(rule))).toEqual([]);
+  });
+
+  it("say the version that package.json says", () => {
+    const versions = sources.filter(({ file }) => file.endsWith("/src/version.ts"));
+    const said = versions.map(({ file, text }) => {
+      const manifest = path.join(root, "packages", packageOf(file), "package.json");
+      const { version } = JSON.parse(fs.readFileSync(manifest, "utf8")) as { version: string };
+      return [/version = "([^"]+)"/.exec(text)?.[1], version];
+    });
+    expect(said.length).toBeGreaterThan(0);
+    for (const [constant, version] of said) expect(constant).toBe(version);
+  });
+});
+
+/** `DEV-6…11` names its ends, `DEV-7, MQT-2` both. */
+function rulesIn(text: string): string[] {
+  let family = "";
+  return text.split(/…|, /).map((part) => {
+    const [, prefix, number] = /^(?:([A-Z]{3,4})-)?(\d+)$/.exec(part) ?? [];
+    family = prefix ?? family;
+    return `${family}-${number}`;
+  });
+}

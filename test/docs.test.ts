@@ -1,0 +1,59 @@
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { errorKinds } from "@tendon/gateway";
+import { errorTitles } from "@tendon/protocol";
+import { describe, expect, it } from "vitest";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+
+interface Row {
+  readonly code: string;
+  readonly status: number;
+  readonly retryable: boolean;
+}
+
+function rows(): Row[] {
+  const text = fs.readFileSync(path.join(root, "docs", "errors.md"), "utf8");
+  const row = /^\|\s*`([a-z_]+)`\s*\|\s*(\d{3})\s*\|\s*(yes|no)\s*\|\s*(\S.*\S)\s*\|\s*$/gm;
+  return [...text.matchAll(row)].map(([, code = "", status, retryable]) => ({
+    code,
+    status: Number(status),
+    retryable: retryable === "yes",
+  }));
+}
+
+describe("docs/errors.md", () => {
+  it("has one row for every code, with its status and whether trying again can help", () => {
+    const told = Object.fromEntries(rows().map(({ code, ...rest }) => [code, rest]));
+    const real = Object.fromEntries(
+      Object.entries(errorKinds).map(([code, { status, retryable }]) => [code, { status, retryable }]),
+    );
+    expect(told).toEqual(real);
+    expect(rows().length).toBe(Object.keys(real).length);
+  });
+
+  it("knows every code that has a title, and no other", () => {
+    expect(
+      rows()
+        .map(({ code }) => code)
+        .sort(),
+    ).toEqual(Object.keys(errorTitles).sort());
+  });
+});
+
+describe("the documents", () => {
+  const documents = fs
+    .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => path.join("docs", file));
+  const pages = [...documents, "README.md"].filter((file) => fs.existsSync(path.join(root, file)));
+
+  it.each(pages)("%s has no link that leads nowhere", (file) => {
+    const text = fs.readFileSync(path.join(root, file), "utf8");
+    const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = ""]) => to);
+    const local = links.filter((to) => !/^[a-z]+:/.test(to));
+    const missing = local.filter((to) => !fs.existsSync(path.resolve(root, path.dirname(file), to)));
+    expect(missing).toEqual([]);
+  });
+});
