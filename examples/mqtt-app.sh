@@ -1,9 +1,9 @@
 #!/bin/sh
-# An app in a shell: turns a device up by one step and prints the answer. Needs mosquitto-clients.
+# An app in a shell: sends a device_control action and prints the answer. Needs mosquitto-clients.
 #
 #   examples/mqtt-app.sh DEVICE_ID [ACTION] [HOST] [PORT]
 #
-# TENDON_TOKEN is the app's token (default: data/admin-token).
+# TENDON_TOKEN is the app's token (default: the one in data/admin-token).
 set -eu
 device=${1:?the id of a device, such as 02:00:00:de:30:02}
 action=${2:-volume_up}
@@ -11,14 +11,9 @@ host=${3:-127.0.0.1}
 port=${4:-1883}
 token=${TENDON_TOKEN:-$(cat data/admin-token)}
 topic=tendon/devices/$device/control
-request=req_$$
 
-# The answer is waited for before the question is asked, so that it cannot be missed.
-answer=$(mktemp)
-mosquitto_sub -h "$host" -p "$port" -u app -P "$token" -t "$topic/reply" -C 1 -W 10 >"$answer" &
-waiting=$!
-until mosquitto_pub -h "$host" -p "$port" -u app -P "$token" -t "$topic" \
-  -m "{\"type\":\"device_control\",\"action\":\"$action\",\"request_id\":\"$request\"}"; do sleep 1; done
-wait "$waiting"
-cat "$answer"
-grep -q '"ok":true' "$answer"
+# mosquitto_rr subscribes to the reply first and asks then, so the answer cannot be missed.
+answer=$(mosquitto_rr -V mqttv311 -h "$host" -p "$port" -u app -P "$token" -W 10 -t "$topic" -e "$topic/reply" \
+  -m "{\"type\":\"device_control\",\"action\":\"$action\",\"request_id\":\"req_$$\"}")
+echo "$answer"
+case $answer in *'"ok":true'*) ;; *) exit 1 ;; esac
