@@ -37,6 +37,8 @@ export type ConnectErrorCode =
   | "not_authorized"
   | "hello_timeout"
   | "closed_early"
+  | "ota_failed"
+  | "ota_hung"
   | "crashed"
   | "stopped";
 

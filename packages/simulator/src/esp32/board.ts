@@ -36,6 +36,8 @@ export interface BoardOptions {
   /** Board name as the firmware build knows it: lower-case letters, digits, dots and dashes. */
   readonly name?: string;
   readonly firmware?: string;
+  /** Burnt in at the factory, for activation by proof; most boards have none. */
+  readonly serial?: BoardSerial;
   /** Device-Id; a random locally administered address by default. */
   readonly mac?: string;
   /** Client-Id, a UUID; random by default. */
@@ -58,12 +60,19 @@ export interface BoardOptions {
   readonly aec?: boolean;
 }
 
+export interface BoardSerial {
+  readonly number: string;
+  /** 32 bytes in hex. */
+  readonly hmacKey: string;
+}
+
 /** A board with everything decided. */
 export interface Board {
   readonly name: string;
   readonly firmware: string;
   readonly mac: string;
   readonly clientId: string;
+  readonly serial: BoardSerial | undefined;
   readonly screen: Required<Screen> | undefined;
   readonly backlight: boolean;
   readonly camera: boolean;
@@ -80,6 +89,7 @@ export function makeBoard(options: BoardOptions): Board {
     firmware: options.firmware ?? "2.4.2",
     mac: options.mac ?? randomMac(),
     clientId: options.clientId ?? randomUUID(),
+    serial: options.serial,
     screen: screen === undefined ? undefined : { monochrome: false, ...screen },
     backlight: options.backlight ?? (screen !== undefined && screen.monochrome !== true),
     camera: options.camera ?? true,
@@ -102,7 +112,13 @@ function checkBoard(board: Board): void {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(board.clientId)) {
     throw new DeviceOptionError(`client id "${board.clientId}" must be a UUID in lower case`);
   }
-  const { screen } = board;
+  const { screen, serial } = board;
+  if (serial !== undefined && !/^[A-Za-z0-9_-]{1,32}$/.test(serial.number)) {
+    throw new DeviceOptionError("a serial number is 1 to 32 letters, digits, dashes and underscores");
+  }
+  if (serial !== undefined && !/^[0-9a-fA-F]{64}$/.test(serial.hmacKey)) {
+    throw new DeviceOptionError("the key of a serial number is 32 bytes in hex");
+  }
   if (screen === undefined) return;
   for (const side of [screen.width, screen.height]) {
     if (!Number.isInteger(side) || side < 1 || side > 4096) {

@@ -7,6 +7,10 @@ export type DisconnectReason = "left" | "server-close" | "network" | "reboot" | 
 
 /** Everything that can be seen of a device, as it happens. */
 export type DeviceEvent =
+  /** The device shows a code that somebody has to enter on the server's side. */
+  | { readonly kind: "activation-code"; readonly code: string; readonly message: string | undefined }
+  | { readonly kind: "ota-failed"; readonly attempt: number; readonly detail: string }
+  | { readonly kind: "provisioned"; readonly transport: "mqtt" | "websocket" }
   | { readonly kind: "connecting"; readonly attempt: number }
   | { readonly kind: "connected"; readonly sessionId: string }
   | { readonly kind: "connect-failed"; readonly code: string; readonly detail: string }

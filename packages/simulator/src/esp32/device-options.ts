@@ -14,6 +14,10 @@ export interface VirtualDeviceOptions {
   /** Broker and credentials; shorthand for `transport: mqttTransport(…)`. */
   readonly mqtt?: MqttOptions;
   readonly transport?: TransportFactory;
+  /** All that a new device knows: it asks there at every boot how to connect. Instead of the addresses above. */
+  readonly otaUrl?: string;
+  /** For the connections that `otaUrl` leads to. */
+  readonly tls?: TlsTrust;
   readonly faults?: readonly Fault[];
   /** Real devices connect when they are woken; virtual ones keep their connection unless this is false. */
   readonly autoReconnect?: boolean;
@@ -29,6 +33,13 @@ export interface VirtualDeviceOptions {
   readonly random?: () => number;
   /** Waits for permission to dial; the function it gives ends the permission. */
   readonly dialGate?: () => Promise<() => void>;
+}
+
+export interface TlsTrust {
+  /** Trusted instead of the public authorities. */
+  readonly ca?: string | Buffer;
+  /** No certificate check, as on cellular modems. */
+  readonly insecureTls?: boolean;
 }
 
 export interface DeviceTiming {

@@ -9,6 +9,7 @@ export type {
   Battery,
   Board,
   BoardOptions,
+  BoardSerial,
   CellularNetwork,
   EthernetNetwork,
   Network,
@@ -27,14 +28,22 @@ export type {
   Phase,
   WaitOptions,
 } from "./device-events.ts";
-export type { DeviceTiming, VirtualDeviceOptions } from "./device-options.ts";
+export type { DeviceTiming, TlsTrust, VirtualDeviceOptions } from "./device-options.ts";
 export type { DeviceState, StateValue } from "./device-state.ts";
 export type { Delivery, Fault, FaultHooks, FaultyDevice } from "./fault.ts";
+export { Flash } from "./flash.ts";
 export type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
 export type { McpReply } from "./mcp-server.ts";
 export type { MqttOptions, MqttSettings } from "./mqtt-settings.ts";
 export { mqttTransport } from "./mqtt-transport.ts";
 export { nodeHttp } from "./node-http.ts";
+export {
+  type ProvisionedTransport,
+  type ProvisionOptions,
+  type ProvisionOutcome,
+  provision,
+} from "./ota.ts";
+export type { FirmwareOffer } from "./ota-reply.ts";
 export {
   type BooleanProperty,
   defineTool,

@@ -3,7 +3,7 @@ import type { ByteText } from "./byte-text.ts";
 /** The device's HTTP client, so that tests can script the servers it sees. */
 export interface DeviceHttp {
   get(url: string, signal: AbortSignal): Promise<HttpOutcome>;
-  /** Sends `chunks` with chunked transfer encoding, each as one chunk. */
+  /** Sends `chunks` with chunked transfer encoding, each as one chunk, unless the headers tell a length. */
   post(
     url: string,
     headers: Readonly<Record<string, string>>,

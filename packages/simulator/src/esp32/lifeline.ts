@@ -21,6 +21,10 @@ export interface LifelineHost {
   readonly loop: MainLoop;
   readonly timers: Timers;
   readonly transport: Transport | undefined;
+  /** What a boot has to find out before the first dial; undefined when there is nothing more to find out. */
+  prepare(): Promise<OpenOutcome> | undefined;
+  /** Nobody wants a connection any more. */
+  left(): void;
   dialling(): void;
   /** The channel stands; `greeted` is false after a hello that never came. */
   opened(greeted: boolean): void;
@@ -48,7 +52,7 @@ interface Waiter {
 }
 
 /** Failures that no further attempt would mend. */
-const hopeless: ReadonlySet<ConnectErrorCode> = new Set(["no_transport"]);
+const hopeless: ReadonlySet<ConnectErrorCode> = new Set(["no_transport", "ota_failed", "ota_hung"]);
 
 /**
  * Keeps a device connected for as long as it is wanted. Where dialling opens the audio channel too it happens
@@ -126,6 +130,7 @@ export class Lifeline {
   }
 
   #end(at: "off" | "stopped", reason: DisconnectReason): void {
+    this.#host.left();
     this.#host.transport?.close();
     this.#hungUp(reason, undefined);
     this.#become({ at });
@@ -135,6 +140,20 @@ export class Lifeline {
   #dial(): void {
     const mine: Line = { at: "dialling" };
     this.#become(mine);
+    const ready = this.#host.prepare();
+    if (ready === undefined) {
+      this.#start(mine);
+      return;
+    }
+    const proceed = (outcome: OpenOutcome): void => {
+      if (this.#line !== mine) return;
+      if (outcome.ok) this.#start(mine);
+      else this.#settle(outcome, undefined);
+    };
+    ready.then(proceed).catch((error: unknown) => this.#host.events.emit({ kind: "failure", error }));
+  }
+
+  #start(mine: Line): void {
     const { transport, loop, events } = this.#host;
     if (transport === undefined) {
       this.#settle({ ok: false, code: "no_transport", detail: "the device has no address" }, undefined);

@@ -25,7 +25,7 @@ export function userTools(machine: Machine): Tool[] {
   const { board } = machine;
   const tools = [
     userTool("self.get_system_info", "Reports the system details", {}, () =>
-      toText(systemInfo(board, machine.state)),
+      toText(systemInfo(machine.board, machine.state)),
     ),
     userTool("self.reboot", "Restart the board", {}, () => {
       machine.scheduleReboot("self.reboot");

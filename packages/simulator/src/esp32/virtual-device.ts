@@ -33,13 +33,12 @@ export class VirtualDevice {
   }
 
   get connected(): boolean {
-    return this.#firmware.lifeline.up;
+    return this.#firmware.connection.lifeline.up;
   }
 
   /** Whether the device believes that it could talk to the server now. */
   get audioOpen(): boolean {
-    const { transport } = this.#firmware;
-    return (transport?.audio ?? transport)?.isOpen ?? false;
+    return this.#firmware.connection.audioOpen;
   }
 
   get phase(): Phase {
@@ -78,12 +77,12 @@ export class VirtualDevice {
    */
   async connect(): Promise<void> {
     this.#firmware.boot();
-    await this.#firmware.lifeline.connect();
+    await this.#firmware.connection.lifeline.connect();
   }
 
   /** Leaves as the firmware does (no Close frame; over MQTT a DISCONNECT) and stays away until connect(). */
   disconnect(): void {
-    this.#firmware.lifeline.leave();
+    this.#firmware.connection.lifeline.leave();
   }
 
   /**
@@ -92,19 +91,19 @@ export class VirtualDevice {
    */
   async openAudio(): Promise<void> {
     this.#firmware.boot();
-    await this.#firmware.audio.open(undefined);
+    await this.#firmware.connection.audio.open(undefined);
   }
 
   /** What hearing its name makes the device do: interrupt itself while it speaks, else openAudio(). */
   async wake(wakeWord?: string): Promise<void> {
     this.#firmware.boot();
     if (this.phase === "speaking") this.abort(true);
-    else await this.#firmware.audio.open(wakeWord);
+    else await this.#firmware.connection.audio.open(wakeWord);
   }
 
   /** Ends the talk: over MQTT with a goodbye and the connection stays, over WebSocket it is disconnect(). */
   async closeAudio(): Promise<void> {
-    await this.#firmware.audio.close();
+    await this.#firmware.connection.audio.close();
   }
 
   /** Ends everything: connection, timers, work in progress. The device cannot be used again. */

@@ -1,0 +1,202 @@
+import { systemClock, type Timers } from "../clock.ts";
+import { AudioSession } from "./audio-session.ts";
+import { type ByteText, fromText, toText } from "./byte-text.ts";
+import type { CjsonNode } from "./cjson-parse.ts";
+import type { Conversation } from "./conversation.ts";
+import type { DeviceEvents } from "./device-events.ts";
+import type { VirtualDeviceOptions } from "./device-options.ts";
+import type { FaultSet } from "./fault-set.ts";
+import { downloadImage } from "./firmware-image.ts";
+import { Lifeline } from "./lifeline.ts";
+import type { Machine } from "./machine.ts";
+import type { MainLoop } from "./main-loop.ts";
+import { Provisioning } from "./provisioning.ts";
+import type { Transport, TransportHost } from "./transport.ts";
+import { transportOf } from "./transport-choice.ts";
+
+export interface ConnectionHost {
+  readonly machine: Machine;
+  readonly events: DeviceEvents;
+  readonly loop: MainLoop;
+  readonly conversation: Conversation;
+  readonly faults: FaultSet;
+  readonly timers: Timers;
+  /** Timers that a power cut takes with it. */
+  readonly lifeTimers: Timers;
+  message(type: ByteText, message: CjsonNode): void;
+  ignored(why: string): void;
+  powerCut(reason: "reboot" | "crash", cause: string): void;
+  /** New firmware is in flash. */
+  installed(version: string): void;
+}
+
+const textFont = { bundle: "noto-v1", charset: "basic", size: 20, bpp: 4 };
+
+/** All that lies between the device and its server, and the rules of what survives what. */
+export class Connection {
+  readonly lifeline: Lifeline;
+  readonly audio: AudioSession;
+  readonly #options: VirtualDeviceOptions;
+  readonly #host: ConnectionHost;
+  readonly #transportHost: TransportHost;
+  readonly #provisioning: Provisioning | undefined;
+  #transport: Transport | undefined;
+
+  constructor(options: VirtualDeviceOptions, host: ConnectionHost) {
+    this.#options = options;
+    this.#host = host;
+    this.#transportHost = this.#makeTransportHost();
+    this.#transport = transportOf(options)?.(this.#transportHost);
+    this.#provisioning = this.#makeProvisioning();
+    this.lifeline = this.#makeLifeline();
+    this.audio = this.#makeAudioSession();
+  }
+
+  get sessionId(): ByteText {
+    return this.#transport?.sessionId ?? fromText("");
+  }
+
+  get audioOpen(): boolean {
+    return (this.#transport?.audio ?? this.#transport)?.isOpen ?? false;
+  }
+
+  put(text: ByteText): boolean {
+    const outcome = this.#transport?.sendText(text) ?? "closed";
+    if (outcome === "sent") return true;
+    this.#host.events.emit({ kind: "frame-lost", why: outcome, bytes: text.length });
+    if (this.#audioApart) this.#host.conversation.enter("idle");
+    return false;
+  }
+
+  putAudio(packet: Uint8Array, timestamp: number): void {
+    const { events } = this.#host;
+    const outcome = this.#transport?.sendAudio(packet, timestamp) ?? "closed";
+    if (outcome !== "sent") events.emit({ kind: "frame-lost", why: outcome, bytes: packet.length });
+    else events.emit({ kind: "audio", direction: "out", bytes: packet.length, played: false });
+  }
+
+  /** Closes the channel for a download. A connection that is more than the channel stays. */
+  pause(): void {
+    if (this.#audioApart) this.audio.leave();
+    else this.lifeline.pause("upgrade");
+  }
+
+  resume(): void {
+    if (!this.#audioApart) this.lifeline.resume();
+  }
+
+  /** The orderly way down: whoever can be told is told. */
+  farewell(): void {
+    this.audio.leave();
+    this.#transport?.close();
+  }
+
+  /** What a power cut does to its memory. */
+  forget(): void {
+    this.#transport?.forget();
+    this.#provisioning?.reset();
+  }
+
+  get #audioApart(): boolean {
+    return this.#transport?.audio !== undefined;
+  }
+
+  #makeTransportHost(): TransportHost {
+    const { machine, events, lifeTimers, faults, conversation } = this.#host;
+    const { aec, glyphPush } = machine.board;
+    return {
+      board: machine.board,
+      timers: lifeTimers,
+      pong: !faults.has("noPong"),
+      helloWaitMs: this.#options.timing?.helloWaitMs ?? 10_000,
+      greeting: () =>
+        faults.greeting({
+          features: { ...(aec ? { aec } : {}), mcp: true, glyph_push: glyphPush },
+          textFont: glyphPush ? textFont : undefined,
+        }),
+      message: (type, message) => this.#host.message(type, message),
+      audio: (packet) => {
+        const played = conversation.phase === "speaking";
+        events.emit({ kind: "audio", direction: "in", bytes: packet.length, played });
+      },
+      frame: (direction, text) => {
+        if (events.wanted("frame")) events.emit({ kind: "frame", direction, text: toText(text) });
+      },
+      ignored: (why) => this.#host.ignored(why),
+      closed: (reason, code) => this.lifeline.lost(reason, code),
+      goodbye: () => this.audio.ended(),
+      crashed: (cause) => this.#host.powerCut("crash", cause),
+    };
+  }
+
+  #makeProvisioning(): Provisioning | undefined {
+    const { otaUrl, autoReconnect = true, tls = {}, clock = systemClock, dialGate } = this.#options;
+    if (otaUrl === undefined) return undefined;
+    const { machine, events } = this.#host;
+    return new Provisioning(
+      { otaUrl, attempts: autoReconnect ? 10 : 1, tls, clock, dialGate },
+      {
+        machine,
+        events,
+        use: (make) => {
+          this.#transport = make(this.#transportHost);
+        },
+        download: async (url) => await downloadImage(machine, url),
+        installed: (version) => this.#host.installed(version),
+      },
+    );
+  }
+
+  #makeLifeline(): Lifeline {
+    const { autoReconnect = true, returnAfterReboot = autoReconnect } = this.#options;
+    const { timing, backoff, random = Math.random, dialGate } = this.#options;
+    const { events, loop, timers, conversation, faults } = this.#host;
+    const connection = this;
+    return new Lifeline(
+      { autoReconnect, returnAfterReboot, bootMs: timing?.bootMs ?? 2_000, backoff, random, dialGate },
+      {
+        events,
+        loop,
+        timers,
+        get transport() {
+          return connection.#transport;
+        },
+        prepare: () => this.#provisioning?.prepare(),
+        left: () => this.#provisioning?.cancel(),
+        dialling: () => {
+          if (!this.#audioApart) conversation.enter("connecting");
+        },
+        opened: (greeted) => {
+          if (greeted && !this.#audioApart) this.put(conversation.beginListening());
+          faults.tell("opened");
+        },
+        down: (reason) => {
+          faults.tell("closed");
+          const talkGoesOn = this.#audioApart && (reason === "network" || reason === "refused");
+          if (!talkGoesOn) conversation.enter("idle");
+        },
+      },
+    );
+  }
+
+  #makeAudioSession(): AudioSession {
+    const { loop, events, conversation } = this.#host;
+    const connection = this;
+    return new AudioSession({
+      loop,
+      events,
+      get transport() {
+        return connection.#transport;
+      },
+      connect: async () => await this.lifeline.connect(true),
+      connectFully: async () => await this.lifeline.connect(),
+      disconnect: () => this.lifeline.leave(),
+      dialling: () => conversation.enter("connecting"),
+      opened: (wakeWord) => {
+        if (wakeWord !== undefined) this.put(conversation.detected(wakeWord));
+        this.put(conversation.beginListening());
+      },
+      idle: () => conversation.enter("idle"),
+    });
+  }
+}
