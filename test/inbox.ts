@@ -1,7 +1,7 @@
 /** How long a test waits for something that must come; only a failing test ever does. */
-export const patienceMs = 5_000;
+const patienceMs = 5_000;
 
-export class NothingCame extends Error {
+class NothingCame extends Error {
   override readonly name = "NothingCame";
 }
 

@@ -38,7 +38,7 @@ export const firmwareHello: Fields = {
 };
 
 /** What a test may do wrong with a device, such as waiting for the wrong frame. */
-export class UnexpectedFrame extends Error {
+class UnexpectedFrame extends Error {
   override readonly name = "UnexpectedFrame";
 }
 
