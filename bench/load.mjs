@@ -1,7 +1,7 @@
 import http from "node:http";
 
 /** Runs `work` again and again, `parallel` at a time, for so long; gives rates and latencies. */
-export async function load({ parallel, seconds, work }) {
+async function load({ parallel, seconds, work }) {
   const latencies = [];
   const until = performance.now() + seconds * 1000;
   const started = performance.now();

@@ -1,10 +1,7 @@
 // The least an HTTP server of the same framework can do: a validated body in, the same shape out.
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import fastify from "fastify";
 import { reportTo } from "./report.mjs";
 
-const require = createRequire(new URL("../../packages/gateway/package.json", import.meta.url));
-const { default: fastify } = await import(pathToFileURL(require.resolve("fastify")).href);
 const http = fastify();
 http.post(
   "/call",

@@ -14,7 +14,7 @@ import { messageOf, StartError } from "./errors.ts";
 const strict = { additionalProperties: false };
 const Port = Type.Integer({ minimum: 0, maximum: 65535 });
 
-export const ConfigSchema = Type.Object(
+const ConfigSchema = Type.Object(
   {
     http: Type.Object(
       {
@@ -260,7 +260,7 @@ function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Probl
   return { tree, nameOf: (at: string[]) => names.get(at.join(".")) };
 }
 
-export function environmentName(at: readonly string[]): string {
+function environmentName(at: readonly string[]): string {
   const words = at.map((part) => part.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toUpperCase());
   return `TENDON_${words.join("_")}`;
 }
@@ -287,7 +287,7 @@ interface Leaf {
 }
 
 /** Every setting of the schema with its path, in order. */
-export function leavesOf(schema: TSchema, at: string[] = []): Leaf[] {
+function leavesOf(schema: TSchema, at: string[] = []): Leaf[] {
   const properties = (schema as { properties?: Record<string, TSchema> }).properties;
   if (properties === undefined) return [{ path: at, schema }];
   return Object.entries(properties).flatMap(([key, child]) => leavesOf(child, [...at, key]));

@@ -3,7 +3,7 @@
  * is its MCP client; the owner is told what comes of it. This room knows one device at a time: which devices exist,
  * what may be called and by whom is the registry's business, and it is handed in.
  */
-export type { Admit, DeviceClaim } from "./admission.ts";
+export type { DeviceClaim } from "./admission.ts";
 export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";

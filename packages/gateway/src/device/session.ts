@@ -37,7 +37,7 @@ type SessionStep =
   | { readonly step: "hello"; readonly mcp: boolean }
   | { readonly step: "close"; readonly reason: string };
 
-export function transition(state: SessionState, event: SessionStep): SessionState {
+function transition(state: SessionState, event: SessionStep): SessionState {
   if (state.kind === "closed") return state;
   switch (event.step) {
     case "hello":

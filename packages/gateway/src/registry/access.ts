@@ -2,8 +2,7 @@
 import type { Audience } from "@tendon/protocol";
 import { TendonError } from "../errors.ts";
 
-export const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
-export type Scope = (typeof scopes)[number];
+export type Scope = "read" | "call" | "call:user" | "provision" | "admin";
 
 /** Whoever asks: a token, an app, later an upstream server. The name stands in history and events. */
 export interface Principal {

@@ -26,8 +26,8 @@ import { Fleet } from "./fleet.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Names } from "./names.ts";
 
-export { type Access, hasScope, type Principal, requireScope, type Scope, scopes } from "./access.ts";
-export type { CallOptions, FinishedReply } from "./calls.ts";
+export { hasScope, type Principal, requireScope } from "./access.ts";
+export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 
 const defaultPage = 100;

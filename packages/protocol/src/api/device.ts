@@ -4,7 +4,7 @@ const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
 const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()]);
 
-export const Disconnect = Type.Object({
+const Disconnect = Type.Object({
   at: Time,
   reason: Type.String({ description: "Why the last connection ended, in words" }),
 });

@@ -11,14 +11,14 @@ import { DeviceHello, ServerHello } from "./hello.ts";
 import { Abort, Listen, Llm, Stt, Tts } from "./speech.ts";
 import { Alert, Custom, Goodbye, System } from "./system.ts";
 
-export interface DeviceMcp {
+interface DeviceMcp {
   readonly type: "mcp";
   readonly rpc: DeviceRpc;
 }
 
 export type DeviceMessage = DeviceHello | Listen | Abort | Goodbye | Custom | DeviceMcp;
 
-export interface ServerMcp {
+interface ServerMcp {
   readonly type: "mcp";
   readonly payload: { readonly [key: string]: unknown };
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 
 /** What either side says of its audio. The firmware reads only `sample_rate` and `frame_duration` of ours. */
-export const AudioParams = Type.Object({
+const AudioParams = Type.Object({
   format: Type.Optional(Type.String({ maxLength: 32 })),
   sample_rate: Type.Optional(Type.Number()),
   channels: Type.Optional(Type.Number()),
@@ -19,7 +19,7 @@ export const DeviceHello = Type.Object({
 export type DeviceHello = Static<typeof DeviceHello>;
 
 /** Where an MQTT device sends its audio, with the session's AES-128 key and nonce. */
-export const UdpAddress = Type.Object({
+const UdpAddress = Type.Object({
   server: Type.String(),
   port: Type.Integer({ minimum: 1, maximum: 65535 }),
   key: Type.String({ pattern: "^[0-9a-f]{32}$" }),

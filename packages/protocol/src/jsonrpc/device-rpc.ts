@@ -4,7 +4,7 @@
  */
 import { type Decoded, invalid, isObject, type JsonObject, ok } from "../outcome.ts";
 
-export interface RpcResult {
+interface RpcResult {
   readonly kind: "result";
   readonly id: number;
   readonly result: unknown;
@@ -18,13 +18,13 @@ export interface RpcError {
   readonly salvaged: boolean;
 }
 
-export interface RpcNotification {
+interface RpcNotification {
   readonly kind: "notification";
   readonly method: string;
   readonly params: unknown;
 }
 
-export interface RpcRequest {
+interface RpcRequest {
   readonly kind: "request";
   readonly id: number | string;
   readonly method: string;
