@@ -151,7 +151,7 @@ export class ScriptedBroker {
   }
 
   #serve(socket: Socket): void {
-    this.#sockets.add(socket);
+    this.#sockets.add(socket.setNoDelay(true));
     socket.on("close", () => this.#sockets.delete(socket));
     socket.on("error", () => undefined);
     const reader = parser({ protocolVersion: 4 });

@@ -40,7 +40,7 @@ export class MqttLink {
     this.#options = options;
     this.#address = address;
     this.#host = host;
-    this.#socket = dial(options, address);
+    this.#socket = dial(options, address).setNoDelay(true);
     this.#client = this.#makeClient();
     this.#socket.on("data", (chunk: Buffer) => this.#count(chunk.length));
     this.#socket.on("error", (error) => {

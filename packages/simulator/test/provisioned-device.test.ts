@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
+import { type OtaRequest, ScriptedOta } from "./scripted-ota.ts";
+import { ScriptedServer } from "./scripted-server.ts";
+
+let ota: ScriptedOta;
+let broker: ScriptedBroker;
+let server: ScriptedServer;
+let clock: ManualClock;
+let device: VirtualDevice;
+
+beforeEach(async () => {
+  ota = await ScriptedOta.start();
+  broker = await ScriptedBroker.start();
+  server = await ScriptedServer.start();
+  clock = new ManualClock();
+});
+
+afterEach(async () => {
+  await device.stop();
+  expect(clock.pending).toBe(0);
+  await ota.stop();
+  await broker.stop();
+  await server.stop();
+});
+
+function make(options: VirtualDeviceOptions = {}): VirtualDevice {
+  device = new VirtualDevice({ otaUrl: ota.url, clock, timing: { rebootDelayMs: 0 }, ...options });
+  return device;
+}
+
+async function overMqtt(): Promise<BrokerConnection> {
+  const connected = make().connect();
+  (await ota.requests.take()).answer(200, { mqtt: broker.settings });
+  await connected;
+  return await broker.connections.take();
+}
+
+async function nextBoot(): Promise<OtaRequest> {
+  clock.advance(2_000);
+  return await ota.requests.take();
+}
+
+describe("a device that knows only the configuration address", () => {
+  it("ends up at the broker it was told", async () => {
+    const provisioned: string[] = [];
+    make().on("provisioned", ({ transport }) => provisioned.push(transport));
+    const connected = device.connect();
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings });
+    await connected;
+    const connection = await broker.connections.take();
+    expect(connection.connect.clientId).toBe(broker.settings.client_id);
+    expect(provisioned).toEqual(["mqtt"]);
+    connection.mcp({ id: 1, method: "initialize" });
+    expect(await connection.json()).toMatchObject({ payload: { id: 1 } });
+  });
+
+  it("ends up at the WebSocket server it was told", async () => {
+    const connected = make().connect();
+    const settings = { url: server.url, token: "t", version: 3 };
+    (await ota.requests.take()).answer(200, { websocket: settings });
+    const connection = await server.connections.take();
+    expect(connection.request.headers).toMatchObject({
+      authorization: "Bearer t",
+      "protocol-version": "3",
+    });
+    await connection.welcome();
+    await connected;
+  });
+
+  it("shows its code and connects once it has been entered", async () => {
+    const shown = make().waitFor("activation-code");
+    const connected = device.connect();
+    (await ota.requests.take()).answer(200, { activation: { code: "123456", challenge: "c" } });
+    expect(await shown).toMatchObject({ code: "123456" });
+    (await ota.requests.take()).answer(200);
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings });
+    await connected;
+  });
+
+  it("asks again at every boot and keeps what the reply leaves out, but not after a mere loss", async () => {
+    const first = await overMqtt();
+    const lost = device.waitFor("disconnected");
+    first.socket.destroy();
+    await lost;
+    clock.advance(10_000);
+    await broker.connections.take();
+    expect(ota.requests.waiting).toBe(0);
+    device.reboot();
+    (await nextBoot()).answer(200, { mqtt: { username: "renamed" } });
+    const second = await broker.connections.take();
+    expect(second.connect).toMatchObject({ clientId: first.connect.clientId, username: "renamed" });
+  });
+
+  it("may change its transport with a boot", async () => {
+    await overMqtt();
+    device.reboot();
+    (await nextBoot()).answer(200, { websocket: { url: server.url } });
+    await (await server.connections.take()).welcome();
+    expect(device.audioOpen).toBe(true);
+  });
+
+  it("opens audio as its first act, too", async () => {
+    const opened = make().openAudio();
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings });
+    const connection = await broker.connections.take();
+    expect(await connection.json()).toMatchObject({ type: "hello" });
+    connection.hello(9);
+    await opened;
+    expect(device.phase).toBe("listening");
+  });
+
+  it("installs newer firmware and comes back with it", async () => {
+    const connected = make({ board: { firmware: "2.4.2" } }).connect();
+    const offer = { version: "2.5.0", url: `${ota.url}firmware.bin` };
+    const first = await ota.requests.take();
+    expect(first.headers["user-agent"]).toContain("/2.4.2");
+    const reboot = device.waitFor("reboot");
+    first.answer(200, { mqtt: broker.settings, firmware: offer });
+    const download = await ota.requests.take();
+    expect(download.method).toBe("GET");
+    download.response.writeHead(200, { "content-length": "5" }).end("image");
+    expect(await reboot).toMatchObject({ cause: "firmware upgrade" });
+    const second = await nextBoot();
+    expect(second.headers["user-agent"]).toContain("/2.5.0");
+    second.answer(200, { mqtt: broker.settings, firmware: offer });
+    await connected;
+    const connection = await broker.connections.take();
+    connection.mcp({ id: 1, method: "initialize" });
+    expect(await connection.json()).toMatchObject({
+      payload: { result: { serverInfo: { version: "2.5.0" } } },
+    });
+  });
+
+  it("goes on with what it has if the new firmware cannot be had", async () => {
+    const connected = make().connect();
+    const offer = { version: "99", url: `${ota.url}firmware.bin` };
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings, firmware: offer });
+    (await ota.requests.take()).answer(404);
+    await connected;
+  });
+
+  it("falls over a reply its flash cannot hold, boot after boot", async () => {
+    const fatal = { mqtt: { much_too_long_a_name: "x" } };
+    make()
+      .connect()
+      .catch(() => undefined);
+    for (let boot = 0; boot < 3; boot += 1) {
+      const reboot = device.waitFor("reboot");
+      (boot === 0 ? await ota.requests.take() : await nextBoot()).answer(200, fatal);
+      expect(await reboot).toMatchObject({ cause: expect.stringContaining("too long a name") as string });
+    }
+  });
+
+  it("falls over a port that is no number", async () => {
+    make()
+      .connect()
+      .catch(() => undefined);
+    const reboot = device.waitFor("reboot");
+    (await ota.requests.take()).answer(200, { mqtt: { endpoint: "host:mqtt" } });
+    await reboot;
+  });
+
+  it.each([
+    ["no settings at all", 200, {}, "no_transport"],
+    ["a useless WebSocket address", 200, { websocket: { url: "nowhere" } }, "no_transport"],
+    ["a body that is too long", 200, { x: "y".repeat(9_000) }, "ota_hung"],
+  ])("rejects after %s", async (_name, status, body, code) => {
+    const connected = make().connect();
+    (await ota.requests.take()).answer(status, body);
+    await expect(connected).rejects.toMatchObject({ code });
+  });
+
+  it("rejects at the first failure where it is not to try again", async () => {
+    const connected = make({ autoReconnect: false }).connect();
+    const failed = device.waitFor("ota-failed");
+    (await ota.requests.take()).answer(503);
+    await expect(connected).rejects.toMatchObject({ code: "ota_failed" });
+    expect(await failed).toMatchObject({ attempt: 1 });
+  });
+
+  it("can be told to leave while it waits for its code to be entered", async () => {
+    const connected = make().connect();
+    (await ota.requests.take()).answer(200, { activation: { code: "1", challenge: "c" } });
+    (await ota.requests.take()).answer(202);
+    await expect.poll(() => clock.pending, { interval: 1 }).toBe(1);
+    device.disconnect();
+    await expect(connected).rejects.toMatchObject({ code: "stopped" });
+    expect(clock.pending).toBe(0);
+    const again = device.connect();
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings });
+    await again;
+  });
+
+  it("cannot be given another address as well", () => {
+    make();
+    expect(() => new VirtualDevice({ otaUrl: ota.url, url: server.url })).toThrow(/otaUrl/);
+  });
+});
