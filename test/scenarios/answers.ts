@@ -104,7 +104,37 @@ export function answerScenarios(transport: DeviceTransport): void {
     });
   });
 
+  describe("another device's answer", () => {
+    it("[DEV-2] under the same id, session and all, is not this device's", async () => {
+      const { site, device } = await joined();
+      const other = await site.join({ transport, deviceId: "02:00:00:00:00:02", tools: [tool("a")] });
+      const answer = site.call(device.id, "a");
+      const { id } = await device.nextRequest("tools/call");
+      other.sessionId = device.sessionId;
+      other.reply(id, textContent("forged"));
+      await other.quiet();
+      device.reply(id, textContent("real"));
+      expect((await answer).body["result"]).toEqual(textContent("real"));
+    });
+  });
+
   describe("a device's answer", () => {
+    it("[RPC-4] with both error and an empty result is an error", async () => {
+      const { site, device } = await joined();
+      const answer = site.call(device.id, "a");
+      const { id } = await device.nextRequest("tools/call");
+      device.sendMcp({ jsonrpc: "2.0", id, result: null, error: { code: -1, message: "no" } });
+      expect((await answer).body).toMatchObject({ code: "device_error", detail: "no" });
+    });
+
+    it("[RPC-4] with an empty error beside the result is a result", async () => {
+      const { site, device } = await joined();
+      const answer = site.call(device.id, "a");
+      const { id } = await device.nextRequest("tools/call");
+      device.sendMcp({ jsonrpc: "2.0", id, result: textContent("ok"), error: null });
+      expect((await answer).body["result"]).toEqual(textContent("ok"));
+    });
+
     const image = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
     const cases: [string, unknown, Fields][] = [
       ["text stays text", textContent("true"), textContent("true")],

@@ -1,0 +1,67 @@
+/** What the public door cannot show: the far end of the ids and of the memory for late answers. */
+import { describe, expect, it } from "vitest";
+import { Requests, randomFirstId } from "../src/device/requests.ts";
+import type { Clock } from "../src/index.ts";
+
+const stillClock: Clock = {
+  now: () => 0,
+  monotonic: () => 0,
+  after: () => ({ cancel: () => undefined }),
+  every: () => ({ cancel: () => undefined }),
+};
+
+function makeRequests(firstId: number) {
+  const sent: number[] = [];
+  const late: string[] = [];
+  const strays: true[] = [];
+  const requests = new Requests({
+    clock: stillClock,
+    queueLimit: 32,
+    firstId,
+    send: (payload) => sent.push(Number(payload["id"])) > 0,
+    onLate: (call) => late.push(call.callId),
+    onStray: () => strays.push(true),
+  });
+  return { requests, sent, late, strays };
+}
+
+describe("the requests of a connection", () => {
+  it("[RPC-2] start over at 1 after the largest id", async () => {
+    const { requests, sent } = makeRequests(2_147_483_646);
+    for (let count = 0; count < 4; count += 1) {
+      const answer = requests.request("tools/list", undefined, { timeoutMs: 1_000 });
+      requests.settle({ kind: "result", id: sent.at(-1) ?? 0, result: count });
+      expect((await answer).result).toBe(count);
+    }
+    expect(sent).toEqual([2_147_483_646, 2_147_483_647, 1, 2]);
+  });
+
+  it.each([0, 0.5, 0.999_999_999])("[RPC-2] begin within the device's integers for the draw %d", (draw) => {
+    const id = randomFirstId(draw);
+    expect(Number.isInteger(id)).toBe(true);
+    expect(id).toBeGreaterThanOrEqual(1);
+    expect(id).toBeLessThan(2_147_483_647);
+  });
+
+  it("[RPC-5] remember the last 64 calls that were given up, and no more", async () => {
+    const { requests, sent, late, strays } = makeRequests(1);
+    for (let count = 1; count <= 70; count += 1) {
+      const caller = new AbortController();
+      const call = { callId: `call-${count}`, tool: "a" };
+      const answer = requests.request("tools/call", {}, { timeoutMs: 1_000, signal: caller.signal, call });
+      caller.abort();
+      await expect(answer).rejects.toMatchObject({ code: "cancelled" });
+    }
+    for (const id of sent) requests.settle({ kind: "result", id, result: null });
+    expect(late).toEqual(Array.from({ length: 64 }, (_, at) => `call-${at + 7}`));
+    expect(strays).toHaveLength(6);
+  });
+
+  it("[CALL-4] refuse what comes after the connection's end", async () => {
+    const { requests, sent } = makeRequests(1);
+    requests.close("gone");
+    const answer = requests.request("tools/list", undefined, { timeoutMs: 1_000 });
+    await expect(answer).rejects.toMatchObject({ code: "device_disconnected", context: { sent: false } });
+    expect(sent).toEqual([]);
+  });
+});
