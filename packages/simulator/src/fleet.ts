@@ -11,9 +11,9 @@ export interface FleetIdentity {
 
 export interface FleetOptions {
   readonly count: number;
-  /** What all devices have in common: url, token, board, faults, timing … */
+  /** What all devices have in common: url or otaUrl, board, faults, timing … */
   readonly device?: VirtualDeviceOptions;
-  /** What one device has to itself, such as its own token; laid over `device`. */
+  /** What one device has to itself, such as its own token or MQTT settings; laid over `device`. */
   readonly each?: (identity: FleetIdentity) => VirtualDeviceOptions | Promise<VirtualDeviceOptions>;
   readonly tools?: ToolsFile;
   /** Sees each device before it connects, for instance to observe it. */
@@ -36,7 +36,8 @@ export interface FleetCounters {
 }
 
 /**
- * Many devices in one process. A device at rest holds a socket and no timer; counters are kept from a handful
+ * Many devices in one process. A device at rest holds a socket and no timer
+ * (over MQTT one, for its pings); counters are kept from a handful
  * of events, so that frames are never decoded merely to be counted.
  */
 export class Fleet {

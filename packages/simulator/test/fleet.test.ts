@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Fleet, fleetIdentity } from "../src/index.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { ScriptedBroker } from "./scripted-broker.ts";
+import { ScriptedOta } from "./scripted-ota.ts";
 import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
 
 let server: ScriptedServer;
@@ -104,5 +106,46 @@ describe("a fleet", () => {
     await started;
     expect(fleet.counters.connected).toBe(0);
     expect(await first.closed).toBe(1006);
+  });
+
+  it("of a thousand stands at a broker, each under its own name, and answers there", async () => {
+    const clock = new ManualClock();
+    const broker = await ScriptedBroker.start();
+    fleet = new Fleet({
+      count: 1_000,
+      device: { clock },
+      each: ({ mac }) => ({ mqtt: { ...broker.settings, client_id: `g@@@${mac}`, username: mac } }),
+    });
+    await fleet.start();
+    expect(fleet.counters).toMatchObject({ devices: 1_000, connected: 1_000, connectFailures: 0 });
+    expect(clock.pending).toBe(0);
+    expect(new Set(broker.everyone.map(({ connect }) => connect.clientId)).size).toBe(1_000);
+    for (const connection of broker.everyone) connection.mcp({ id: 1, method: "initialize" });
+    for (const connection of broker.everyone) expect(await connection.json()).toMatchObject({ type: "mcp" });
+    await fleet.stop();
+    const ends = await Promise.all(broker.everyone.map(async ({ closed }) => await closed));
+    expect(new Set(ends)).toEqual(new Set(["disconnect"]));
+    await broker.stop();
+  });
+
+  it("finds its way from the configuration address, at most so many asking at a time", async () => {
+    const broker = await ScriptedBroker.start();
+    const ota = await ScriptedOta.start();
+    fleet = new Fleet({ count: 30, connectConcurrency: 4, device: { otaUrl: ota.url } });
+    const started = fleet.start();
+    let most = 0;
+    for (let index = 0; index < 30; index += 1) {
+      const request = await ota.requests.take();
+      most = Math.max(most, ota.requests.waiting + 1);
+      const client = `g@@@${String(request.headers["device-id"])}`;
+      request.answer(200, { mqtt: { ...broker.settings, client_id: client } });
+    }
+    await started;
+    expect(most).toBeLessThanOrEqual(4);
+    expect(fleet.counters).toMatchObject({ connected: 30, connectFailures: 0 });
+    expect(new Set(broker.everyone.map(({ connect }) => connect.clientId)).size).toBe(30);
+    await fleet.stop();
+    await ota.stop();
+    await broker.stop();
   });
 });

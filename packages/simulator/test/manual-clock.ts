@@ -11,6 +11,7 @@ export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   /** Every delay ever asked for, in order. */
   readonly requested: number[] = [];
+  readonly #waiters: (() => void)[] = [];
 
   get pending(): number {
     return this.#timers.size;
@@ -24,9 +25,18 @@ export class ManualClock implements Clock {
     const timer = { at: this.#now + ms, task };
     this.#timers.add(timer);
     this.requested.push(ms);
+    for (const resolve of this.#waiters.splice(0)) resolve();
     return () => {
       this.#timers.delete(timer);
     };
+  }
+
+  /** Resolves when somebody waits for time to pass. */
+  async awaited(): Promise<void> {
+    if (this.#timers.size > 0) return;
+    await new Promise<void>((resolve) => {
+      this.#waiters.push(resolve);
+    });
   }
 
   advance(ms: number): void {

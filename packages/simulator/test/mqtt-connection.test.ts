@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { mqttTransport, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
+import { faultsNamed, mqttTransport, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 
@@ -96,11 +96,9 @@ describe("connecting to a broker", () => {
 
   it("tells the network's failures from a refusal", async () => {
     const gone = await ScriptedBroker.start();
+    const { settings } = gone;
     await gone.stop();
-    const unreachable = make({
-      mqtt: { ...broker.settings, endpoint: "127.0.0.1:1" },
-      autoReconnect: false,
-    });
+    const unreachable = make({ mqtt: settings, autoReconnect: false });
     await expect(unreachable.connect()).rejects.toMatchObject({ code: "unreachable" });
     const rude = createServer((socket) => socket.end());
     await new Promise<void>((resolve) => rude.listen(0, "127.0.0.1", resolve));
@@ -276,5 +274,37 @@ describe("what a broker may deliver", () => {
     const lost = device.waitFor("frame-lost");
     connection.mcp({ id: 1, method: "tools/call", params: { name: "self.large" } });
     expect(await lost).toMatchObject({ why: "too-large" });
+  });
+});
+
+describe("faults", () => {
+  it("that begin with the connection begin at the broker", async () => {
+    const connection = await connected(make({ faults: faultsNamed(["notifications", "unknown-kinds"]) }));
+    for (const type of ["telemetry", "iot", "", "mcp2"])
+      expect(await connection.json()).toMatchObject({ type });
+    await clock.awaited();
+    clock.advance(1_000);
+    expect(await connection.json()).toMatchObject({
+      session_id: "",
+      payload: { method: "notifications/tick", params: { count: 1 } },
+    });
+  });
+
+  it("that end a life cut the connection", async () => {
+    const device = make({ faults: faultsNamed(["reboot-mid-call"]) });
+    const connection = await connected(device);
+    connection.mcp({ id: 1, method: "tools/call", params: { name: "self.get_device_status" } });
+    await clock.awaited();
+    clock.advance(200);
+    expect(await connection.closed).toBe("cut");
+    clock.advance(2_000);
+    await broker.connections.take();
+  });
+
+  it("of hearing make it deaf here too", async () => {
+    const connection = await connected(make({ faults: faultsNamed(["no-mcp"]) }));
+    connection.mcp({ id: 1, method: "initialize" });
+    await connection.quiet();
+    expect(connection.texts.waiting).toBe(0);
   });
 });

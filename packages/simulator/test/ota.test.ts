@@ -52,7 +52,7 @@ async function answered(
 
 /** Time passes once the device has begun to wait. */
 async function passes(ms: number): Promise<void> {
-  await expect.poll(() => clock.pending, { interval: 1 }).toBe(1);
+  await clock.awaited();
   clock.advance(ms);
 }
 
@@ -211,7 +211,7 @@ describe("failing", () => {
   it("ends when it is no longer wanted, also in a pause", async () => {
     const outcome = ask();
     (await ota.requests.take()).answer(500);
-    await expect.poll(() => clock.pending, { interval: 1 }).toBe(1);
+    await clock.awaited();
     cancel.abort();
     expect(await outcome).toMatchObject({ kind: "failed", code: "stopped" });
   });

@@ -185,7 +185,7 @@ describe("a device that knows only the configuration address", () => {
     const connected = make().connect();
     (await ota.requests.take()).answer(200, { activation: { code: "1", challenge: "c" } });
     (await ota.requests.take()).answer(202);
-    await expect.poll(() => clock.pending, { interval: 1 }).toBe(1);
+    await clock.awaited();
     device.disconnect();
     await expect(connected).rejects.toMatchObject({ code: "stopped" });
     expect(clock.pending).toBe(0);

@@ -32,7 +32,7 @@ export interface LifelineHost {
 }
 
 /** Why there is no connection: it ended, or an attempt failed. */
-export type DownReason = DisconnectReason | "refused";
+type DownReason = DisconnectReason | "refused";
 
 type Line =
   /** Nobody wants a connection. */

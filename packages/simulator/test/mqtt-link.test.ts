@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { MqttLink } from "../src/esp32/mqtt-link.ts";
+import { keepaliveSeconds, type MqttOptions, parseEndpoint } from "../src/esp32/mqtt-settings.ts";
+import type { OpenOutcome } from "../src/index.ts";
+import { ScriptedBroker } from "./scripted-broker.ts";
+import { selfSigned } from "./self-signed.ts";
+
+const identity = selfSigned();
+let broker: ScriptedBroker;
+const links: MqttLink[] = [];
+
+afterEach(async () => {
+  for (const link of links.splice(0)) link.drop();
+  await broker.stop();
+});
+
+async function dialled(tls: boolean, options: Partial<MqttOptions> = {}, pings = true): Promise<OpenOutcome> {
+  return await new Promise((resolve) => {
+    const address = { host: "127.0.0.1", port: broker.port, tls };
+    const link = new MqttLink({ ...broker.settings, ...options }, address, {
+      pings,
+      settled: resolve,
+      message: () => undefined,
+      lost: () => undefined,
+      flooded: () => undefined,
+    });
+    links.push(link);
+  });
+}
+
+describe("TLS", () => {
+  beforeEach(async () => {
+    broker = await ScriptedBroker.start({ tls: identity });
+  });
+
+  it("trusts the authority it was given", async () => {
+    expect(await dialled(true, { ca: identity.cert })).toEqual({ ok: true });
+  });
+
+  it("trusts anyone where certificates are not looked at", async () => {
+    expect(await dialled(true, { insecureTls: true })).toEqual({ ok: true });
+  });
+
+  it("does not trust a stranger", async () => {
+    expect(await dialled(true)).toMatchObject({ ok: false, code: "unreachable" });
+  });
+
+  it("and no TLS do not meet", async () => {
+    expect(await dialled(false, { connectMs: 200 })).toMatchObject({ ok: false });
+  });
+});
+
+describe("pings", () => {
+  it("are sent in time, and never by a link that does not send any", async () => {
+    broker = await ScriptedBroker.start();
+    expect(await dialled(false, { keepalive: 1 }, false)).toEqual({ ok: true });
+    expect(await dialled(false, { keepalive: 1 })).toEqual({ ok: true });
+    const silent = await broker.connections.take();
+    const lively = await broker.connections.take();
+    await lively.pings.take();
+    await lively.pings.take();
+    expect(silent.pings.waiting).toBe(0);
+    expect(links.every((link) => link.up)).toBe(true);
+  });
+});
+
+describe("settings", () => {
+  beforeEach(async () => {
+    broker = await ScriptedBroker.start();
+  });
+
+  it.each([
+    ["host", { host: "host", port: 8883, tls: true }],
+    ["host:8883", { host: "host", port: 8883, tls: true }],
+    ["host:1883", { host: "host", port: 1883, tls: false }],
+    ["host:18830", { host: "host", port: 18_830, tls: false }],
+    ["host:1883/path", { host: "host", port: 1883, tls: false }],
+    ["host:", undefined],
+    ["host:mqtt", undefined],
+  ])("the endpoint %s", (endpoint, address) => {
+    expect(parseEndpoint(endpoint)).toEqual(address);
+  });
+
+  it.each([
+    [undefined, 240],
+    [60, 60],
+    [0, 120],
+    [-1, 120],
+    [70_000, 120],
+  ])("a keepalive of %s is %i s", (keepalive, seconds) => {
+    const settings = { endpoint: "h", client_id: "c", publish_topic: "t" };
+    expect(keepaliveSeconds(keepalive === undefined ? settings : { ...settings, keepalive })).toBe(seconds);
+  });
+});
