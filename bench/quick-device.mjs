@@ -13,7 +13,7 @@ const tools = [
   },
 ];
 
-function answer(method) {
+export function answer(method) {
   if (method === "initialize") {
     return {
       protocolVersion: "2024-11-05",

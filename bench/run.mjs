@@ -4,11 +4,13 @@ import WebSocket from "ws";
 import { measure, poster } from "./load.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
+import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
 
 const parallel = 64;
 const seconds = Number(process.env.BENCH_SECONDS ?? 5);
 const deviceCount = 64;
 const idleCount = 1_000;
+const mqttCount = 2_000;
 
 async function benchWsEcho() {
   const server = await startServer("./servers/ws-echo.mjs");
@@ -88,6 +90,66 @@ function openSocket(url) {
   });
 }
 
+/** Settings the way a board gets them: by asking. */
+async function provision(server, index) {
+  const response = await fetch(`${server.url}/xiaozhi/ota/`, {
+    method: "POST",
+    headers: { "device-id": macOf(index), "client-id": `bench-${index}` },
+    body: "{}",
+  });
+  return (await response.json()).mqtt;
+}
+
+async function inGroups(count, work) {
+  const results = [];
+  for (let from = 0; from < count; from += 100) {
+    const group = Array.from({ length: Math.min(100, count - from) }, (_, index) => work(from + index));
+    results.push(...(await Promise.all(group)));
+  }
+  return results;
+}
+
+async function benchMqtt() {
+  const bareServer = await startServer("./servers/aedes-bare.mjs");
+  const bareStarted = performance.now();
+  const bareClients = await inGroups(mqttCount, async (index) => {
+    const settings = { endpoint: bareServer.endpoint, client_id: `c${index}`, username: "u", password: "p", keepalive: 60 };
+    const { socket } = await connectMqttDevice({ ...settings, publish_topic: "x" });
+    socket.write(publish("device-server", { type: "hello" }));
+    return socket;
+  });
+  const bareMs = performance.now() - bareStarted;
+  const bareCpu = await bareServer.cpuMs();
+  for (const socket of bareClients) socket.destroy();
+  await bareServer.stop();
+
+  const server = await startServer("./servers/gateway.mjs");
+  const settings = await inGroups(mqttCount, (index) => provision(server, index));
+  const cpuBefore = await server.cpuMs();
+  const started = performance.now();
+  const devices = await inGroups(mqttCount, (index) => connectMqttDevice(settings[index]));
+  await Promise.all(devices.map(({ listed }) => listed));
+  const connectMs = performance.now() - started;
+  const connectCpu = (await server.cpuMs()) - cpuBefore;
+  const { post, close } = poster(parallel, { authorization: `Bearer ${server.token}` });
+  const call = (index) =>
+    post(`${server.url}/api/v1/devices/${macOf(index)}/tools/self.audio_speaker.set_volume/call`, { arguments: { volume: 30 } });
+  await inGroups(mqttCount, call);
+  let next = 0;
+  const result = await measure(server, {
+    parallel,
+    seconds,
+    work: () => {
+      next = (next + 1) % mqttCount;
+      return call(next);
+    },
+  });
+  close();
+  for (const { socket } of devices) socket.destroy();
+  await server.stop();
+  return { result, connectMs, connectCpu, bareMs, bareCpu };
+}
+
 function row(name, { perSecond, p50, p99, cpuMsEach }) {
   const cells = [Math.round(perSecond).toString(), p50.toFixed(2), p99.toFixed(2), cpuMsEach.toFixed(4)];
   console.log(`${name.padEnd(44)}${cells.map((cell) => cell.padStart(10)).join("")}`);
@@ -104,6 +166,14 @@ const gateway = await benchGateway();
 row(`REST -> WebSocket device -> REST, ${parallel} in flight`, gateway);
 const floor = echo.cpuMsEach + bare.cpuMsEach;
 console.log(`gateway CPU a call / (bare echo + bare POST): ${(gateway.cpuMsEach / floor).toFixed(2)}`);
+
+const mqtt = await benchMqtt();
+row(`REST -> MQTT device -> REST, ${mqttCount} devices`, mqtt.result);
+console.log(`gateway CPU a call over MQTT / (bare echo + bare POST): ${(mqtt.result.cpuMsEach / floor).toFixed(2)}`);
+console.log(
+  `${mqttCount} MQTT devices connected, initialised and listed in ${mqtt.connectMs.toFixed(0)} ms (CPU ${mqtt.connectCpu.toFixed(0)} ms); ` +
+    `bare aedes, ${mqttCount} clients with one publish each: ${mqtt.bareMs.toFixed(0)} ms (CPU ${mqtt.bareCpu.toFixed(0)} ms)`,
+);
 
 console.log("");
 const bareSockets = await idleMemory("./servers/ws-echo.mjs", (server) => openSocket(server.url));

@@ -10,7 +10,11 @@ if (device === undefined || process.env.TENDON_TOKEN === undefined) {
   process.exit(2);
 }
 
-const client = await mqtt.connectAsync(url, { username: "app", password: process.env.TENDON_TOKEN, reconnectPeriod: 0 });
+const client = await mqtt.connectAsync(url, {
+  username: "app",
+  password: process.env.TENDON_TOKEN,
+  reconnectPeriod: 0,
+});
 const topic = `tendon/devices/${device}/call`;
 await client.subscribeAsync(`${topic}/reply`);
 const request_id = randomUUID();
@@ -20,7 +24,10 @@ const answered = new Promise((resolve) => {
     if (answer.request_id === request_id) resolve(answer);
   });
 });
-await client.publishAsync(topic, JSON.stringify({ request_id, tool: "self.get_device_status", arguments: {} }));
+await client.publishAsync(
+  topic,
+  JSON.stringify({ request_id, tool: "self.get_device_status", arguments: {} }),
+);
 const answer = await answered;
 console.log(JSON.stringify(answer));
 await client.endAsync();

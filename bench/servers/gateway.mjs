@@ -7,7 +7,7 @@ import { reportTo } from "./report.mjs";
 const token = "bench-token-bench-token";
 const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-bench-"));
 const tendon = await startTendon(
-  { http: { port: 0 }, data, devices: { admission: "open" }, log: { level: "error" } },
+  { http: { port: 0 }, mqtt: { port: 0 }, data, devices: { admission: "open" }, log: { level: "error" } },
   { adminToken: token },
 );
 process.on("exit", () => fs.rmSync(data, { recursive: true, force: true }));

@@ -55,7 +55,15 @@ describe("tendon serve", () => {
   it("says that a port is taken, without a stack", async () => {
     const { process, url } = await startServe(folder.path);
     const { port } = new URL(url);
-    const second = await run(["serve", "--port", port, "--mqtt-port", "0", "--data", path.join(folder.path, "other")]);
+    const second = await run([
+      "serve",
+      "--port",
+      port,
+      "--mqtt-port",
+      "0",
+      "--data",
+      path.join(folder.path, "other"),
+    ]);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`Port ${port} on 127.0.0.1 is taken`);
     expect(second.stderr).not.toMatch(/\n\s+at /);

@@ -1,0 +1,61 @@
+// The lightest MQTT device that follows the rules: connects, never subscribes, answers what is pushed to it.
+import net from "node:net";
+import mqttPacket from "mqtt-packet";
+import { answer } from "./quick-device.mjs";
+
+/** Resolves when the broker has accepted it; `listed` when the gateway has read its tools. */
+export function connectMqttDevice(settings) {
+  const [host, port] = settings.endpoint.split(":");
+  const socket = net.connect(Number(port), host);
+  socket.setNoDelay(true);
+  const parser = mqttPacket.parser({ protocolVersion: 4 });
+  let lists = 0;
+  let sayListed;
+  const listed = new Promise((resolve) => {
+    sayListed = resolve;
+  });
+  const accepted = new Promise((resolve, reject) => {
+    socket.on("error", reject);
+    parser.on("packet", (packet) => {
+      if (packet.cmd === "connack") {
+        if (packet.returnCode === 0) resolve({ socket, listed });
+        else reject(new Error(`refused with ${packet.returnCode}`));
+        return;
+      }
+      if (packet.cmd !== "publish") return;
+      const { type, payload } = JSON.parse(packet.payload.toString());
+      if (type !== "mcp") return;
+      const reply = { jsonrpc: "2.0", id: payload.id, result: answer(payload.method) };
+      socket.write(publish(settings.publish_topic, { session_id: "", type: "mcp", payload: reply }));
+      if (payload.method === "tools/list") {
+        lists += 1;
+        if (lists === 2) sayListed();
+      }
+    });
+  });
+  socket.on("data", (chunk) => parser.parse(chunk));
+  socket.write(
+    mqttPacket.generate({
+      cmd: "connect",
+      protocolId: "MQTT",
+      protocolVersion: 4,
+      clean: true,
+      clientId: settings.client_id,
+      username: settings.username,
+      password: Buffer.from(settings.password),
+      keepalive: settings.keepalive,
+    }),
+  );
+  return accepted;
+}
+
+export function publish(topic, message) {
+  return mqttPacket.generate({
+    cmd: "publish",
+    topic,
+    payload: JSON.stringify(message),
+    qos: 0,
+    dup: false,
+    retain: false,
+  });
+}
