@@ -1,5 +1,5 @@
 /** How long a test waits for something that must come; only a failing test ever does. */
-const patienceMs = 5_000;
+const patienceMs = 15_000;
 
 class NothingCame extends Error {
   override readonly name = "NothingCame";
@@ -49,12 +49,13 @@ export async function until<Value>(
   what = "what was waited for",
 ): Promise<Exclude<Value, false | undefined>> {
   const end = performance.now() + patienceMs;
-  for (;;) {
+  for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 10)) {
     const value = await ask();
     if (value !== false && value !== undefined) return value as Exclude<Value, false | undefined>;
     if (performance.now() > end) throw new NothingCame(`${what} did not come within ${patienceMs} ms`);
+    // Short at first, so that nothing waits long; longer then, so that asking does not hold up what is waited for.
     await new Promise((resolve) => {
-      setImmediate(resolve);
+      setTimeout(resolve, pauseMs);
     });
   }
 }

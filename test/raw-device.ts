@@ -57,9 +57,12 @@ export class RawDevice {
   readonly frames: Frame[] = [];
   sessionId = "";
 
-  constructor(wire: DeviceWire, id: string) {
+  readonly #beginsWithHello: boolean;
+
+  constructor(wire: DeviceWire, id: string, beginsWithHello = true) {
     this.wire = wire;
     this.id = id;
+    this.#beginsWithHello = beginsWithHello;
   }
 
   async nextFrame(type: string): Promise<Frame> {
@@ -71,8 +74,13 @@ export class RawDevice {
     return frame;
   }
 
+  /** What makes the device known: its hello, on transports that begin with one. */
+  async greet(hello: Fields = firmwareHello): Promise<void> {
+    if (this.#beginsWithHello) await this.sayHello(hello);
+  }
+
   /** Says hello and takes the answer, with the alert that follows where audio was offered. */
-  async greet(hello: Fields = firmwareHello): Promise<Frame> {
+  async sayHello(hello: Fields = firmwareHello): Promise<Frame> {
     this.send(hello);
     const answer = await this.nextFrame("hello");
     this.sessionId = typeof answer["session_id"] === "string" ? answer["session_id"] : "";

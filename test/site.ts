@@ -119,7 +119,8 @@ export class Site {
     const deviceId = options.deviceId ?? firstDevice;
     const { token, pongs } = options;
     const claim = { deviceId, clientId: options.clientId ?? clientId, token, pongs };
-    const device = new RawDevice(await transport.connect(this.url, claim), deviceId);
+    const wire = await transport.connect(this.url, claim);
+    const device = new RawDevice(wire, deviceId, transport.beginsWithHello);
     this.#devices.push(device);
     return device;
   }

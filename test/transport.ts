@@ -27,5 +27,9 @@ export interface DeviceTransport {
   readonly name: string;
   /** What the server's hello says in `transport`. */
   readonly helloTransport: string;
+  /** Whether a device is there only after its hello; otherwise it is as soon as it is connected. */
+  readonly beginsWithHello: boolean;
+  /** What `ended` tells when the gateway sends a device away; 0 where the transport has no word for it. */
+  readonly sentAwayCode: number;
   connect(gatewayUrl: string, claim: DeviceClaim): Promise<DeviceWire>;
 }

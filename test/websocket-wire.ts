@@ -104,6 +104,8 @@ export function deviceHeaders(claim: DeviceClaim, version = 1): Record<string, s
 export const webSocketTransport: DeviceTransport = {
   name: "WebSocket",
   helloTransport: "websocket",
+  beginsWithHello: true,
+  sentAwayCode: 1001,
   connect: async (gatewayUrl, claim) =>
     await WebSocketWire.open(gatewayUrl, { headers: deviceHeaders(claim), autoPong: claim.pongs ?? true }),
 };

@@ -103,7 +103,7 @@ export function departureScenarios(transport: DeviceTransport): void {
       await queued(site, old, 1);
       const fresh = await site.connect({ transport });
       await fresh.greet();
-      expect((await old.wire.ended).code).toBe(1001);
+      expect((await old.wire.ended).code).toBe(transport.sentAwayCode);
       expect((await sent).body).toMatchObject({ code: "device_disconnected", sent: true });
       expect((await waiting).body).toMatchObject({ code: "device_disconnected", sent: false });
       await fresh.setUp({ tools, userTools });
