@@ -27,6 +27,8 @@ export interface DeviceTransport {
   readonly name: string;
   /** What the server's hello says in `transport`. */
   readonly helloTransport: string;
+  /** What REST calls it. */
+  readonly restName: string;
   /** Whether a device is there only after its hello; otherwise it is as soon as it is connected. */
   readonly beginsWithHello: boolean;
   /** What `ended` tells when the gateway sends a device away; 0 where the transport has no word for it. */

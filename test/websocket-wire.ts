@@ -104,6 +104,7 @@ export function deviceHeaders(claim: DeviceClaim, version = 1): Record<string, s
 export const webSocketTransport: DeviceTransport = {
   name: "WebSocket",
   helloTransport: "websocket",
+  restName: "websocket",
   beginsWithHello: true,
   sentAwayCode: 1001,
   connect: async (gatewayUrl, claim) =>

@@ -10,7 +10,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     it("[DEV-4] is answered with transport, a session id that needs no escaping, and audio parameters", async () => {
       const site = await openSite();
       const device = await site.connect({ transport });
-      const answer = await device.greet();
+      const answer = await device.sayHello();
       expect(answer["transport"]).toBe(transport.helloTransport);
       expect(answer["session_id"]).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
       expect(answer["audio_params"]).toEqual({

@@ -35,7 +35,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
           firmware: "2.4.2",
           protocolVersion: "2024-11-05",
           alias: "bread-compact-wifi-0001",
-          transport: transport.helloTransport,
+          transport: transport.restName,
         }),
       ]);
     });

@@ -191,7 +191,7 @@ async function assemble(
     withdraw();
     log.info("gateway stopping");
     await within(clock, drainMs, registry.calls.drain());
-    for (const session of registry.sessions()) session.close(1001, "the gateway is stopping");
+    for (const session of registry.sessions()) session.close(1001, "the gateway is stopping", false);
     await within(clock, deviceCloseMs, devices.allClosed());
     devices.stop();
     for (const undo of started.reverse()) await undo();

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type IdentifyToken, MqttTopics } from "./agent/agent.ts";
-import { EmbeddedBroker, MqttWebSocket, OutsideBroker } from "./broker/broker.ts";
+import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "./broker/broker.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "./device/device.ts";
@@ -45,7 +45,7 @@ const plainPort = 1883;
 
 export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
   const { broker } = needs.config.mqtt;
-  return broker === undefined ? await startEmbedded(needs) : startOutside(needs, new URL(broker));
+  return broker === undefined ? await startEmbedded(needs) : await startOutside(needs, new URL(broker));
 }
 
 async function startEmbedded({ config, registry, events, identify, credentials, openDevice }: CarrierNeeds) {
@@ -119,7 +119,11 @@ function readPem(file: string): Buffer {
 }
 
 /** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
-function startOutside({ clock, events, credentials, openDevice }: CarrierNeeds, url: URL): MqttCarrier {
+async function startOutside(
+  { clock, events, credentials, openDevice }: CarrierNeeds,
+  url: URL,
+): Promise<MqttCarrier> {
+  const { OutsideBroker } = await loadOutsideBroker();
   const broker = new OutsideBroker({
     clock,
     events,

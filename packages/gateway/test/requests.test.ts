@@ -59,7 +59,7 @@ describe("the requests of a connection", () => {
 
   it("[CALL-4] refuse what comes after the connection's end", async () => {
     const { requests, sent } = makeRequests(1);
-    requests.close("gone");
+    requests.close("gone", true);
     const answer = requests.request("tools/list", undefined, { timeoutMs: 1_000 });
     await expect(answer).rejects.toMatchObject({ code: "device_disconnected", context: { sent: false } });
     expect(sent).toEqual([]);

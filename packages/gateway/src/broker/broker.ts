@@ -5,4 +5,8 @@
  */
 export { EmbeddedBroker } from "./embedded-broker.ts";
 export { MqttWebSocket } from "./mqtt-websocket.ts";
-export { OutsideBroker } from "./outside-broker.ts";
+
+/** Loaded only where an outside broker is configured: its client library takes a tenth of a second. */
+export async function loadOutsideBroker(): Promise<typeof import("./outside-broker.ts")> {
+  return await import("./outside-broker.ts");
+}

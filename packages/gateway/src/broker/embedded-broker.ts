@@ -27,19 +27,21 @@ export interface BrokerNeeds {
   readonly admitApp: (claim: BrokerClaim) => App;
 }
 
-type Peer =
-  | {
-      readonly kind: "device";
-      readonly clientId: string;
-      readonly open: OpenDevice;
-      listener: DeviceListener | undefined;
-    }
-  | {
-      readonly kind: "app";
-      readonly app: App;
-      readonly filters: Set<string>;
-      disconnected: (() => void) | undefined;
-    };
+interface DevicePeer {
+  readonly kind: "device";
+  readonly clientId: string;
+  readonly open: OpenDevice;
+  listener: DeviceListener | undefined;
+  /** A newer connection of the same device has been admitted. */
+  displaced: boolean;
+}
+
+interface AppPeer {
+  readonly kind: "app";
+  readonly app: App;
+  readonly filters: Set<string>;
+  disconnected: (() => void) | undefined;
+}
 
 const deviceMark = "@@@";
 const deviceTopic = "device-server";
@@ -52,7 +54,9 @@ const NOT_AUTHORISED = 5;
 export class EmbeddedBroker {
   readonly #needs: BrokerNeeds;
   readonly #aedes: Aedes;
-  readonly #peers = new Map<Client, Peer>();
+  readonly #peers = new Map<Client, DevicePeer | AppPeer>();
+  /** The newest peer of each device. */
+  readonly #devices = new Map<string, DevicePeer>();
   readonly #servers: net.Server[] = [];
   readonly #sockets = new Set<Duplex>();
 
@@ -172,7 +176,13 @@ export class EmbeddedBroker {
     try {
       if (isDevice(client.id)) {
         const open = this.#needs.admitDevice(claim);
-        this.#peers.set(client, { kind: "device", clientId: client.id, open, listener: undefined });
+        // The broker is about to close the device's older connection; its end is to be told for what it is.
+        const older = this.#devices.get(client.id);
+        if (older !== undefined) older.displaced = true;
+        const clientId = client.id;
+        const peer: DevicePeer = { kind: "device", clientId, open, listener: undefined, displaced: false };
+        this.#peers.set(client, peer);
+        this.#devices.set(clientId, peer);
       } else {
         const app = this.#needs.admitApp(claim);
         this.#peers.set(client, { kind: "app", app, filters: new Set(), disconnected: undefined });
@@ -214,7 +224,10 @@ export class EmbeddedBroker {
   #gone(client: Client, reason: string): void {
     const peer = this.#peers.get(client);
     this.#peers.delete(client);
-    if (peer?.kind === "device") peer.listener?.closed(reason);
+    if (peer?.kind === "device" && this.#devices.get(peer.clientId) === peer)
+      this.#devices.delete(peer.clientId);
+    if (peer?.kind === "device")
+      peer.listener?.closed(peer.displaced ? "a newer connection of this device took over" : reason);
     else peer?.disconnected?.();
   }
 

@@ -142,8 +142,11 @@ export class Requests {
     this.#pump();
   }
 
-  /** The connection is over: the maps are emptied first, then everybody who waits is told. */
-  close(reason: string): void {
+  /**
+   * The connection is over: the maps are emptied first, then everybody who waits is told. A tool that makes its device
+   * leave is done with that, but not where it was we who ended the connection.
+   */
+  close(reason: string, deviceLeft: boolean): void {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
     const current = this.#current;
@@ -153,7 +156,8 @@ export class Requests {
     this.#givenUp.clear();
     if (current !== undefined) {
       this.#release(current);
-      if (current.options.call !== undefined && leavesInsteadOfAnswering(current.options.call.tool)) {
+      const { call } = current.options;
+      if (deviceLeft && call !== undefined && leavesInsteadOfAnswering(call.tool)) {
         current.resolve({ result: undefined, left: true, queuedMs: queuedMs(current) });
       } else {
         current.reject(disconnected(reason, true));
@@ -178,10 +182,17 @@ export class Requests {
 
   #pump(): void {
     if (this.#current !== undefined) return;
-    const next = this.#waiting.shift();
+    const now = this.#needs.clock.monotonic();
+    let next = this.#waiting.shift();
+    // A call whose time is up must not be sent in its last instant: a stuck device would carry out a backlog later.
+    while (next?.options.call !== undefined && now - next.enteredAt >= next.options.timeoutMs) {
+      this.#release(next);
+      next.reject(timedOut(next));
+      next = this.#waiting.shift();
+    }
     if (next === undefined) return;
     next.id = this.takeId();
-    next.sentAt = this.#needs.clock.monotonic();
+    next.sentAt = now;
     if (next.timer === undefined) this.#startTimer(next);
     this.#current = next;
     // A send that fails closes the connection, and that settles this request with all the others.

@@ -238,21 +238,25 @@ export class DeviceSession {
     return this.#probedAt === undefined ? undefined : this.#clock.monotonic() - this.#probedAt;
   }
 
-  /** Ends the connection from our side; the device is told why as far as its transport can say it. */
-  close(closeCode: number, reason: string): void {
+  /**
+   * Ends the connection from our side; the device is told why as far as its transport can say it. `deviceLeft`: it is
+   * gone already, or has come back on another connection.
+   */
+  close(closeCode: number, reason: string, deviceLeft = true): void {
     if (this.#state.kind === "closed") return;
+    // First, because closing a link may report the end at once, as if the device had left.
+    this.linkClosed(reason, deviceLeft);
     this.link.close(closeCode, reason);
-    this.linkClosed(reason);
   }
 
   /** The connection has ended, whoever ended it. */
-  linkClosed(reason: string): void {
+  linkClosed(reason: string, deviceLeft = true): void {
     if (this.#state.kind === "closed") return;
     const wasGreeted = this.#state.kind !== "greeting";
     this.#state = transition(this.#state, { step: "close", reason });
     this.#helloTimer?.cancel();
     this.setup.stop();
-    this.requests.close(reason);
+    this.requests.close(reason, deviceLeft);
     if (wasGreeted) this.owner.offline(this, reason);
   }
 

@@ -60,7 +60,7 @@ export class WebSocketDevices {
   /** From now on nobody comes in, and whoever is still here is told to go; resolves when the last socket has gone. */
   allClosed(): Promise<void> {
     this.#stopped = true;
-    for (const session of this.#sockets.values()) session.close(1001, "the gateway is stopping");
+    for (const session of this.#sockets.values()) session.close(1001, "the gateway is stopping", false);
     if (this.#sockets.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onEmpty = resolve;

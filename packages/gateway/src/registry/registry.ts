@@ -189,7 +189,7 @@ export class Registry implements SessionOwner {
   }
 
   #find(_principal: Principal, reference: string): DeviceRecord {
-    const record = this.#devices.get(this.#idOf(reference));
+    const record = this.#devices.get(this.idOf(reference));
     if (record === undefined)
       throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
     return record;
@@ -197,11 +197,12 @@ export class Registry implements SessionOwner {
 
   /** Each device once; names that are nobody's stay in, so that they get their own error. */
   #targets(target: FleetTarget): string[] {
-    if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.#idOf(name)))];
+    if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
     return target.all === true ? [...this.#idsAfter(undefined)] : [];
   }
 
-  #idOf(reference: string): string {
+  /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
+  idOf(reference: string): string {
     if (this.#devices.has(reference)) return reference;
     return this.#names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
   }

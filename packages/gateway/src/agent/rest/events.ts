@@ -1,10 +1,10 @@
 /** Server-Sent Events: what happens, as it happens, with resume [EVT-1…4]. */
-import { EventQuery, eventTypes, type GatewayEvent, limits, normaliseDeviceId } from "@tendon/protocol";
+import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";
-import { requireScope } from "../../registry/registry.ts";
+import { type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 
@@ -13,7 +13,7 @@ const catchUpBufferBytes = 64 * 1024;
 
 type Wanted = (event: GatewayEvent) => boolean;
 
-export function eventRoutes(http: Http, events: Events): void {
+export function eventRoutes(http: Http, events: Events, registry: Registry): void {
   const open = new Set<FastifyReply>();
   const keepAlive = setInterval(() => {
     for (const reply of open) reply.raw.write(": keep-alive\n\n");
@@ -39,7 +39,7 @@ export function eventRoutes(http: Http, events: Events): void {
       requireScope(request.principal, "read");
       if (open.size >= limits.eventStreams.max)
         throw new TendonError("rate_limited", "too many open event streams");
-      const wanted = readFilter(request.query);
+      const wanted = readFilter(request.query, registry);
       reply.hijack();
       open.add(reply);
       const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
@@ -51,7 +51,7 @@ export function eventRoutes(http: Http, events: Events): void {
   );
 }
 
-function readFilter(query: { device?: string; type?: string }): Wanted {
+function readFilter(query: { device?: string; type?: string }, registry: Registry): Wanted {
   const types = query.type?.split(",").map((type) => type.trim());
   const unknown = types?.find((type) => !eventTypes.some((known) => known === type));
   if (unknown !== undefined) {
@@ -60,7 +60,7 @@ function readFilter(query: { device?: string; type?: string }): Wanted {
       `no event has the type \`${unknown}\`; known are ${eventTypes.join(", ")}`,
     );
   }
-  const only = query.device === undefined ? undefined : (normaliseDeviceId(query.device) ?? query.device);
+  const only = query.device === undefined ? undefined : registry.idOf(query.device);
   return ({ type, device }) =>
     (types === undefined || types.includes(type)) && (only === undefined || only === device);
 }

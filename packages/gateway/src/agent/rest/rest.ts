@@ -36,7 +36,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
-        eventRoutes(guarded, needs.events);
+        eventRoutes(guarded, needs.events, needs.registry);
       });
     },
     { prefix: "/api/v1" },

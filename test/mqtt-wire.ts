@@ -1,0 +1,136 @@
+import net from "node:net";
+import mqttPacket, { type Packet } from "mqtt-packet";
+import { askAll } from "./http-client.ts";
+import { Inbox } from "./inbox.ts";
+import type { DeviceClaim, DeviceTransport, DeviceWire } from "./transport.ts";
+
+/** What a device is told to connect with, as the gateway's OTA address gives it. */
+export interface MqttSettings {
+  readonly endpoint: string;
+  readonly client_id: string;
+  readonly username: string;
+  readonly password: string;
+  readonly publish_topic: string;
+  readonly keepalive: number;
+}
+
+/** The broker refused the connection; `returnCode` is what its CONNACK says. */
+export class MqttRefused extends Error {
+  override readonly name = "MqttRefused";
+  readonly returnCode: number;
+
+  constructor(returnCode: number) {
+    super(`refused with CONNACK ${returnCode}`);
+    this.returnCode = returnCode;
+  }
+}
+
+/** A plain MQTT 3.1.1 client that never subscribes unless told to. */
+export class MqttWire implements DeviceWire {
+  readonly socket: net.Socket;
+  readonly ended: Promise<{ code: number; reason: string }>;
+  /** Every packet that came, by name, for tests that look below the messages. */
+  readonly packets = new Inbox<Packet>("packet");
+  readonly #texts = new Inbox<string>("message");
+  readonly #settings: MqttSettings;
+
+  private constructor(socket: net.Socket, settings: MqttSettings) {
+    this.socket = socket;
+    this.#settings = settings;
+    const parser = mqttPacket.parser({ protocolVersion: 4 });
+    socket.on("data", (chunk) => parser.parse(chunk));
+    socket.on("error", () => undefined);
+    parser.on("packet", (packet) => {
+      if (packet.cmd === "publish") this.#texts.put(packet.payload.toString());
+      else this.packets.put(packet);
+    });
+    this.ended = new Promise((resolve) => {
+      socket.once("close", () => resolve({ code: 0, reason: "" }));
+    });
+  }
+
+  static async open(settings: MqttSettings): Promise<MqttWire> {
+    const [host = "", port = ""] = settings.endpoint.split(":");
+    const socket = net.connect(Number(port), host);
+    const wire = new MqttWire(socket, settings);
+    const { client_id: clientId, username, password, keepalive } = settings;
+    wire.send({
+      cmd: "connect",
+      protocolId: "MQTT",
+      protocolVersion: 4,
+      clean: true,
+      clientId,
+      ...(username === "" ? {} : { username }),
+      ...(password === "" ? {} : { password: Buffer.from(password) }),
+      keepalive,
+    });
+    const packet = await wire.packets.take();
+    if (packet.cmd === "connack" && packet.returnCode === 0) return wire;
+    throw new MqttRefused(packet.cmd === "connack" ? (packet.returnCode ?? -1) : -1);
+  }
+
+  get untaken(): readonly string[] {
+    return this.#texts.waiting;
+  }
+
+  send(packet: Packet): void {
+    this.socket.write(mqttPacket.generate(packet));
+  }
+
+  publish(topic: string, payload: string | Buffer, qos: 0 | 1 = 0): void {
+    this.send({
+      cmd: "publish",
+      topic,
+      payload,
+      qos,
+      dup: false,
+      retain: false,
+      ...(qos > 0 ? { messageId: 1 } : {}),
+    });
+  }
+
+  sendText(text: string): void {
+    this.publish(this.#settings.publish_topic, text);
+  }
+
+  sendBinary(bytes: Uint8Array): void {
+    this.publish(this.#settings.publish_topic, Buffer.from(bytes));
+  }
+
+  async nextText(): Promise<string> {
+    return await this.#texts.take();
+  }
+
+  cut(): void {
+    this.socket.destroy();
+  }
+
+  close(): void {
+    this.send({ cmd: "disconnect" });
+    this.socket.end();
+  }
+}
+
+/** The way a board gets its settings: it knows the address and asks. */
+export async function askForSettings(gatewayUrl: string, claim: DeviceClaim): Promise<MqttSettings> {
+  const { body } = await askAll(gatewayUrl, {
+    method: "POST",
+    path: "/xiaozhi/ota/",
+    headers: {
+      "device-id": claim.deviceId,
+      "client-id": claim.clientId,
+      "content-type": "application/json",
+    },
+    body: "{}",
+  });
+  return body["mqtt"] as unknown as MqttSettings;
+}
+
+export const mqttTransport: DeviceTransport = {
+  name: "MQTT",
+  helloTransport: "udp",
+  restName: "mqtt",
+  beginsWithHello: false,
+  sentAwayCode: 0,
+  connect: async (gatewayUrl, claim) => await MqttWire.open(await askForSettings(gatewayUrl, claim)),
+};
