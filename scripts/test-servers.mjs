@@ -1,0 +1,72 @@
+// The real servers that tests run against. Where one is missing it is installed, if this is root on Debian; elsewhere
+// it is said what is missing and how to get it. Only files are looked for, so that it costs nothing when all is there.
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+
+// Add a row for every program that a test starts.
+const servers = [
+  { program: "mosquitto", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
+  { program: "mosquitto_passwd", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
+  { program: "mosquitto_rr", debian: "mosquitto-clients", elsewhere: "https://mosquitto.org/download/" },
+];
+
+// Servers live where a user's PATH does not always lead.
+const serverFolders = [
+  "/usr/local/sbin",
+  "/usr/sbin",
+  "/sbin",
+  "/opt/homebrew/sbin",
+  "/usr/local/opt/mosquitto/sbin",
+];
+const policyFile = "/usr/sbin/policy-rc.d";
+
+/** Puts the folders of servers on the PATH, and makes sure that each program is there; says so if it is not. */
+export function prepareServers() {
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  process.env.PATH = [...new Set([...folders, ...serverFolders])].join(path.delimiter);
+  const missing = missingServers();
+  if (missing.length === 0) return true;
+  if (mayInstall()) install([...new Set(missing.map(({ debian }) => debian))]);
+  const still = missingServers();
+  for (const { program, debian, elsewhere } of still) {
+    console.error(
+      `The tests need \`${program}\`: apt-get install ${debian} (Debian, Ubuntu), or ${elsewhere}`,
+    );
+  }
+  return still.length === 0;
+}
+
+function missingServers() {
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  const names = process.platform === "win32" ? (name) => `${name}.exe` : (name) => name;
+  return servers.filter(
+    ({ program }) => !folders.some((folder) => fs.existsSync(path.join(folder, names(program)))),
+  );
+}
+
+function mayInstall() {
+  return process.getuid?.() === 0 && fs.existsSync("/etc/debian_version");
+}
+
+function install(packages) {
+  console.error(`Installing ${packages.join(", ")} for the tests …`);
+  // Debian starts a server as it installs it; on the port where a gateway wants to listen, nobody asked for that.
+  const quiet = !fs.existsSync(policyFile);
+  if (quiet) fs.writeFileSync(policyFile, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    const first = apt("install", "-y", "--no-install-recommends", ...packages);
+    if (first.status === 0) return;
+    const lists = apt("update");
+    const second = apt("install", "-y", "--no-install-recommends", ...packages);
+    if (second.status !== 0)
+      console.error(`${lists.stderr ?? ""}${second.stdout ?? ""}${second.stderr ?? ""}`);
+  } finally {
+    if (quiet) fs.rmSync(policyFile, { force: true });
+  }
+}
+
+function apt(...args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  return spawnSync("apt-get", ["-q", ...args], { env, encoding: "utf8" });
+}
