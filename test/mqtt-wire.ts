@@ -1,5 +1,5 @@
 import net from "node:net";
-import mqttPacket, { type Packet } from "mqtt-packet";
+import mqttPacket, { type IConnectPacket, type IPublishPacket, type Packet } from "mqtt-packet";
 import { askAll } from "./http-client.ts";
 import { Inbox } from "./inbox.ts";
 import type { DeviceClaim, DeviceTransport, DeviceWire } from "./transport.ts";
@@ -31,6 +31,8 @@ export class MqttWire implements DeviceWire {
   readonly ended: Promise<{ code: number; reason: string }>;
   /** Every packet that came, by name, for tests that look below the messages. */
   readonly packets = new Inbox<Packet>("packet");
+  /** Every message that came, with its topic and flags. */
+  readonly messages: IPublishPacket[] = [];
   readonly #texts = new Inbox<string>("message");
   readonly #settings: MqttSettings;
 
@@ -41,17 +43,23 @@ export class MqttWire implements DeviceWire {
     socket.on("data", (chunk) => parser.parse(chunk));
     socket.on("error", () => undefined);
     parser.on("packet", (packet) => {
-      if (packet.cmd === "publish") this.#texts.put(packet.payload.toString());
-      else this.packets.put(packet);
+      if (packet.cmd !== "publish") {
+        this.packets.put(packet);
+        return;
+      }
+      this.messages.push(packet);
+      this.#texts.put(packet.payload.toString());
     });
     this.ended = new Promise((resolve) => {
       socket.once("close", () => resolve({ code: 0, reason: "" }));
     });
   }
 
-  static async open(settings: MqttSettings): Promise<MqttWire> {
-    const [host = "", port = ""] = settings.endpoint.split(":");
-    const socket = net.connect(Number(port), host);
+  static async open(
+    settings: MqttSettings,
+    more: Partial<IConnectPacket> = {},
+    socket: net.Socket = dial(settings.endpoint),
+  ): Promise<MqttWire> {
     const wire = new MqttWire(socket, settings);
     const { client_id: clientId, username, password, keepalive } = settings;
     wire.send({
@@ -63,10 +71,11 @@ export class MqttWire implements DeviceWire {
       ...(username === "" ? {} : { username }),
       ...(password === "" ? {} : { password: Buffer.from(password) }),
       keepalive,
+      ...more,
     });
-    const packet = await wire.packets.take();
-    if (packet.cmd === "connack" && packet.returnCode === 0) return wire;
-    throw new MqttRefused(packet.cmd === "connack" ? (packet.returnCode ?? -1) : -1);
+    const packet = await Promise.race([wire.packets.take(), wire.ended]);
+    if ("cmd" in packet && packet.cmd === "connack" && packet.returnCode === 0) return wire;
+    throw new MqttRefused("cmd" in packet && packet.cmd === "connack" ? (packet.returnCode ?? -1) : -1);
   }
 
   get untaken(): readonly string[] {
@@ -77,16 +86,30 @@ export class MqttWire implements DeviceWire {
     this.socket.write(mqttPacket.generate(packet));
   }
 
-  publish(topic: string, payload: string | Buffer, qos: 0 | 1 = 0): void {
-    this.send({
-      cmd: "publish",
-      topic,
-      payload,
-      qos,
-      dup: false,
-      retain: false,
-      ...(qos > 0 ? { messageId: 1 } : {}),
-    });
+  publish(topic: string, payload: string | Buffer, more: Partial<IPublishPacket> = {}): void {
+    this.send({ cmd: "publish", topic, payload, qos: 0, dup: false, retain: false, ...more });
+  }
+
+  /** The SUBACK's code: the granted QoS, or 128. */
+  async subscribe(topic: string, qos: 0 | 1 | 2 = 0): Promise<number> {
+    this.send({ cmd: "subscribe", messageId: 7, subscriptions: [{ topic, qos }] });
+    const packet = await this.nextPacket("suback");
+    const [granted] = packet.granted;
+    return typeof granted === "number" ? granted : -1;
+  }
+
+  /** A round trip of the protocol itself: what was sent before has been read. */
+  async ping(): Promise<void> {
+    this.send({ cmd: "pingreq" });
+    await this.nextPacket("pingresp");
+  }
+
+  /** The next packet of this kind; others before it are passed over. */
+  async nextPacket<Kind extends Packet["cmd"]>(kind: Kind): Promise<Extract<Packet, { cmd: Kind }>> {
+    for (;;) {
+      const packet = await this.packets.take();
+      if (packet.cmd === kind) return packet as Extract<Packet, { cmd: Kind }>;
+    }
   }
 
   sendText(text: string): void {
@@ -109,6 +132,11 @@ export class MqttWire implements DeviceWire {
     this.send({ cmd: "disconnect" });
     this.socket.end();
   }
+}
+
+export function dial(endpoint: string): net.Socket {
+  const [host = "", port = ""] = endpoint.split(":");
+  return net.connect(Number(port), host);
 }
 
 /** The way a board gets its settings: it knows the address and asks. */
