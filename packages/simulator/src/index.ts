@@ -82,5 +82,43 @@ export {
 } from "./esp32/esp32.ts";
 export { type FaultDescription, faultList, faultsNamed } from "./faults.ts";
 export { Fleet, type FleetCounters, type FleetIdentity, type FleetOptions, fleetIdentity } from "./fleet.ts";
+export {
+  type ClimateReport,
+  changesBetween,
+  defaultSettings,
+  type Feature,
+  FileStore,
+  type FileStoreOptions,
+  HomeCallError,
+  type HomeCallErrorCode,
+  type HomeEvent,
+  type HomeNotice,
+  type HomeServer,
+  type HomeServerEnd,
+  type HomeServerOptions,
+  type HomeSettings,
+  HomeSettingsError,
+  type HomeState,
+  HomeStateError,
+  type HomeStateErrorCode,
+  type HomeStore,
+  type HomeToolDefinition,
+  type LineInput,
+  longestLine,
+  MemoryStore,
+  type OpenedHome,
+  type OpenHomeOptions,
+  openHome,
+  protocolVersion,
+  type Scene,
+  type SettingsProblem,
+  type SettingsRule,
+  SimulatedHome,
+  type SimulatedHomeOptions,
+  serveHome,
+  standardInput,
+  streamInput,
+  type Visit,
+} from "./home/home.ts";
 export { loadToolsFile, type ToolsFile } from "./tools-file.ts";
 export type { ToolEffect, ToolEntry, ToolsDocument } from "./tools-format.ts";

@@ -1,0 +1,44 @@
+import { type HomeState, missingFrom } from "./state.ts";
+
+/** Something that happened in the home, whoever did it. */
+export interface HomeEvent {
+  readonly event:
+    | "light_changed"
+    | "alarm_changed"
+    | "person_arrived"
+    | "person_left"
+    | "presence_changed"
+    | "thermostat_changed"
+    | "scene_activated";
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What happened between two states. Only what differs is seen: on and off again in between is nothing. */
+export function changesBetween(before: HomeState, after: HomeState): HomeEvent[] {
+  if (before === after) return [];
+  const events: HomeEvent[] = [];
+  const { scene } = after;
+  if (scene !== undefined && (scene.at !== before.scene?.at || scene.name !== before.scene.name)) {
+    events.push({ event: "scene_activated", data: { name: scene.name } });
+  }
+  for (const [name, on] of Object.entries(after.lights)) {
+    if (before.lights[name] !== on) events.push({ event: "light_changed", data: { name, on } });
+  }
+  if (before.alarm !== after.alarm) events.push({ event: "alarm_changed", data: { armed: after.alarm } });
+  if (before.climate.target !== after.climate.target) {
+    events.push({ event: "thermostat_changed", data: { target: after.climate.target } });
+  }
+  return [...events, ...presenceChanges(before.presence, after.presence)];
+}
+
+function presenceChanges(before: HomeState["presence"], after: HomeState["presence"]): HomeEvent[] {
+  const left = missingFrom(after.known_people, before.known_people);
+  const arrived = missingFrom(before.known_people, after.known_people);
+  return [
+    ...left.map((person) => ({ event: "person_left" as const, data: { person } })),
+    ...arrived.map((person) => ({ event: "person_arrived" as const, data: { person } })),
+    ...(before.present === after.present
+      ? []
+      : [{ event: "presence_changed" as const, data: { present: after.present } }]),
+  ];
+}

@@ -1,0 +1,106 @@
+/** One client's side of the line protocol: a line in, at most one line out. Knows no streams. */
+import { idText } from "./call-id.ts";
+import type { HomeEvent } from "./changes.ts";
+import { HomeCallError, HomeStateError, type HomeStateErrorCode } from "./home-errors.ts";
+import { jsonFault } from "./json-fault.ts";
+import type { SimulatedHome } from "./simulated-home.ts";
+import { brief } from "./tools.ts";
+
+/** The protocol's version, not the program's. */
+export const protocolVersion = "0.1.0";
+
+/** A line may have so many bytes: a call of the largest home has a few kilobytes. */
+export const longestLine = 1024 * 1024;
+
+const stateTexts: Readonly<Record<HomeStateErrorCode, string>> = {
+  state_unreadable: "No se puede leer el estado de la casa",
+  state_unwritable: "No se puede guardar el estado de la casa",
+  state_newer: "El estado de la casa es de una versión más nueva",
+  state_locked: "El estado de la casa está ocupado por otro proceso",
+};
+
+export class Conversation {
+  readonly #home: SimulatedHome;
+  readonly #warn: (error: HomeStateError) => void;
+  #over = false;
+
+  constructor(home: SimulatedHome, warn: (error: HomeStateError) => void) {
+    this.#home = home;
+    this.#warn = warn;
+  }
+
+  /** The client has said quit: nothing more is read from it. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  ready(): string {
+    return `${JSON.stringify({ type: "ready", version: protocolVersion, tools: this.#home.tools })}\n`;
+  }
+
+  /** The answer with its newline; empty where there is none. */
+  answer(line: string): string {
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      const text = line.trim();
+      return text === "" ? "" : refusal("null", `Error al parsear JSON: ${jsonFault(text)}`);
+    }
+    if (typeof message !== "object" || message === null || Array.isArray(message)) {
+      return refusal("null", "Mensaje inválido: se esperaba un objeto JSON");
+    }
+    return this.#reply(message as Readonly<Record<string, unknown>>, line);
+  }
+
+  tooLong(): string {
+    return refusal("null", `Mensaje inválido: la línea supera ${longestLine} bytes`);
+  }
+
+  notText(): string {
+    return refusal("null", "Error al parsear JSON: la línea no es UTF-8 válido");
+  }
+
+  #reply(message: Readonly<Record<string, unknown>>, line: string): string {
+    const { type } = message;
+    const id = idText(message["id"], line);
+    if (type === "call") return this.#call(message, id);
+    if (type === "quit") {
+      this.#over = true;
+      return "";
+    }
+    const kind = typeof type === "string" ? type : (JSON.stringify(type) ?? "null");
+    return refusal(id ?? "null", `Tipo de mensaje desconocido: ${brief(kind)}`);
+  }
+
+  #call(message: Readonly<Record<string, unknown>>, id: string | undefined): string {
+    const tool = message["tool"] ?? "";
+    const args = message["args"] ?? {};
+    if ((message["id"] ?? undefined) === undefined || tool === "") {
+      return refusal(id ?? "null", "Mensaje inválido: falta 'id' o 'tool'");
+    }
+    if (id === undefined) return refusal("null", "Mensaje inválido: 'id' debe ser un número o un texto");
+    if (typeof tool !== "string") return refusal(id, "Mensaje inválido: 'tool' debe ser un texto");
+    if (typeof args !== "object" || Array.isArray(args)) {
+      return refusal(id, "Mensaje inválido: 'args' debe ser un objeto");
+    }
+    try {
+      const result = this.#home.callInTurn(tool, args as Readonly<Record<string, unknown>>);
+      return `{"type":"result","id":${id},"ok":true,"result":${JSON.stringify(result)}}\n`;
+    } catch (error) {
+      if (error instanceof HomeCallError) return refusal(id, error.message);
+      if (!(error instanceof HomeStateError)) throw error;
+      this.#warn(error);
+      return refusal(id, stateTexts[error.code]);
+    }
+  }
+}
+
+/** Sent only to a client that asked for it. */
+export function eventLine({ event, data }: HomeEvent): string {
+  return `${JSON.stringify({ type: "event", event, data })}\n`;
+}
+
+function refusal(id: string, text: string): string {
+  return `{"type":"error","id":${id},"ok":false,"error":${JSON.stringify(text)}}\n`;
+}

@@ -1,0 +1,183 @@
+import fs from "node:fs";
+import path from "node:path";
+import { codeOf, FileLock, type LockTiming } from "./file-lock.ts";
+import { HomeStateError } from "./home-errors.ts";
+import type { HomeSettings } from "./settings.ts";
+import { type HomeState, initialState } from "./state.ts";
+import { readState, writeState } from "./state-text.ts";
+import type { HomeStore } from "./store.ts";
+
+export interface FileStoreOptions {
+  readonly file: string;
+  readonly settings: HomeSettings;
+  /** Told when a file that is no state was put aside and the home began anew. */
+  readonly putAside?: (backup: string) => void;
+  readonly lock?: LockTiming;
+}
+
+/** One version of the file. It is kept open: an inode that is open is not given to another file. */
+interface Seen {
+  readonly handle: number;
+  readonly inode: number;
+  readonly modified: number;
+  readonly size: number;
+}
+
+/**
+ * The state in one file that several processes share. Reading asks the file system whether the file is still the
+ * one that was read, and that is all while nothing changes. Changing is done under a lock, into a new file that
+ * then takes the old one's place: whoever reads, or dies, in the middle has the old state or the new one.
+ */
+export class FileStore implements HomeStore {
+  readonly #options: FileStoreOptions;
+  readonly #file: string;
+  readonly #initial: HomeState;
+  readonly #lock: FileLock;
+  #state: HomeState;
+  #seen: Seen | undefined;
+
+  constructor(options: FileStoreOptions) {
+    this.#options = options;
+    this.#file = path.resolve(options.file);
+    this.#initial = initialState(options.settings);
+    this.#state = this.#initial;
+    this.#lock = new FileLock(
+      `${this.#file}.lock`,
+      (pid) => fs.rmSync(this.#temporary(pid), { force: true }),
+      options.lock,
+    );
+  }
+
+  read(): HomeState {
+    return this.#look() ?? this.#recover();
+  }
+
+  last(): HomeState {
+    return this.#state;
+  }
+
+  change(change: (state: HomeState) => HomeState): HomeState {
+    const before = this.read();
+    // A change that changes nothing needs no lock: it happened at the moment of the reading.
+    if (change(before) === before) return before;
+    return this.#locked((stillMine) => {
+      const current = this.#look() ?? this.#startAnew();
+      const next = change(current);
+      return next === current ? current : this.#replace(next, stillMine);
+    });
+  }
+
+  close(): void {
+    this.#remember(undefined);
+  }
+
+  /** `undefined` for a file that is there and is no state. */
+  #look(): HomeState | undefined {
+    try {
+      const found = fs.statSync(this.#file, { throwIfNoEntry: false });
+      const seen = this.#seen;
+      if (found === undefined) {
+        if (seen !== undefined || this.#state !== this.#initial) this.#begin();
+        return this.#state;
+      }
+      if (
+        seen !== undefined &&
+        found.ino === seen.inode &&
+        found.mtimeMs === seen.modified &&
+        found.size === seen.size
+      ) {
+        return this.#state;
+      }
+      return this.#load();
+    } catch (error) {
+      throw this.#explain("state_unreadable", "cannot be read", error);
+    }
+  }
+
+  #begin(): void {
+    this.#remember(undefined);
+    this.#state = this.#initial;
+  }
+
+  #load(): HomeState | undefined {
+    const handle = fs.openSync(this.#file, "r");
+    let kept = false;
+    try {
+      const { ino, mtimeMs, size } = fs.fstatSync(handle);
+      const state = readState(fs.readFileSync(handle, "utf8"), this.#options.settings, this.#file);
+      if (state === undefined) return undefined;
+      this.#remember({ handle, inode: ino, modified: mtimeMs, size });
+      kept = true;
+      this.#state = state;
+      return state;
+    } finally {
+      if (!kept) fs.closeSync(handle);
+    }
+  }
+
+  #remember(seen: Seen | undefined): void {
+    if (this.#seen !== undefined) fs.closeSync(this.#seen.handle);
+    this.#seen = seen;
+  }
+
+  #recover(): HomeState {
+    return this.#locked(() => this.#look() ?? this.#startAnew());
+  }
+
+  /** Under the lock, after another look: the file is kept under another name, and the home begins anew. */
+  #startAnew(): HomeState {
+    const backup = freeName(`${this.#file}.broken`);
+    fs.renameSync(this.#file, backup);
+    this.#begin();
+    this.#options.putAside?.(backup);
+    return this.#state;
+  }
+
+  #replace(state: HomeState, stillMine: () => boolean): HomeState {
+    const temporary = this.#temporary(process.pid);
+    const handle = fs.openSync(temporary, "w+");
+    let kept = false;
+    try {
+      fs.writeFileSync(handle, writeState(state));
+      const { ino, mtimeMs, size } = fs.fstatSync(handle);
+      if (!stillMine())
+        throw new HomeStateError("state_locked", this.#file, `${this.#file} took too long to write`);
+      fs.renameSync(temporary, this.#file);
+      this.#remember({ handle, inode: ino, modified: mtimeMs, size });
+      kept = true;
+      this.#state = state;
+      return state;
+    } finally {
+      if (!kept) {
+        fs.closeSync(handle);
+        fs.rmSync(temporary, { force: true });
+      }
+    }
+  }
+
+  #locked<Result>(work: (stillMine: () => boolean) => Result): Result {
+    try {
+      return this.#lock.hold(work);
+    } catch (error) {
+      throw this.#explain("state_unwritable", "cannot be written", error);
+    }
+  }
+
+  #temporary(pid: number): string {
+    return `${this.#file}.${pid}.tmp`;
+  }
+
+  /** What the file system refused, in words; anything else is passed on as it is. */
+  #explain(code: "state_unreadable" | "state_unwritable", what: string, error: unknown): unknown {
+    if (error instanceof HomeStateError || codeOf(error) === undefined) return error;
+    const reason = error instanceof Error ? error.message : String(error);
+    return new HomeStateError(code, this.#file, `${this.#file} ${what}: ${reason}`, { cause: error });
+  }
+}
+
+function freeName(wanted: string): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}-${number}`;
+    if (!fs.existsSync(name)) return name;
+  }
+}

@@ -1,0 +1,108 @@
+import { SimulatorError } from "../errors.ts";
+
+export type HomeCallErrorCode =
+  | "tool_unknown"
+  | "light_unknown"
+  | "scene_unknown"
+  | "argument_missing"
+  | "argument_invalid";
+
+export interface HomeCallDetails {
+  /** What was asked for and does not exist, or the argument that does not fit. */
+  readonly name?: string;
+  /** What does exist instead. */
+  readonly known?: readonly string[];
+}
+
+/** A call the home refuses. The message is the protocol's own Spanish text; clients match on it. */
+export class HomeCallError extends SimulatorError {
+  declare readonly code: HomeCallErrorCode;
+  readonly details: HomeCallDetails;
+
+  constructor(code: HomeCallErrorCode, message: string, details: HomeCallDetails = {}) {
+    super(code, message);
+    this.details = details;
+  }
+}
+
+export type HomeStateErrorCode = "state_unreadable" | "state_unwritable" | "state_newer" | "state_locked";
+
+/** The file with the home's state cannot be used now. Nothing was changed. */
+export class HomeStateError extends SimulatorError {
+  declare readonly code: HomeStateErrorCode;
+  readonly file: string;
+
+  constructor(code: HomeStateErrorCode, file: string, message: string, options?: ErrorOptions) {
+    super(code, message, options);
+    this.file = file;
+  }
+}
+
+export type SettingsRule =
+  | "syntax"
+  | "unknown_key"
+  | "mapping"
+  | "flag"
+  | "name"
+  | "names"
+  | "lights"
+  | "feature"
+  | "number"
+  | "light_unknown"
+  | "climate_off";
+
+export interface SettingsProblem {
+  /** The key's way from the top, such as `scenes.noche.lights.salon`; empty for the whole file. */
+  readonly key: string;
+  readonly line: number | undefined;
+  readonly rule: SettingsRule;
+  /** What the rule speaks of: the known keys, the bounds of a number, the parser's own words. */
+  readonly values: readonly string[];
+}
+
+/** home.yaml cannot be used; every problem names its key and its line. */
+export class HomeSettingsError extends SimulatorError {
+  readonly file: string;
+  readonly problems: readonly SettingsProblem[];
+
+  constructor(file: string, problems: readonly SettingsProblem[]) {
+    super("home_settings_invalid", problems.map((problem) => describe(file, problem)).join("\n"));
+    this.file = file;
+    this.problems = problems;
+  }
+}
+
+function describe(file: string, { key, line, rule, values }: SettingsProblem): string {
+  const place = line === undefined ? file : `${file}:${line}`;
+  return key === ""
+    ? `${place}: ${sentence(rule, values)}`
+    : `${place}: \`${key}\` ${sentence(rule, values)}`;
+}
+
+function sentence(rule: SettingsRule, values: readonly string[]): string {
+  const listed = values.join(", ");
+  switch (rule) {
+    case "syntax":
+      return listed;
+    case "unknown_key":
+      return `is not a setting; known here are ${listed}`;
+    case "mapping":
+      return "must have keys and values";
+    case "flag":
+      return "must be true or false";
+    case "name":
+      return "must be a name of 1 to 64 characters on one line";
+    case "names":
+      return `must be a list of at most ${listed} different names`;
+    case "lights":
+      return `must be a list of at most ${listed} different names, or names with true or false`;
+    case "feature":
+      return `must be a list of some of ${listed}`;
+    case "number":
+      return `must be a number from ${values.join(" to ")}`;
+    case "light_unknown":
+      return `is not one of the lights; those are ${listed}`;
+    case "climate_off":
+      return "needs `climate` in `features`";
+  }
+}

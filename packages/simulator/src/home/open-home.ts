@@ -1,0 +1,51 @@
+import fs from "node:fs";
+import path from "node:path";
+import type { Clock } from "../clock.ts";
+import { FileStore } from "./file-store.ts";
+import { loadHomeSettings } from "./settings-file.ts";
+import { SimulatedHome } from "./simulated-home.ts";
+import { MemoryStore } from "./store.ts";
+
+export type HomeNotice =
+  | { readonly kind: "settings_created"; readonly file: string }
+  | { readonly kind: "state_put_aside"; readonly file: string; readonly backup: string };
+
+export interface OpenHomeOptions {
+  /** Folder of home.yaml and home.json. */
+  readonly data: string;
+  /** Another settings file than `home.yaml` of the data folder. */
+  readonly settingsFile?: string;
+  /** False: the state is forgotten with the process, and nothing is written at all. */
+  readonly persist?: boolean;
+  readonly notice?: (notice: HomeNotice) => void;
+  readonly clock?: Pick<Clock, "now">;
+}
+
+export interface OpenedHome {
+  readonly home: SimulatedHome;
+  /** Where the state is; `undefined` for one that is not kept. */
+  readonly stateFile: string | undefined;
+}
+
+export async function openHome(options: OpenHomeOptions): Promise<OpenedHome> {
+  const { data, persist = true, notice, clock } = options;
+  const settings = await loadHomeSettings({
+    file: options.settingsFile ?? path.join(data, "home.yaml"),
+    create: persist,
+    created: (file) => notice?.({ kind: "settings_created", file }),
+  });
+  const time = clock === undefined ? {} : { clock };
+  if (!persist) {
+    return {
+      home: new SimulatedHome({ settings, store: new MemoryStore(settings), ...time }),
+      stateFile: undefined,
+    };
+  }
+  const file = path.join(data, "home.json");
+  fs.mkdirSync(data, { recursive: true });
+  const putAside = (backup: string) => notice?.({ kind: "state_put_aside", file, backup });
+  return {
+    home: new SimulatedHome({ settings, store: new FileStore({ file, settings, putAside }), ...time }),
+    stateFile: file,
+  };
+}

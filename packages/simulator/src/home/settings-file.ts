@@ -1,0 +1,54 @@
+import fs from "node:fs";
+import path from "node:path";
+import { codeOf } from "./file-lock.ts";
+import { HomeSettingsError } from "./home-errors.ts";
+import { defaultSettings, defaultSettingsText, type HomeSettings } from "./settings.ts";
+
+export interface SettingsFileOptions {
+  readonly file: string;
+  /** Writes the defaults where there is no file; without it they are used and nothing is written. */
+  readonly create: boolean;
+  readonly created?: (file: string) => void;
+}
+
+export async function loadHomeSettings({
+  file,
+  create,
+  created,
+}: SettingsFileOptions): Promise<HomeSettings> {
+  const text = read(file);
+  if (text === undefined) {
+    if (create && write(file)) created?.(file);
+    return defaultSettings;
+  }
+  // The text that was written above needs no parser; loading one takes as long as starting the rest.
+  if (text === defaultSettingsText) return defaultSettings;
+  const { parseSettings } = await import("./settings-text.ts");
+  return parseSettings(text, file);
+}
+
+function read(file: string): string | undefined {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw unusable(file, error);
+  }
+}
+
+/** False if another process was quicker: that one has told. */
+function write(file: string): boolean {
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, defaultSettingsText, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw unusable(file, error);
+  }
+}
+
+function unusable(file: string, error: unknown): HomeSettingsError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new HomeSettingsError(file, [{ key: "", line: undefined, rule: "syntax", values: [reason] }]);
+}

@@ -1,0 +1,69 @@
+/** What a home is made of: read from home.yaml once, the same for as long as the process runs. */
+
+export const features = ["presence", "climate", "scenes"] as const;
+export type Feature = (typeof features)[number];
+
+export interface Scene {
+  readonly name: string;
+  readonly lights: ReadonlyMap<string, boolean>;
+  readonly alarm: boolean | undefined;
+  readonly thermostat: number | undefined;
+}
+
+export interface ClimateSettings {
+  /** What the thermostat is set to, and how warm the room is, before anybody touches it. */
+  readonly target: number;
+  /** After so many minutes two thirds of the way to a new target are done. */
+  readonly minutes: number;
+  readonly seed: number;
+}
+
+export interface HomeSettings {
+  /** In the order in which they are listed, with the state each begins in. */
+  readonly lights: ReadonlyMap<string, boolean>;
+  readonly alarmDefault: boolean;
+  readonly presenceDefault: { readonly present: boolean; readonly knownPeople: readonly string[] };
+  readonly features: ReadonlySet<Feature>;
+  readonly climate: ClimateSettings;
+  readonly scenes: readonly Scene[];
+}
+
+export const mostLights = 500;
+export const mostPeople = 100;
+export const targetRange = { minimum: 5, maximum: 30 } as const;
+
+export const defaultSettings: HomeSettings = {
+  lights: new Map(["salon", "cocina", "dormitorio", "bano", "garage"].map((name) => [name, false])),
+  alarmDefault: false,
+  presenceDefault: { present: false, knownPeople: [] },
+  features: new Set(),
+  climate: { target: 20, minutes: 30, seed: 1 },
+  scenes: [],
+};
+
+/** Written where there is no home.yaml; a test holds it equal to the defaults above. */
+export const defaultSettingsText = `# The simulated home (docs/home.md). Read at start.
+lights: [salon, cocina, dormitorio, bano, garage]
+alarm_default: false
+presence_default:
+  present: false
+  known_people: []
+
+# More tools: presence (set_presence, get_presence_history), climate (get_climate, set_thermostat),
+# scenes (activate_scene, list_scenes).
+features: []
+
+# climate: { target: 20, minutes: 30, seed: 1 }
+# scenes:
+#   noche: { lights: { salon: false, cocina: false }, alarm: true, thermostat: 17 }
+`;
+
+/** A name people can type and read: one line, not too long. */
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && value.length >= 1 && value.length <= 64 && !hasControls(value);
+}
+
+function hasControls(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  return /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text);
+}

@@ -1,0 +1,92 @@
+/** The state as the file holds it. What can be used of a file is used; what cannot makes the file a broken one. */
+import { HomeStateError } from "./home-errors.ts";
+import { type HomeSettings, isName, targetRange } from "./settings.ts";
+import { type ClimateState, type HomeState, initialState, type Visit, visitsKept } from "./state.ts";
+
+const version = 1;
+
+export function writeState(state: HomeState): string {
+  const { lights, otherLights, alarm, presence, history, climate, scene } = state;
+  return `${JSON.stringify({
+    version,
+    lights: { ...lights, ...otherLights },
+    alarm,
+    presence,
+    // Untouched, the thermostat stays what home.yaml says.
+    ...(climate.at === 0 ? {} : { climate }),
+    ...(history.length === 0 ? {} : { history }),
+    ...(scene === undefined ? {} : { scene }),
+  })}\n`;
+}
+
+/** `undefined` for a text that is no state: cut off, of another program, edited wrongly. */
+export function readState(text: string, settings: HomeSettings, file: string): HomeState | undefined {
+  const found = parse(text);
+  if (!isFields(found)) return undefined;
+  if (typeof found["version"] === "number" && found["version"] > version) {
+    throw new HomeStateError("state_newer", file, `${file} was written by a newer version of Tendon`);
+  }
+  const initial = initialState(settings);
+  const { lights, alarm, presence, history = [], climate = initial.climate, scene } = found;
+  if (!isFields(lights) || !Object.values(lights).every(isFlag) || !isFlag(alarm)) return undefined;
+  if (!isPresence(presence) || !isClimate(climate)) return undefined;
+  if (!Array.isArray(history) || !history.every(isVisit)) return undefined;
+  if (scene !== undefined && !isScene(scene)) return undefined;
+  const entries = Object.entries(lights as Record<string, boolean>);
+  return {
+    lights: {
+      ...initial.lights,
+      ...Object.fromEntries(entries.filter(([name]) => settings.lights.has(name))),
+    },
+    otherLights: Object.fromEntries(entries.filter(([name]) => !settings.lights.has(name))),
+    alarm,
+    presence: { present: presence.present, known_people: presence.known_people },
+    history: history.slice(-visitsKept),
+    climate,
+    scene,
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function isPresence(value: unknown): value is HomeState["presence"] {
+  if (!isFields(value)) return false;
+  const { present, known_people } = value;
+  return isFlag(present) && Array.isArray(known_people) && known_people.every(isName);
+}
+
+function isClimate(value: unknown): value is ClimateState {
+  if (!isFields(value)) return false;
+  const { target, from, at } = value;
+  return isTemperature(target) && isTemperature(from) && typeof at === "number";
+}
+
+function isTemperature(value: unknown): boolean {
+  return typeof value === "number" && value >= targetRange.minimum && value <= targetRange.maximum;
+}
+
+function isVisit(value: unknown): value is Visit {
+  if (!isFields(value)) return false;
+  const { at, person, event } = value;
+  return typeof at === "string" && typeof person === "string" && (event === "arrived" || event === "left");
+}
+
+function isScene(value: unknown): value is NonNullable<HomeState["scene"]> {
+  return isFields(value) && typeof value["name"] === "string" && typeof value["at"] === "number";
+}

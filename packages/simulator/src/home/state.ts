@@ -1,0 +1,81 @@
+import type { HomeSettings } from "./settings.ts";
+
+/** One coming or going. */
+export interface Visit {
+  readonly at: string;
+  readonly person: string;
+  readonly event: "arrived" | "left";
+}
+
+/** Where the room's temperature was when the thermostat was last touched; the rest follows from the time since. */
+export interface ClimateState {
+  readonly target: number;
+  readonly from: number;
+  readonly at: number;
+}
+
+/** Never changed in place: a change makes a new one, so that two of them can be compared. */
+export interface HomeState {
+  /** The lights of home.yaml, in its order. */
+  readonly lights: Readonly<Record<string, boolean>>;
+  /** Lights the file knows and these settings do not: another process may have newer settings. */
+  readonly otherLights: Readonly<Record<string, boolean>>;
+  readonly alarm: boolean;
+  readonly presence: { readonly present: boolean; readonly known_people: readonly string[] };
+  readonly history: readonly Visit[];
+  readonly climate: ClimateState;
+  /** The scene that was activated last, and when. */
+  readonly scene: { readonly name: string; readonly at: number } | undefined;
+}
+
+/** More visits than this are forgotten, the oldest first. */
+export const visitsKept = 200;
+
+export function initialState(settings: HomeSettings): HomeState {
+  const { present, knownPeople } = settings.presenceDefault;
+  const { target } = settings.climate;
+  return {
+    lights: Object.fromEntries(settings.lights),
+    otherLights: {},
+    alarm: settings.alarmDefault,
+    presence: { present, known_people: knownPeople },
+    history: [],
+    climate: { target, from: target, at: 0 },
+    scene: undefined,
+  };
+}
+
+export function switchLights(state: HomeState, wanted: ReadonlyMap<string, boolean>): HomeState {
+  const differs = [...wanted].some(([name, on]) => state.lights[name] !== on);
+  return differs ? { ...state, lights: { ...state.lights, ...Object.fromEntries(wanted) } } : state;
+}
+
+export function setAlarm(state: HomeState, armed: boolean): HomeState {
+  return state.alarm === armed ? state : { ...state, alarm: armed };
+}
+
+/** Who is at home from now on; who came and who went is kept where `record` says so. */
+export function setPeople(
+  state: HomeState,
+  people: readonly string[],
+  { now, record }: { readonly now: number; readonly record: boolean },
+): HomeState {
+  const after = [...new Set(people)];
+  const before = state.presence.known_people;
+  const present = after.length > 0;
+  const same = before.length === after.length && before.every((person, index) => person === after[index]);
+  if (same && state.presence.present === present) return state;
+  const presence = { present, known_people: after };
+  if (!record) return { ...state, presence };
+  const at = new Date(now).toISOString();
+  const visits: Visit[] = [
+    ...missingFrom(after, before).map((person) => ({ at, person, event: "left" as const })),
+    ...missingFrom(before, after).map((person) => ({ at, person, event: "arrived" as const })),
+  ];
+  return { ...state, presence, history: [...state.history, ...visits].slice(-visitsKept) };
+}
+
+/** Those of `people` that `list` lacks. */
+export function missingFrom(list: readonly string[], people: readonly string[]): string[] {
+  return people.filter((person) => !list.includes(person));
+}
