@@ -48,13 +48,15 @@ export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
   return broker === undefined ? await startEmbedded(needs) : await startOutside(needs, new URL(broker));
 }
 
-async function startEmbedded({ config, registry, events, identify, credentials, openDevice }: CarrierNeeds) {
+async function startEmbedded(needs: CarrierNeeds) {
+  const { config, clock, registry, events, identify, credentials, openDevice } = needs;
   const topics: MqttTopics = new MqttTopics({
     registry,
     events,
     publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
   });
   const broker: EmbeddedBroker = await EmbeddedBroker.start({
+    clock,
     events,
     admitDevice(claim) {
       const identity = credentials.admitMqtt(claim);

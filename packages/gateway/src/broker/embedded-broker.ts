@@ -3,8 +3,9 @@ import type { EventEmitter } from "node:events";
 import net from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
-import { limits } from "@tendon/protocol";
-import { Aedes, type AuthenticateError, type Client } from "aedes";
+import { type ErrorCode, limits } from "@tendon/protocol";
+import { Aedes, type AuthenticateError, type Client, type PublishPacket } from "aedes";
+import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type {
@@ -20,6 +21,7 @@ import { filterMatches } from "./topic-filter.ts";
 import { pushTopic } from "./topics.ts";
 
 export interface BrokerNeeds {
+  readonly clock: Clock;
   readonly events: Events;
   /** Who takes over a device; throws with the reason if it may not come in. */
   readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
@@ -34,6 +36,7 @@ interface DevicePeer {
   listener: DeviceListener | undefined;
   /** A newer connection of the same device has been admitted. */
   displaced: boolean;
+  readonly takenExactlyOnce: Set<number>;
 }
 
 interface AppPeer {
@@ -41,6 +44,8 @@ interface AppPeer {
   readonly app: App;
   readonly filters: Set<string>;
   disconnected: (() => void) | undefined;
+  /** Ids of messages of QoS 2: the broker looks for repeats only after it has asked us. */
+  readonly takenExactlyOnce: Set<number>;
 }
 
 const deviceMark = "@@@";
@@ -48,6 +53,7 @@ const deviceTopic = "device-server";
 const appRoot = "tendon/";
 const connectPatienceMs = 10_000;
 const drainPatienceMs = 30_000;
+const BAD_CLIENT_ID = 2;
 const BAD_CREDENTIALS = 4;
 const NOT_AUTHORISED = 5;
 
@@ -58,24 +64,25 @@ export class EmbeddedBroker {
   /** The newest peer of each device. */
   readonly #devices = new Map<string, DevicePeer>();
   readonly #servers: net.Server[] = [];
-  readonly #sockets = new Set<Duplex>();
+  /** Every open connection, with the end of its patience until it has signed in. */
+  readonly #sockets = new Map<Duplex, Timer>();
 
   private constructor(needs: BrokerNeeds) {
     this.#needs = needs;
     this.#aedes = new Aedes({
-      connectTimeout: connectPatienceMs,
       drainTimeout: drainPatienceMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
       preConnect: (_client, packet, done) => {
         // Sessions are not kept for clients that are away: nothing waits for a device or an app that has gone.
         Object.assign(packet, { clean: true, clientId: ownName(packet.clientId, packet.password) });
-        done(null, packet.clientId.length <= limits.mqttClientIdLength.max);
+        done(null, true);
       },
       authenticate: (client, username, password, done) =>
         this.#authenticate(client, username, password, done),
       authorizePublish: (client, packet, done) => {
-        if (client !== null) this.#take(client, packet.topic, packet.payload);
+        // A connection that is over publishes its will: nobody is to act on the word of somebody who has gone.
+        if (client !== null && !client.closed) this.#take(client, packet);
         // Handed on; what the broker itself still carries says nothing and reaches nobody.
         Object.assign(packet, { topic: "$taken", payload: nothing, retain: false });
         done(null);
@@ -110,7 +117,10 @@ export class EmbeddedBroker {
   /** Listens for MQTT over TCP, or over TLS where there are keys; gives the real port. */
   async listen(host: string, port: number, keys?: { cert: Buffer; key: Buffer }): Promise<number> {
     const handle = (socket: net.Socket) => this.accept(socket, socket.remoteAddress);
-    const server = keys === undefined ? net.createServer(handle) : tls.createServer(keys, handle);
+    const server =
+      keys === undefined
+        ? net.createServer(handle)
+        : tls.createServer({ ...keys, handshakeTimeout: connectPatienceMs }, handle);
     server.on("error", () => undefined);
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
@@ -134,8 +144,14 @@ export class EmbeddedBroker {
       socket.destroy();
       return;
     }
-    this.#sockets.add(socket);
-    socket.once("close", () => this.#sockets.delete(socket));
+    this.#sockets.set(
+      socket,
+      this.#needs.clock.after(connectPatienceMs, () => socket.destroy()),
+    );
+    socket.once("close", () => {
+      this.#sockets.get(socket)?.cancel();
+      this.#sockets.delete(socket);
+    });
     if (socket instanceof net.Socket) socket.setNoDelay(true);
     const gate = new PacketGate(limits.mqttConnectBytes.max, limits.mqttPacketBytes.max);
     const read = socket.read.bind(socket);
@@ -162,7 +178,7 @@ export class EmbeddedBroker {
   async stop(): Promise<void> {
     for (const server of this.#servers) server.close();
     await new Promise<void>((resolve) => this.#aedes.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets.keys()) socket.destroy();
   }
 
   #authenticate(
@@ -173,6 +189,17 @@ export class EmbeddedBroker {
   ): void {
     const from = client.conn instanceof net.Socket ? client.conn.remoteAddress : undefined;
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
+    const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
+      this.#needs.events.connectionRefused({ code, reason, from });
+      done(Object.assign(new Refused(reason), { returnCode }), false);
+    };
+    if (client.id.length > limits.mqttClientIdLength.max) {
+      refuse(limits.mqttClientIdLength.error, "the client id is too long", BAD_CLIENT_ID);
+      return;
+    }
+    // The broker tells of a client's end only once it is registered; one may break off before that.
+    client.conn.once("close", () => this.#gone(client, "the device closed the connection"));
+    const takenExactlyOnce = new Set<number>();
     try {
       if (isDevice(client.id)) {
         const open = this.#needs.admitDevice(claim);
@@ -180,31 +207,43 @@ export class EmbeddedBroker {
         const older = this.#devices.get(client.id);
         if (older !== undefined) older.displaced = true;
         const clientId = client.id;
-        const peer: DevicePeer = { kind: "device", clientId, open, listener: undefined, displaced: false };
+        const peer: DevicePeer = {
+          kind: "device",
+          clientId,
+          open,
+          listener: undefined,
+          displaced: false,
+          takenExactlyOnce,
+        };
         this.#peers.set(client, peer);
         this.#devices.set(clientId, peer);
       } else {
         const app = this.#needs.admitApp(claim);
-        this.#peers.set(client, { kind: "app", app, filters: new Set(), disconnected: undefined });
+        const filters = new Set<string>();
+        this.#peers.set(client, { kind: "app", app, filters, disconnected: undefined, takenExactlyOnce });
       }
       done(null, true);
     } catch (error) {
-      this.#needs.events.connectionRefused({ code: "unauthenticated", reason: messageOf(error), from });
       const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
-      done(Object.assign(new Refused(messageOf(error)), { returnCode }), false);
+      refuse("unauthenticated", messageOf(error), returnCode);
     }
   }
 
   #ready(client: Client): void {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
+    this.#sockets.get(client.conn)?.cancel();
     if (peer.kind === "app") peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
     else peer.listener = peer.open(deviceConnection(client));
   }
 
-  #take(client: Client, topic: string, payload: string | Buffer): void {
+  #take(client: Client, { topic, payload, qos, dup, messageId }: PublishPacket): void {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
+    if (qos === 2 && messageId !== undefined) {
+      if (dup && peer.takenExactlyOnce.has(messageId)) return;
+      peer.takenExactlyOnce.add(messageId);
+    }
     const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
     if (peer.kind === "app") peer.app.published(topic, bytes);
     else if (topic === deviceTopic) peer.listener?.message(bytes);

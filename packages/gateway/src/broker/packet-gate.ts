@@ -3,12 +3,12 @@
  * packet that says it is too large, a length that never ends, or anything before CONNECT ends the connection at
  * its header: what an attacker sends costs no memory and no time.
  */
-const CONNECT = 1;
+const CONNECT = 0x10;
 const LONGEST_LENGTH_FIELD = 4;
 
 type Place =
   | { readonly at: "type" }
-  | { readonly at: "length"; readonly type: number; value: number; bytes: number }
+  | { readonly at: "length"; value: number; bytes: number }
   | { readonly at: "body"; left: number };
 
 export class PacketGate {
@@ -37,7 +37,7 @@ export class PacketGate {
       const byte = chunk[index] ?? 0;
       index += 1;
       if (place.at === "type") {
-        const refused = this.#openPacket(byte >> 4);
+        const refused = this.#openPacket(byte);
         if (refused !== undefined) return refused;
       } else {
         const refused = this.#readLength(place, byte);
@@ -47,9 +47,9 @@ export class PacketGate {
     return undefined;
   }
 
-  #openPacket(type: number): string | undefined {
-    if (!this.#connected && type !== CONNECT) return "the first packet is not CONNECT";
-    this.#place = { at: "length", type, value: 0, bytes: 0 };
+  #openPacket(byte: number): string | undefined {
+    if (!this.#connected && byte !== CONNECT) return "the first packet is not CONNECT";
+    this.#place = { at: "length", value: 0, bytes: 0 };
     return undefined;
   }
 
