@@ -56,6 +56,28 @@ export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { type Bound, limits } from "./limits.ts";
+export {
+  decodeClientLine,
+  decodeServerLine,
+  encodeCall,
+  encodeError,
+  encodeEvent,
+  encodeQuit,
+  encodeReady,
+  encodeResult,
+} from "./lines/codec.ts";
+export type {
+  CallLine,
+  ClientLine,
+  ErrorLine,
+  EventLine,
+  LineId,
+  LineTool,
+  QuitLine,
+  ReadyLine,
+  ResultLine,
+  ServerLine,
+} from "./lines/messages.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
 export { type ArgumentProblem, firmwareHazards } from "./tools/arguments.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";

@@ -103,5 +103,7 @@ export const limits = {
     "a reader this far behind resumes by Last-Event-ID",
   ),
   eventsKept: bound(10_000, "bad_request", "how far back Last-Event-ID can resume"),
+  lineIdLength: bound(256, "bad_request", "a UUID has 36 characters"),
+  lineEventNameLength: bound(128, "bad_request", "names of events are names, as those of tools are"),
   notificationBytes: bound(16 * KIB, "payload_too_large", "a device's event is kept in memory for resume"),
 } as const satisfies Record<string, Bound>;
