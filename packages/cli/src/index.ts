@@ -1,5 +1,6 @@
 /** The `tendon` command. Each subcommand is a file that is loaded only when it is used. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { addHomeCommand } from "./commands/home-arguments.ts";
 import { OperationError, UsageError } from "./errors.ts";
 import { version } from "./version.ts";
 
@@ -84,6 +85,8 @@ function build(): Command {
     .option("--fault <name...>", "misbehave; `--fault list` explains each")
     .option("--device-token <token>", "token for a backend given as ws:// or wss://")
     .action(async (options) => (await import("./commands/simulate.ts")).simulateEsp32(options));
+
+  addHomeCommand(program);
 
   gatewayCommand(program, "doctor", "check this installation and print how to connect")
     .option("--config <file>", "settings file to check")

@@ -1,0 +1,52 @@
+import type { HomeWords } from "./home-texts.ts";
+
+export const spanish: HomeWords = {
+  lights: "Luces",
+  alarm: "Alarma",
+  presence: "Presencia",
+  climate: "Clima",
+  on: "encendida",
+  off: "apagada",
+  armed: "armada",
+  disarmed: "desarmada",
+  nobody: "no hay nadie en casa",
+  somebody: "hay alguien en casa",
+  arrived: "llegó",
+  left: "se fue",
+  heating: "calentando",
+  noVisits: "Todavía no ha llegado ni se ha ido nadie.",
+  noScenes: "No hay escenas; añade alguna en `scenes` de home.yaml.",
+  settingsCreated: (file) => `no había configuración; se escribieron los valores por defecto en ${file}`,
+  putAside: (file, backup) =>
+    `${file} no es el estado de una casa; se guardó como ${backup} y la casa empieza de nuevo`,
+  target: (degrees) => `objetivo ${degrees} °C`,
+  sceneActivated: (name) => `La escena ${name} está activa.`,
+  lightUnknown: (name, known) => `la luz \`${name}\` no existe; las luces son ${known}`,
+  sceneUnknown: (name, known) => `la escena \`${name}\` no existe; las escenas son ${known}`,
+  featureOff: (feature, file) => `no está activado: añade \`${feature}\` a \`features\` en ${file}`,
+  argument: {
+    target: "la temperatura debe ser un número de 5 a 30 °C",
+    people: "un nombre tiene de 1 a 64 caracteres en una línea, y hay 100 personas como máximo",
+    limit: "el límite debe ser un número entero de 1 a 200",
+  },
+  state: {
+    state_unreadable: "no se puede leer el estado de la casa",
+    state_unwritable: "no se puede guardar el estado de la casa",
+    state_newer: "el estado de la casa es de una versión más nueva",
+    state_locked: "otro proceso está usando el estado de la casa",
+  },
+  rules: {
+    syntax: (values) => values.join(", "),
+    unknown_key: (values) => `no es una opción; aquí se conocen ${values.join(", ")}`,
+    mapping: () => "debe tener claves y valores",
+    flag: () => "debe ser true o false",
+    name: () => "debe ser un nombre de 1 a 64 caracteres en una línea",
+    names: (values) => `debe ser una lista de hasta ${values.join()} nombres distintos`,
+    lights: (values) =>
+      `debe ser una lista de hasta ${values.join()} nombres distintos, o nombres con true o false`,
+    feature: (values) => `debe ser una lista con algunos de ${values.join(", ")}`,
+    number: (values) => `debe ser un número de ${values.join(" a ")}`,
+    light_unknown: (values) => `no es una de las luces; son ${values.join(", ")}`,
+    climate_off: () => "necesita `climate` en `features`",
+  },
+};

@@ -1,0 +1,83 @@
+/** What the home commands say, in the user's language: Spanish where LC_ALL, LC_MESSAGES or LANG says so, else English. */
+import type { HomeCallError, HomeNotice, HomeStateError, SettingsProblem } from "./home-door.ts";
+import { english } from "./home-texts-en.ts";
+import { spanish } from "./home-texts-es.ts";
+
+/** Which switch in home.yaml adds a tool; what is not here is always there. */
+const featureOfTool: Readonly<Record<string, string>> = {
+  get_presence_history: "presence",
+  get_climate: "climate",
+  set_thermostat: "climate",
+  activate_scene: "scenes",
+  list_scenes: "scenes",
+};
+
+export interface HomeWords {
+  readonly lights: string;
+  readonly alarm: string;
+  readonly presence: string;
+  readonly climate: string;
+  readonly on: string;
+  readonly off: string;
+  readonly armed: string;
+  readonly disarmed: string;
+  readonly nobody: string;
+  readonly somebody: string;
+  readonly arrived: string;
+  readonly left: string;
+  readonly heating: string;
+  readonly noVisits: string;
+  readonly noScenes: string;
+  settingsCreated(file: string): string;
+  putAside(file: string, backup: string): string;
+  target(degrees: number): string;
+  sceneActivated(name: string): string;
+  lightUnknown(name: string, known: string): string;
+  sceneUnknown(name: string, known: string): string;
+  featureOff(feature: string, file: string): string;
+  readonly argument: Readonly<Record<string, string>>;
+  readonly state: Readonly<Record<HomeStateError["code"], string>>;
+  readonly rules: Readonly<Record<SettingsProblem["rule"], (values: readonly string[]) => string>>;
+}
+
+export interface HomeTexts extends HomeWords {
+  notice(notice: HomeNotice): string;
+  refusal(error: HomeCallError, settingsFile: string): string;
+  stateProblem(error: HomeStateError): string;
+  settingsProblem(file: string, problem: SettingsProblem): string;
+}
+
+export function homeTexts(env: Readonly<Record<string, string | undefined>>): HomeTexts {
+  // An empty variable counts as not set, as everywhere else.
+  const language = env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
+  const words = /^es(?![a-z])/i.test(language) ? spanish : english;
+  return {
+    ...words,
+    notice: (notice) =>
+      notice.kind === "settings_created"
+        ? words.settingsCreated(notice.file)
+        : words.putAside(notice.file, notice.backup),
+    refusal: (error, settingsFile) => refusal(words, error, settingsFile),
+    stateProblem: (error) => `${words.state[error.code]} (${error.message})`,
+    settingsProblem(file, { key, line, rule, values }) {
+      const place = line === undefined ? file : `${file}:${line}`;
+      const text = words.rules[rule](values);
+      return key === "" ? `${place}: ${text}` : `${place}: \`${key}\` ${text}`;
+    },
+  };
+}
+
+function refusal(words: HomeWords, error: HomeCallError, settingsFile: string): string {
+  const { name = "", known = [] } = error.details;
+  switch (error.code) {
+    case "light_unknown":
+      return words.lightUnknown(name, known.join(", "));
+    case "scene_unknown":
+      return words.sceneUnknown(name, known.join(", "));
+    case "tool_unknown":
+      return words.featureOff(featureOfTool[name] ?? name, settingsFile);
+    case "argument_missing":
+    case "argument_invalid":
+      return words.argument[name] ?? error.message;
+  }
+}

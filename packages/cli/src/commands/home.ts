@@ -1,0 +1,189 @@
+/** The simulated home by hand. Each command reads or changes the same state that a running `--mcp` server uses. */
+import { UsageError } from "../errors.ts";
+import { colours, plain, print, printJson } from "../output.ts";
+import { type HomeAtHand, type HomeOptions, withHome } from "./home-open.ts";
+import type { HomeTexts } from "./home-texts.ts";
+
+interface Snapshot {
+  readonly lights: Readonly<Record<string, boolean>>;
+  readonly alarm: boolean;
+  readonly presence: Presence;
+  readonly climate?: Climate;
+}
+
+interface Presence {
+  readonly present: boolean;
+  readonly known_people: readonly string[];
+}
+
+interface Climate {
+  readonly temperature: number;
+  readonly target: number;
+  readonly heating: boolean;
+}
+
+export async function homeStatus(options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    const all = home.call("get_all_states") as Snapshot;
+    show(options, all, () => {
+      const row = (name: string, text: string) => `${name.padEnd(12)}${text}`;
+      return [
+        texts.lights,
+        ...lightRows(all.lights, texts).map((line) => `  ${line}`),
+        row(texts.alarm, all.alarm ? colours.red(texts.armed) : texts.disarmed),
+        row(texts.presence, people(all.presence, texts)),
+        ...(all.climate === undefined ? [] : [row(texts.climate, climateText(all.climate, texts))]),
+      ];
+    });
+  });
+}
+
+export async function homeLights(options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    const { lights } = home.state;
+    show(options, { lights }, () => lightRows(lights, texts));
+  });
+}
+
+export async function homeLight(name: string, on: boolean, options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    home.call("set_light_state", { name, on });
+    show(options, { name, on }, () => lightRows({ [name]: on }, texts));
+  });
+}
+
+export async function homeAlarm(armed: boolean, options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    home.call("set_alarm_state", { armed });
+    show(options, { armed }, () => [`${texts.alarm}: ${armed ? texts.armed : texts.disarmed}`]);
+  });
+}
+
+export type PresenceChange = "set" | "add" | "remove" | "clear";
+
+export async function homePresence(options: HomeOptions): Promise<void> {
+  await withHome(options, (atHand) => showPresence(options, atHand));
+}
+
+export async function homePresenceChange(
+  change: PresenceChange,
+  names: readonly string[],
+  options: HomeOptions,
+): Promise<void> {
+  await withHome(options, (atHand) => {
+    const { home, texts } = atHand;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+    if (names.some((name) => !/^[^\u0000-\u001f\u007f-\u009f]{1,64}$/.test(name))) {
+      throw new UsageError(texts.argument["people"] ?? "");
+    }
+    home.changePeople((there) => {
+      switch (change) {
+        case "set":
+          return names;
+        case "add":
+          return [...there, ...names];
+        case "remove":
+          return there.filter((person) => !names.includes(person));
+        case "clear":
+          return [];
+      }
+    });
+    showPresence(options, atHand);
+  });
+}
+
+export async function homeHistory(limit: number, options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    const answer = home.call("get_presence_history", { limit }) as {
+      readonly history: readonly {
+        readonly at: string;
+        readonly person: string;
+        readonly event: "arrived" | "left";
+      }[];
+    };
+    show(options, answer, () =>
+      answer.history.length === 0
+        ? [texts.noVisits]
+        : answer.history.map(
+            ({ at, person, event }) => `${colours.dim(at)}  ${plain(person)} ${texts[event]}`,
+          ),
+    );
+  });
+}
+
+export async function homeClimate(options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    const climate = home.call("get_climate") as Climate;
+    show(options, climate, () => [climateText(climate, texts)]);
+  });
+}
+
+export async function homeThermostat(text: string, options: HomeOptions): Promise<void> {
+  const target = Number(text.replace(",", "."));
+  await withHome(options, ({ home, texts }) => {
+    if (text.trim() === "" || Number.isNaN(target)) throw new UsageError(texts.argument["target"] ?? "");
+    home.call("set_thermostat", { target });
+    const climate = home.call("get_climate") as Climate;
+    show(options, climate, () => [climateText(climate, texts)]);
+  });
+}
+
+interface SceneList {
+  readonly scenes: readonly {
+    readonly name: string;
+    readonly lights: Readonly<Record<string, boolean>>;
+    readonly alarm?: boolean;
+    readonly thermostat?: number;
+  }[];
+}
+
+export async function homeScenes(options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    const list = home.call("list_scenes") as SceneList;
+    show(options, list, () =>
+      list.scenes.length === 0
+        ? [texts.noScenes]
+        : list.scenes.map(({ name, lights, alarm, thermostat }) => {
+            const parts = [
+              ...Object.entries(lights).map(([light, on]) => `${light} ${on ? texts.on : texts.off}`),
+              ...(alarm === undefined ? [] : [`${texts.alarm} ${alarm ? texts.armed : texts.disarmed}`]),
+              ...(thermostat === undefined ? [] : [`${thermostat} °C`]),
+            ];
+            return `${plain(name)}: ${plain(parts.join(", "))}`;
+          }),
+    );
+  });
+}
+
+export async function homeScene(name: string, options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    home.call("activate_scene", { name });
+    show(options, { name }, () => [texts.sceneActivated(plain(name))]);
+  });
+}
+
+function showPresence(options: HomeOptions, { home, texts }: HomeAtHand): void {
+  const { presence } = home.state;
+  show(options, presence, () => [people(presence, texts)]);
+}
+
+function show(options: HomeOptions, value: unknown, lines: () => readonly string[]): void {
+  if (options.json === true) printJson(value);
+  else print(lines().join("\n"));
+}
+
+function lightRows(lights: Readonly<Record<string, boolean>>, texts: HomeTexts): string[] {
+  const width = Math.max(8, ...Object.keys(lights).map((name) => name.length)) + 2;
+  return Object.entries(lights).map(
+    ([name, on]) => `${name.padEnd(width)}${on ? colours.yellow(texts.on) : colours.dim(texts.off)}`,
+  );
+}
+
+function people({ present, known_people }: Presence, texts: HomeTexts): string {
+  if (!present) return texts.nobody;
+  return known_people.length === 0 ? texts.somebody : known_people.map(plain).join(", ");
+}
+
+function climateText({ temperature, target, heating }: Climate, texts: HomeTexts): string {
+  return `${temperature} °C (${texts.target(target)}${heating ? `, ${texts.heating}` : ""})`;
+}
