@@ -137,6 +137,14 @@ async function assemble(
   };
   const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
 
+  const http = await createHttp({
+    ...config.http,
+    publicUrl: config.http.publicUrl,
+    version,
+    reportFault: (error) => log.error({ err: error }, "a request failed"),
+  });
+  started.push(() => http.close());
+  // After HTTP, because it ends before it: a server does not close while apps hold WebSockets of its open.
   const mqtt = await startMqtt({
     config,
     clock,
@@ -147,14 +155,6 @@ async function assemble(
     openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
   });
   started.push(() => mqtt.stop());
-
-  const http = await createHttp({
-    ...config.http,
-    publicUrl: config.http.publicUrl,
-    version,
-    reportFault: (error) => log.error({ err: error }, "a request failed"),
-  });
-  started.push(() => http.close());
   let stopping = false;
   const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
   operationRoutes(http, {
