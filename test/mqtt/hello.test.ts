@@ -1,0 +1,193 @@
+import dgram from "node:dgram";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../inbox.ts";
+import { mqttTransport } from "../mqtt-wire.ts";
+import { type Fields, type Frame, type RawDevice, textContent, tool } from "../raw-device.ts";
+import { openSite, type Site } from "../site.ts";
+
+const dropped = "tendon_audio_frames_dropped_total";
+
+function hello(transport: string, more: Fields = {}): Fields {
+  return {
+    type: "hello",
+    version: 3,
+    transport,
+    features: { mcp: true },
+    audio_params: { format: "opus", sample_rate: 16000, channels: 1, frame_duration: 60 },
+    ...more,
+  };
+}
+
+/** Says hello and takes what must follow: the answer, the alert and the goodbye. */
+async function greet(
+  device: RawDevice,
+  said = hello("udp"),
+): Promise<{ answer: Frame; alert: Frame; goodbye: Frame }> {
+  device.send(said);
+  const answer = await device.nextFrame("hello");
+  const alert = await device.nextFrame("alert");
+  const goodbye = await device.nextFrame("goodbye");
+  return { answer, alert, goodbye };
+}
+
+async function called(site: Site, device: RawDevice): Promise<void> {
+  const running = site.call(device.id, "a");
+  device.reply((await device.nextRequest("tools/call")).id, textContent("done"));
+  expect((await running).body["result"]).toEqual(textContent("done"));
+}
+
+async function sendDatagram(port: number, bytes: Buffer): Promise<void> {
+  const socket = dgram.createSocket("udp4");
+  onTestFinished(() => {
+    socket.close();
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.send(bytes, port, "127.0.0.1", (error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+describe("a hello over MQTT", () => {
+  it.each(["udp", "mqtt"])(
+    "[MQT-7][MQT-8] with transport %s is answered in full, told that there are tools only, and ended",
+    async (transport) => {
+      const site = await openSite();
+      const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+      const { answer, alert, goodbye } = await greet(device, hello(transport));
+      expect(answer).toEqual({
+        type: "hello",
+        transport,
+        session_id: expect.stringMatching(/^[A-Za-z0-9_-]+$/),
+        audio_params: { format: "opus", sample_rate: 24000, channels: 1, frame_duration: 60 },
+        udp: {
+          server: "127.0.0.1",
+          port: expect.any(Number),
+          key: expect.stringMatching(/^[0-9a-f]{32}$/),
+          nonce: expect.stringMatching(/^01[0-9a-f]{30}$/),
+        },
+      });
+      expect(alert).toMatchObject({
+        status: expect.any(String),
+        message: expect.any(String),
+        emotion: "neutral",
+      });
+      expect(goodbye).toEqual({ type: "goodbye", session_id: answer["session_id"] });
+      await device.setUp({ tools: [tool("a")] });
+      await called(site, device);
+    },
+  );
+
+  it("[MQT-7] names a port that hears audio, which is counted and dropped", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const { answer } = await greet(device);
+    const { port, nonce } = answer["udp"] as { port: number; nonce: string };
+    expect(await site.metric(dropped)).toBe(0);
+    await sendDatagram(port, Buffer.concat([Buffer.from(nonce, "hex"), Buffer.alloc(40)]));
+    await until(async () => (await site.metric(dropped)) === 1, "a datagram to be counted");
+    await sendDatagram(port, Buffer.from("x"));
+    await until(async () => (await site.metric(dropped)) === 2, "another");
+  });
+
+  it("[MQT-7] each has a session, a key and a nonce of its own", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const first = (await greet(device)).answer;
+    await device.setUp({ tools: [tool("a")] });
+    const second = (await greet(device)).answer;
+    await device.setUp({ tools: [tool("a")] });
+    expect(second["session_id"]).not.toBe(first["session_id"]);
+    const [one, two] = [first["udp"] as Fields, second["udp"] as Fields];
+    expect(two["key"]).not.toBe(one["key"]);
+    expect(two["nonce"]).not.toBe(one["nonce"]);
+    expect(two["port"]).toBe(one["port"]);
+    await called(site, device);
+  });
+
+  it("[MQT-7] two at once are both answered, in order, and the device is listed for the last", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    device.send(hello("udp"));
+    device.send(hello("udp"));
+    const frames: Frame[] = [];
+    while (frames.filter(({ type }) => type === "goodbye").length < 2) {
+      frames.push(JSON.parse(await device.wire.nextText()) as Frame);
+    }
+    const ids = (type: string) =>
+      frames.filter((frame) => frame.type === type).map((frame) => frame["session_id"]);
+    expect(ids("hello").length).toBe(2);
+    expect(ids("goodbye")).toEqual(ids("hello"));
+    expect(ids("alert")).toEqual(ids("hello"));
+    for (const frame of frames) {
+      const payload = frame["payload"] as { id: number } | undefined;
+      if (payload !== undefined) device.reply(payload.id, {});
+    }
+    await until(async () => {
+      const message = await device.nextMcp();
+      const id = message["id"] as number;
+      if (message["method"] === "tools/list") device.reply(id, { tools: [tool("a")] });
+      else device.reply(id, {});
+      return (message["params"] as Fields)["withUserTools"] === true;
+    }, "the second list");
+    await site.listed(device.id);
+    await called(site, device);
+  });
+
+  it.each([
+    ["empty", () => ""],
+    ["current", (answer: Frame) => answer["session_id"]],
+    ["stale", () => "a-session-of-yesterday"],
+    ["missing", () => undefined],
+  ])("[MQT-8][DEV-2] tools work under a session id that is %s", async (_, idOf) => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const { answer } = await greet(device);
+    const say = (payload: unknown) => device.send({ session_id: idOf(answer), type: "mcp", payload });
+    const answerNext = async (method: string, result: unknown) => {
+      say({ jsonrpc: "2.0", id: (await device.nextRequest(method)).id, result });
+    };
+    await answerNext("initialize", { serverInfo: { name: "x", version: "1.2.3" } });
+    await answerNext("tools/list", { tools: [tool("a")] });
+    await answerNext("tools/list", { tools: [tool("a")] });
+    const running = site.call(device.id, "a");
+    await answerNext("tools/call", textContent("done"));
+    expect((await running).body["result"]).toEqual(textContent("done"));
+    expect(await site.device(device.id)).toMatchObject({ firmware: "1.2.3" });
+  });
+
+  it.each([
+    ["its own session", (answer: Frame) => answer["session_id"]],
+    ["another session", () => "somebody-elses"],
+    ["no session", () => undefined],
+  ])("[DEV-23] a goodbye of the device for %s leaves the connection and the tools", async (_, idOf) => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const { answer } = await greet(device);
+    await device.setUp({ tools: [tool("a")] });
+    device.send({ session_id: idOf(answer), type: "goodbye" });
+    expect(await device.quiet()).toEqual([]);
+    await called(site, device);
+    expect(await site.device(device.id)).toMatchObject({ online: true });
+  });
+
+  it("[MQT-8] a call under way when the hello comes is answered all the same", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const running = site.call(device.id, "a");
+    const { id } = await device.nextRequest("tools/call");
+    await greet(device);
+    device.reply(id, textContent("done"));
+    expect((await running).body["result"]).toEqual(textContent("done"));
+    await device.setUp({ tools: [tool("a")] });
+  });
+
+  it("[DEV-5] without MCP leaves the device connected, with what it listed before", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const { answer } = await greet(device, hello("udp", { features: {} }));
+    expect(answer["udp"]).toBeDefined();
+    device.send({ type: "listen", state: "start", session_id: answer["session_id"] });
+    device.send({ type: "abort", session_id: answer["session_id"] });
+    expect(await device.quiet()).toEqual([]);
+    expect(await site.device(device.id)).toMatchObject({ online: true, toolCount: 1 });
+  });
+});
