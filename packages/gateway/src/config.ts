@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { ActionMap, checkActions, defaultActions, limits } from "@tendon/protocol";
+import { ActionMap, aliasPattern, checkActions, defaultActions, limits } from "@tendon/protocol";
 import Type, { type Static, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
@@ -13,6 +13,33 @@ import { messageOf, StartError } from "./errors.ts";
 
 const strict = { additionalProperties: false };
 const Port = Type.Integer({ minimum: 0, maximum: 65535 });
+
+const StdioDevice = Type.Object(
+  {
+    alias: Type.String({ pattern: aliasPattern, description: "Its id and its alias" }),
+    command: Type.String({ minLength: 1, description: "The program" }),
+    args: Type.Optional(Type.Array(Type.String())),
+    env: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: "Beside PATH, HOME and LANG, which it inherits, and nothing else",
+      }),
+    ),
+    cwd: Type.Optional(Type.String({ minLength: 1, description: "The folder it runs in" })),
+    protocol: Type.Optional(
+      Type.Enum(["lines", "mcp"], {
+        description:
+          "lines (default): one JSON message a line, beginning with `ready`; mcp: a standard MCP server",
+      }),
+    ),
+    restart: Type.Optional(
+      Type.Enum(["always", "on-failure", "never"], {
+        description: "What happens when it ends by itself; always",
+      }),
+    ),
+  },
+  strict,
+);
+export type StdioDevice = Static<typeof StdioDevice>;
 
 const ConfigSchema = Type.Object(
   {
@@ -77,6 +104,12 @@ const ConfigSchema = Type.Object(
         transport: Type.Enum(["mqtt", "websocket"], {
           default: "mqtt",
           description: "What a device that asks for its settings is told to use",
+        }),
+        stdio: Type.Array(StdioDevice, {
+          default: [],
+          maxItems: limits.processes.max,
+          description:
+            "Programs that are devices: started, watched and ended with the gateway. From the file only",
         }),
         capabilities: Type.Record(Type.String(), Type.Unknown(), {
           default: {},
@@ -146,6 +179,8 @@ export interface ConfigSources {
 
 /** Variables that point commands at a gateway; they are no settings of one. */
 const notSettings = new Set(["TENDON_URL", "TENDON_TOKEN", "TENDON_CONFIG"]);
+/** Which programs run is decided by whoever owns the file, never by a variable somebody slipped in. */
+const fileOnly = new Set(["devices.stdio"]);
 const FILE_NAME = "tendon.yaml";
 const compiled = Compile(ConfigSchema);
 
@@ -246,7 +281,11 @@ function readFile(
 function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Problem[]) {
   const tree: Tree = {};
   const names = new Map<string, string>();
-  const known = new Map(leavesOf(ConfigSchema).map((leaf) => [environmentName(leaf.path), leaf]));
+  const known = new Map(
+    leavesOf(ConfigSchema)
+      .filter((leaf) => !fileOnly.has(leaf.path.join(".")))
+      .map((leaf) => [environmentName(leaf.path), leaf]),
+  );
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith("TENDON_") || text === undefined || notSettings.has(name)) continue;
     const leaf = known.get(name);

@@ -135,6 +135,14 @@ export class Events {
     this.#log[level]({ state, ...(detail === undefined ? {} : { detail }) }, "outside MQTT broker");
   }
 
+  processSaid(device: string, line: string): void {
+    this.#log.info({ device, line }, "process");
+  }
+
+  processEnded(device: string, reason: string): void {
+    this.#log.warn({ device, reason }, "process ended");
+  }
+
   signInFailed(from: string | undefined): void {
     this.#metrics.signInsFailed.inc();
     this.#log.warn({ from }, "sign-in failed");

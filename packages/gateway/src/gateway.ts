@@ -18,14 +18,15 @@ import {
 import { type Clock, systemClock } from "./clock.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import {
+  BoardSession,
   type DeviceIdentity,
   type DeviceLink,
-  DeviceSession,
   Liveness,
   type OtaSettings,
   openMqttDevice,
   otaRoutes,
   randomFirstId,
+  StdioDevice,
   UdpSink,
   WebSocketDevices,
 } from "./device/device.ts";
@@ -43,6 +44,8 @@ export interface StartOptions {
   readonly adminToken?: string | undefined;
   /** Lets anybody's device in even where the gateway listens beyond this machine. */
   readonly allowOpen?: boolean | undefined;
+  /** Programs to run as devices beside those of the settings. */
+  readonly processes?: Config["devices"]["stdio"];
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -122,7 +125,7 @@ async function assemble(
       publicEndpoint: config.mqtt.publicEndpoint,
     });
   const open = (identity: DeviceIdentity, link: DeviceLink) => {
-    const session = new DeviceSession(identity, link, {
+    const session = new BoardSession(identity, link, {
       clock,
       events,
       owner: registry,
@@ -136,6 +139,23 @@ async function assemble(
     return session;
   };
   const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
+
+  for (const settings of [...config.devices.stdio, ...(options.processes ?? [])]) {
+    registry.expect(settings.alias, "process");
+    const device = new StdioDevice(
+      { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
+      {
+        clock,
+        events,
+        owner: registry,
+        queueLimit: config.calls.queue,
+        random: Math.random,
+        environment: process.env,
+      },
+    );
+    started.push(() => device.stop());
+    device.start();
+  }
 
   const http = await createHttp({
     ...config.http,

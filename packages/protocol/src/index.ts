@@ -79,7 +79,7 @@ export type {
   ServerLine,
 } from "./lines/messages.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
-export { type ArgumentProblem, firmwareHazards } from "./tools/arguments.ts";
+export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
 export { leavesInsteadOfAnswering } from "./tools/farewell.ts";
 export {

@@ -4,13 +4,14 @@
  * what may be called and by whom is the registry's business, and it is handed in.
  */
 export type { DeviceClaim } from "./admission.ts";
+export { BoardSession } from "./board-session.ts";
+export type { DeviceInfo, DeviceSession, SessionOwner } from "./device-session.ts";
 export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
 export { type OtaSettings, otaRoutes } from "./ota.ts";
 export { randomFirstId } from "./requests.ts";
-export { DeviceSession, type SessionOwner } from "./session.ts";
-export type { DeviceInfo } from "./setup.ts";
+export { StdioDevice } from "./stdio.ts";
 export { UdpSink } from "./udp-sink.ts";
 export { WebSocketDevices } from "./websocket.ts";

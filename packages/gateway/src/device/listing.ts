@@ -45,6 +45,12 @@ export async function listTools(ask: AskPage): Promise<Listing> {
   return conclude(plain, all);
 }
 
+/** For servers that know no user-only tools: one pass. */
+export async function listPlainTools(ask: AskPage): Promise<Listing> {
+  const plain = await readPass(ask, {});
+  return conclude(plain, plain);
+}
+
 async function readPass(ask: AskPage, base: JsonObject): Promise<Pass> {
   const pass: Pass = { entries: new Map(), setAside: [], problem: undefined, silent: false };
   await readPages(ask, base, undefined, pass);

@@ -4,7 +4,7 @@
  * only when that too stays unanswered it is taken for gone. One timer serves all connections.
  */
 import type { Clock, Timer } from "../clock.ts";
-import type { DeviceSession } from "./session.ts";
+import type { BoardSession } from "./board-session.ts";
 
 const sweepMs = 5_000;
 const pingAfterMs = 30_000;
@@ -12,7 +12,7 @@ const probeAfterMs = 60_000;
 const goneAfterProbeMs = 30_000;
 
 export class Liveness {
-  readonly #sessions = new Map<DeviceSession, { pingedAt: number }>();
+  readonly #sessions = new Map<BoardSession, { pingedAt: number }>();
   readonly #clock: Clock;
   readonly #timer: Timer;
 
@@ -21,7 +21,7 @@ export class Liveness {
     this.#timer = clock.every(sweepMs, () => this.#sweep());
   }
 
-  watch(session: DeviceSession): void {
+  watch(session: BoardSession): void {
     this.#sessions.set(session, { pingedAt: this.#clock.monotonic() });
   }
 

@@ -2,8 +2,9 @@
  * Devices over MQTT [MQT-1…8]. They connect at boot and publish nothing, so the session begins with the connection:
  * `initialize` and the tool list are pushed to them at once. A hello comes later, if ever, and opens an audio session.
  */
+
+import type { BoardSession } from "./board-session.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
-import type { DeviceSession } from "./session.ts";
 
 /** A device's connection as its carrier offers it: the embedded broker, or a topic of an outside one. */
 export interface MqttConnection {
@@ -19,7 +20,7 @@ export interface MqttListener {
 }
 
 export interface MqttNeeds {
-  readonly open: (identity: DeviceIdentity, link: DeviceLink) => DeviceSession;
+  readonly open: (identity: DeviceIdentity, link: DeviceLink) => BoardSession;
 }
 
 export function openMqttDevice(

@@ -45,6 +45,8 @@ export interface RequestsNeeds {
   readonly queueLimit: number;
   readonly firstId: number;
   readonly send: (payload: JsonObject, envelope: JsonObject | undefined) => boolean;
+  /** Nobody waits for this answer any more; a peer that can be told so may stop working on it. */
+  readonly onGivenUp?: (id: number) => void;
   readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
   readonly onStray: () => void;
 }
@@ -204,6 +206,7 @@ export class Requests {
     if (this.#current === pending) {
       this.#current = undefined;
       if (pending.options.call !== undefined) this.#rememberLate(pending.id, pending.options.call);
+      this.#needs.onGivenUp?.(pending.id);
     } else {
       const at = this.#waiting.indexOf(pending);
       if (at !== -1) this.#waiting.splice(at, 1);

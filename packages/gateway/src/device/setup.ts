@@ -6,14 +6,9 @@ import { isObject, type JsonObject } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, TendonError } from "../errors.ts";
 import { version } from "../version.ts";
+import type { BoardSession } from "./board-session.ts";
+import type { DeviceInfo } from "./device-session.ts";
 import { listTools } from "./listing.ts";
-import type { DeviceSession } from "./session.ts";
-
-export interface DeviceInfo {
-  readonly protocolVersion: string | undefined;
-  readonly board: string | undefined;
-  readonly firmware: string | undefined;
-}
 
 const mcpVersionForDevices = "2024-11-05";
 const clientInfo = { name: "tendon", version };
@@ -23,7 +18,7 @@ const retryAfterMs = [5_000, 30_000, 120_000];
 const relistPauseMs = 1_000;
 
 export class Setup {
-  readonly #session: DeviceSession;
+  readonly #session: BoardSession;
   readonly #clock: Clock;
   readonly #capabilities: () => JsonObject;
   /** Each start makes the ones before it stop at their next step. */
@@ -33,7 +28,7 @@ export class Setup {
   #retries = 0;
   #timer: Timer | undefined;
 
-  constructor(session: DeviceSession, clock: Clock, capabilities: () => JsonObject) {
+  constructor(session: BoardSession, clock: Clock, capabilities: () => JsonObject) {
     this.#session = session;
     this.#clock = clock;
     this.#capabilities = capabilities;

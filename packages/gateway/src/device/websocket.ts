@@ -7,8 +7,8 @@ import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import { type Admit, readClaim } from "./admission.ts";
+import type { BoardSession } from "./board-session.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
-import type { DeviceSession } from "./session.ts";
 
 /** [DEV-11] The firmware never closes TCP after a Close frame, so we do, a moment later. */
 const closeGraceMs = 1_000;
@@ -18,13 +18,13 @@ export interface WebSocketNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly admit: Admit;
-  readonly open: (identity: DeviceIdentity, link: DeviceLink) => DeviceSession;
+  readonly open: (identity: DeviceIdentity, link: DeviceLink) => BoardSession;
 }
 
 export class WebSocketDevices {
   readonly #needs: WebSocketNeeds;
   readonly #server: WebSocketServer;
-  readonly #sockets = new Map<WebSocket, DeviceSession>();
+  readonly #sockets = new Map<WebSocket, BoardSession>();
   #waitingForHello = 0;
   #stopped = false;
   #onEmpty: (() => void) | undefined;

@@ -24,6 +24,8 @@ export interface CallOptions {
   readonly signal?: Cancellation | undefined;
   /** Fields that travel beside the call in its envelope; devices ignore them, logs of existing apps do not. */
   readonly envelope?: JsonObject | undefined;
+  /** [CTL-5] The tool may be missing from the device's list: it counts as user-only then, and the device decides. */
+  readonly unlisted?: boolean | undefined;
 }
 
 export interface FinishedReply<Result> {
@@ -66,28 +68,11 @@ export class Calls {
       requireScope(principal, "call");
       await this.#firstListing(record, turn);
       const definition = record.catalogue.find(tool);
-      if (definition === undefined)
+      if (definition === undefined && options.unlisted !== true) {
         throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${tool}\``);
-      requireAccess(principal, definition);
-      record.catalogue.checkArguments(tool, args);
-      return await this.#send(record, tool, args, turn);
-    });
-  }
-
-  /** [CTL-5] A tool that may be missing from the device's list: it counts as user-only, and the device decides. */
-  callUnlisted(
-    principal: Principal,
-    device: string,
-    tool: string,
-    args: JsonObject,
-    options: CallOptions,
-  ): Promise<FinishedReply<ToolResult>> {
-    return this.#run(principal, device, tool, options, async (record, turn) => {
-      requireScope(principal, "call");
-      await this.#firstListing(record, turn);
-      const audience = record.catalogue.find(tool)?.audience ?? "user";
-      requireAccess(principal, { name: tool, audience });
-      record.catalogue.checkArguments(tool, args);
+      }
+      requireAccess(principal, definition ?? { name: tool, audience: "user" });
+      record.catalogue.checkArguments(tool, args, record.kind);
       return await this.#send(record, tool, args, turn);
     });
   }
@@ -102,9 +87,9 @@ export class Calls {
   ): Promise<FinishedReply<unknown>> {
     return this.#run(principal, device, method, options, async (record, turn) => {
       requireScope(principal, "admin");
-      const requests = sessionOf(record).requests;
+      const session = sessionOf(record);
       const identity = { callId: turn.callId, tool: method };
-      const answer = await requests.request(method, params, { ...turn.options(), call: identity });
+      const answer = await session.request(method, params, { ...turn.options(), call: identity });
       return { result: answer.result, queuedMs: answer.queuedMs };
     });
   }

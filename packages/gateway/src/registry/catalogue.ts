@@ -5,10 +5,11 @@ import {
   firmwareHazards,
   type JsonObject,
   limits,
+  programHazards,
   type ToolDefinition,
   type ToolSetAside,
 } from "@tendon/protocol";
-import type { Listing } from "../device/device.ts";
+import type { DeviceSession, Listing } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import { readProblems } from "./argument-problems.ts";
 
@@ -75,11 +76,11 @@ export class Catalogue {
   }
 
   /** [MCP-9…11] Checks a call's arguments before anything is sent; defaults are the device's to fill in. */
-  checkArguments(name: string, args: JsonObject): void {
+  checkArguments(name: string, args: JsonObject, kind: DeviceSession["kind"]): void {
     const entry = this.#entries.get(name);
     // A tool that is not listed has no schema; what a device would misread is refused all the same.
     // First, because the validator throws on names that are not Unicode and follows any depth.
-    const hazards = firmwareHazards(args);
+    const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
     const problems = hazards.length > 0 ? hazards : entry === undefined ? [] : misfits(entry, args);
     if (problems.length > 0) {
       const [first] = problems;

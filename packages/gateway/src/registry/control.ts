@@ -128,8 +128,12 @@ export class Control {
   async #passOn(job: Job, message: ControlRequest): Promise<ToolResult> {
     const { name = "", arguments: args = {} } = message.function_call ?? {};
     job.tools.push(name);
-    return (await this.#needs.calls.callUnlisted(job.principal, job.device, name, args, job.options()))
-      .result;
+    return (
+      await this.#needs.calls.call(job.principal, job.device, name, args, {
+        ...job.options(),
+        unlisted: true,
+      })
+    ).result;
   }
 
   async #adjust(job: Job, rule: Adjust, args: JsonObject): Promise<ToolResult> {

@@ -7,6 +7,7 @@ import type { Names } from "./names.ts";
 /** One device as the gateway knows it, connected or not. */
 export class DeviceRecord {
   readonly id: string;
+  readonly kind: DeviceSession["kind"];
   readonly catalogue = new Catalogue();
   readonly #names: Names;
   readonly #node: string;
@@ -22,11 +23,13 @@ export class DeviceRecord {
   /** Settled when the running connection has been listed for the first time, or is over. */
   #listed: PromiseWithResolve | undefined;
 
-  constructor(id: string, names: Names, node: string) {
+  constructor(id: string, kind: DeviceSession["kind"], names: Names, node: string) {
     this.id = id;
+    this.kind = kind;
     this.#names = names;
     this.#node = node;
-    this.#alias = names.takeAlias(id, defaultAlias("device", id), undefined);
+    // A process is named in the settings: its id is its alias.
+    this.#alias = names.takeAlias(id, kind === "process" ? id : defaultAlias("device", id), undefined);
   }
 
   get alias(): string {
@@ -47,11 +50,11 @@ export class DeviceRecord {
   }
 
   attach(session: DeviceSession): void {
-    const mcp = session.state.kind === "mcp";
+    const mcp = session.hasTools;
     // Whoever waits for another connection's list is told that it will not come.
     if (this.#session !== session || !mcp) this.listingDone();
     this.#session = session;
-    this.#transport = session.link.transport;
+    this.#transport = session.transport;
     this.#connectedAt = session.connectedAt;
     this.#mcp = mcp;
     if (mcp) this.#listed ??= promiseWithResolve();
@@ -59,7 +62,7 @@ export class DeviceRecord {
 
   identify(info: DeviceInfo): void {
     this.#info = info;
-    if (info.board === undefined) return;
+    if (info.board === undefined || this.kind === "process") return;
     this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id), this.#alias);
   }
 
@@ -96,7 +99,7 @@ export class DeviceRecord {
       id: this.id,
       alias: this.#alias,
       name: `${this.#info.board ?? "device"} ${this.id.slice(-5)}`,
-      kind: "esp32",
+      kind: this.kind,
       transport: this.#transport ?? null,
       online: this.#session !== undefined,
       mcp: this.#mcp,
@@ -122,8 +125,8 @@ export class DeviceRecord {
           ? null
           : { at: isoTime(this.#lastDisconnect.at), reason: this.#lastDisconnect.reason },
       toolsProblem: this.catalogue.problem ?? null,
-      queuedCalls: this.#session?.requests.queued ?? 0,
-      droppedAudioFrames: this.#session?.audioFrames ?? 0,
+      queuedCalls: this.#session?.queuedCalls ?? 0,
+      droppedAudioFrames: this.#session?.droppedAudioFrames ?? 0,
     };
   }
 }

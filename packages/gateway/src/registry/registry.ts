@@ -118,13 +118,18 @@ export class Registry implements SessionOwner {
     return this.#bySession.get(sessionId);
   }
 
+  /** A device that is named in the settings is known before it is there. */
+  expect(id: string, kind: DeviceSession["kind"]): void {
+    this.#recordOf(id, kind);
+  }
+
   sessions(): DeviceSession[] {
     return [...this.#devices.values()].flatMap(({ session }) => (session === undefined ? [] : [session]));
   }
 
   /** The newest connection of a device wins; what the old one still says touches nothing [DEV-10]. */
   greeted(session: DeviceSession): void {
-    const record = this.#recordOf(session.deviceId);
+    const record = this.#recordOf(session.deviceId, session.kind);
     const old = record.session;
     record.attach(session);
     if (old === session) return;
@@ -135,9 +140,9 @@ export class Registry implements SessionOwner {
       this.#needs.events.deviceOffline(record.id, "a newer connection of this device took over");
     }
     this.#needs.events.deviceOnline(record.id, {
-      transport: session.link.transport,
+      transport: session.transport,
       alias: record.alias,
-      mcp: session.state.kind === "mcp",
+      mcp: session.hasTools,
     });
   }
 
@@ -179,10 +184,10 @@ export class Registry implements SessionOwner {
     return record?.session === session ? record : undefined;
   }
 
-  #recordOf(id: string): DeviceRecord {
+  #recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {
     const known = this.#devices.get(id);
     if (known !== undefined) return known;
-    const record = new DeviceRecord(id, this.#names, this.#needs.node);
+    const record = new DeviceRecord(id, kind, this.#names, this.#needs.node);
     this.#devices.set(id, record);
     this.#order = undefined;
     return record;

@@ -16,39 +16,52 @@ const loneSurrogate = /\p{Surrogate}/u;
 const INT32_MAX = 2_147_483_647;
 const INT32_MIN = -2_147_483_648;
 
-export function firmwareHazards(value: unknown, path = "", depth = 0): ArgumentProblem[] {
-  if (depth > limits.callArgumentDepth.max) return [{ path, message: "is nested too deeply for a device" }];
-  if (typeof value === "string") return textHazards(value, path);
-  if (typeof value === "number") {
-    // 1e400 is read as infinite and would be written as null.
-    const whole = Number.isInteger(value) || !Number.isFinite(value);
-    if (whole && !(value <= INT32_MAX && value >= INT32_MIN)) {
-      return [{ path, message: "does not fit the 32-bit integers of a device" }];
-    }
-    return [];
-  }
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) => firmwareHazards(item, `${path}/${index}`, depth + 1));
-  }
-  if (isObject(value)) {
-    const names = new Set<string>();
-    return Object.entries(value).flatMap(([key, item]) => {
-      const at = `${path}/${pointerPart(key)}`;
-      const problems = [...textHazards(key, at), ...firmwareHazards(item, at, depth + 1)];
-      const name = key.toLowerCase();
-      // A device would take the first of `URL` and `url`, and only one of them has been checked.
-      if (names.has(name))
-        problems.push({ path: at, message: "is given twice; devices ignore case in names" });
-      names.add(name);
-      return problems;
-    });
-  }
-  return [];
+/** What a board's parser would change or swallow. */
+export function firmwareHazards(args: unknown): ArgumentProblem[] {
+  return hazardsOf(args, "", 0, true);
 }
 
-function textHazards(text: string, path: string): ArgumentProblem[] {
-  if (text.includes("\u0000")) return [{ path, message: "has a NUL character, where a device would cut it" }];
-  if (loneSurrogate.test(text))
+/** What no JSON parser could be given as it is: the same for programs, whose numbers and names are wider. */
+export function programHazards(args: unknown): ArgumentProblem[] {
+  return hazardsOf(args, "", 0, false);
+}
+
+function hazardsOf(value: unknown, path: string, depth: number, firmware: boolean): ArgumentProblem[] {
+  if (depth > limits.callArgumentDepth.max) return [{ path, message: "is nested too deeply for a device" }];
+  if (typeof value === "string") return textHazards(value, path, firmware);
+  if (typeof value === "number") return numberHazards(value, path, firmware);
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => hazardsOf(item, `${path}/${index}`, depth + 1, firmware));
+  }
+  if (!isObject(value)) return [];
+  const names = new Set<string>();
+  return Object.entries(value).flatMap(([key, item]) => {
+    const at = `${path}/${pointerPart(key)}`;
+    const problems = [...textHazards(key, at, firmware), ...hazardsOf(item, at, depth + 1, firmware)];
+    const name = key.toLowerCase();
+    // A board would take the first of `URL` and `url`, and only one of them has been checked.
+    if (firmware && names.has(name)) {
+      problems.push({ path: at, message: "is given twice; devices ignore case in names" });
+    }
+    names.add(name);
+    return problems;
+  });
+}
+
+function numberHazards(value: number, path: string, firmware: boolean): ArgumentProblem[] {
+  // 1e400 is read as infinite and would be written as null.
+  if (!firmware) return Number.isFinite(value) ? [] : [{ path, message: "is too large for a number" }];
+  const whole = Number.isInteger(value) || !Number.isFinite(value);
+  if (!whole || (value <= INT32_MAX && value >= INT32_MIN)) return [];
+  return [{ path, message: "does not fit the 32-bit integers of a device" }];
+}
+
+function textHazards(text: string, path: string, firmware: boolean): ArgumentProblem[] {
+  if (firmware && text.includes("\u0000")) {
+    return [{ path, message: "has a NUL character, where a device would cut it" }];
+  }
+  if (loneSurrogate.test(text)) {
     return [{ path, message: "is not well-formed Unicode, which a device cannot read" }];
+  }
   return [];
 }

@@ -1,10 +1,10 @@
 /** What each kind of message from a device means: the whole protocol on one screen. */
 import type { DeviceMessage } from "@tendon/protocol";
-import type { DeviceSession } from "../session.ts";
+import type { BoardSession } from "../board-session.ts";
 import { handleHello } from "./hello.ts";
 import { handleMcp } from "./mcp.ts";
 
-export function handleMessage(session: DeviceSession, message: DeviceMessage): void {
+export function handleMessage(session: BoardSession, message: DeviceMessage): void {
   switch (message.type) {
     case "hello":
       handleHello(session, message);

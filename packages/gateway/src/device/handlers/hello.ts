@@ -1,11 +1,11 @@
 import { type DeviceHello, type ServerHello, speaksMcp } from "@tendon/protocol";
-import type { DeviceSession } from "../session.ts";
+import type { BoardSession } from "../board-session.ts";
 
 /** What the firmware falls back to as well; nobody hears it while there is no voice server. */
 const audioParams = { format: "opus", sample_rate: 24_000, channels: 1, frame_duration: 60 };
 
 /** [DEV-3…5] Answered at once, then MCP starts, after every hello: the device may have rebooted in between. */
-export function handleHello(session: DeviceSession, hello: DeviceHello): void {
+export function handleHello(session: BoardSession, hello: DeviceHello): void {
   const apart = session.link.transport === "mqtt";
   if (apart) session.renewSessionId();
   const reply: ServerHello = {
@@ -26,7 +26,7 @@ export function handleHello(session: DeviceSession, hello: DeviceHello): void {
 }
 
 /** [DEV-22] The person in front of the device wanted to talk, and learns why nobody answers. */
-function tellToolsOnly(session: DeviceSession): void {
+function tellToolsOnly(session: BoardSession): void {
   session.send({
     type: "alert",
     session_id: session.sessionId,

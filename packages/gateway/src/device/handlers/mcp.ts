@@ -1,9 +1,9 @@
 import { type DeviceRpc, limits } from "@tendon/protocol";
-import type { DeviceSession } from "../session.ts";
+import type { BoardSession } from "../board-session.ts";
 
 const METHOD_NOT_FOUND = -32601;
 
-export function handleMcp(session: DeviceSession, rpc: DeviceRpc): void {
+export function handleMcp(session: BoardSession, rpc: DeviceRpc): void {
   switch (rpc.kind) {
     case "result":
     case "error":
@@ -23,7 +23,7 @@ export function handleMcp(session: DeviceSession, rpc: DeviceRpc): void {
 }
 
 /** [RPC-8] Never answered, whatever its method is called. */
-function handleNotification(session: DeviceSession, method: string, params: unknown): void {
+function handleNotification(session: BoardSession, method: string, params: unknown): void {
   if (session.state.kind === "greeting") return;
   const size = params === undefined ? 0 : JSON.stringify(params).length;
   if (size > limits.notificationBytes.max || method.length > limits.toolNameLength.max) {
@@ -35,7 +35,7 @@ function handleNotification(session: DeviceSession, method: string, params: unkn
 }
 
 /** [RPC-9] A device may ask too: a ping is answered, anything else is refused by its id. */
-function handleRequest(session: DeviceSession, id: number | string, method: string): void {
+function handleRequest(session: BoardSession, id: number | string, method: string): void {
   if (method === "ping") session.sendRpc({ jsonrpc: "2.0", id, result: {} });
   else
     session.sendRpc({ jsonrpc: "2.0", id, error: { code: METHOD_NOT_FOUND, message: "Method not found" } });

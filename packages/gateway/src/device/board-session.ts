@@ -1,5 +1,5 @@
 /**
- * One connection of one device, from its hello to its end. The state is one union with one transition function;
+ * One connection of one board, from its hello to its end. The state is one union with one transition function;
  * what a message means is decided in `handlers/`, and what it means for the rest of the world by the owner.
  */
 import {
@@ -17,12 +17,12 @@ import {
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
+import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import { handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
-import type { Listing } from "./listing.ts";
 import { RateGate } from "./rate-gate.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
-import { type DeviceInfo, Setup } from "./setup.ts";
+import { Setup } from "./setup.ts";
 import type { UdpAddress } from "./udp-sink.ts";
 
 export type SessionState =
@@ -49,17 +49,6 @@ function transition(state: SessionState, event: SessionStep): SessionState {
   }
 }
 
-/** What the session tells whoever keeps it. Calls stop with `offline`, which comes once and last. */
-export interface SessionOwner {
-  /** After every hello, also a second one on the same connection. */
-  greeted(session: DeviceSession): void;
-  initialised(session: DeviceSession, info: DeviceInfo): void;
-  listed(session: DeviceSession, listing: Listing): void;
-  /** The session goes on under another id. */
-  sessionRenamed(session: DeviceSession, oldId: string): void;
-  offline(session: DeviceSession, reason: string): void;
-}
-
 export interface SessionNeeds {
   readonly clock: Clock;
   readonly events: Events;
@@ -73,7 +62,8 @@ export interface SessionNeeds {
   readonly newSessionId: () => string;
 }
 
-export class DeviceSession {
+export class BoardSession implements DeviceSession {
+  readonly kind = "esp32";
   readonly identity: DeviceIdentity;
   readonly link: DeviceLink;
   readonly connectedAt: number;
@@ -94,7 +84,7 @@ export class DeviceSession {
   /** Outlives the wait, so that the probe's late answer is not taken for a stray reply. */
   #lastProbeId: number | undefined;
   #helloTimer: Timer | undefined;
-  audioFrames = 0;
+  droppedAudioFrames = 0;
 
   constructor(identity: DeviceIdentity, link: DeviceLink, needs: SessionNeeds) {
     this.identity = identity;
@@ -129,6 +119,18 @@ export class DeviceSession {
     return this.#sessionId;
   }
 
+  get transport(): string {
+    return this.link.transport;
+  }
+
+  get hasTools(): boolean {
+    return this.#state.kind === "mcp";
+  }
+
+  get queuedCalls(): number {
+    return this.requests.queued;
+  }
+
   get state(): SessionState {
     return this.#state;
   }
@@ -148,6 +150,10 @@ export class DeviceSession {
     options: Omit<RequestOptions, "call">,
   ): Promise<Answer> {
     return this.requests.request("tools/call", { name: tool, arguments: args }, { ...options, call });
+  }
+
+  request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer> {
+    return this.requests.request(method, params, options);
   }
 
   /** Any sign of life: a frame, or an answer to a transport's ping [DEV-12]. */
@@ -179,7 +185,7 @@ export class DeviceSession {
     if (!this.#admitFrame()) return;
     const decoded = decodeAudio(this.#framing, bytes);
     if (decoded.outcome === "ok") {
-      this.audioFrames += 1;
+      this.droppedAudioFrames += 1;
       this.events.audioDropped(bytes.byteLength);
     } else {
       this.events.frameNotUnderstood(

@@ -1,0 +1,89 @@
+/**
+ * Lines of JSON, the protocol of the simulated home [PRC-2…5]: the process says `ready` with its tools, is sent
+ * `call`, answers `result` or `error` by id, and goes on `quit`.
+ */
+import { decodeServerLine, encodeCall, encodeQuit, type JsonObject, repairTool } from "@tendon/protocol";
+import type { Listing } from "./listing.ts";
+import type { Dialect, ProcessSession } from "./process-session.ts";
+
+export class LineDialect implements Dialect {
+  readonly #session: ProcessSession;
+
+  constructor(session: ProcessSession) {
+    this.#session = session;
+  }
+
+  receive(line: string): void {
+    const session = this.#session;
+    const decoded = decodeServerLine(line);
+    if (decoded.outcome !== "ok") {
+      const why = decoded.outcome === "unknown" ? decoded.kind : decoded.reason;
+      session.events.frameNotUnderstood(session.deviceId, decoded.outcome, why);
+      return;
+    }
+    const { message } = decoded;
+    switch (message.type) {
+      case "ready":
+        session.ready(
+          { protocolVersion: undefined, board: undefined, firmware: message.version },
+          listingOf(message.tools),
+        );
+        return;
+      case "result":
+        if (typeof message.id === "number")
+          session.settle({ kind: "result", id: message.id, result: message.result });
+        return;
+      case "error":
+        if (typeof message.id !== "number")
+          session.events.frameNotUnderstood(session.deviceId, "unknown", message.error);
+        else session.settle({ kind: "error", id: message.id, message: message.error, salvaged: false });
+        return;
+      case "event":
+        session.notified(message.event, message.data);
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  send(id: number, method: string, params: JsonObject): boolean {
+    if (method !== "tools/call") {
+      // Answered after the request has been noted as sent, as any answer would be.
+      const message = `Method not implemented: ${method}`;
+      queueMicrotask(() => this.#session.settle({ kind: "error", id, message, salvaged: false }));
+      return true;
+    }
+    return this.#session.write(encodeCall(id, String(params["name"]), params["arguments"] as JsonObject));
+  }
+
+  giveUp(): void {
+    // The protocol has no word for it; the late answer is told apart by its id.
+  }
+
+  farewell(): void {
+    this.#session.write(encodeQuit());
+  }
+
+  ended(): void {
+    // Nothing is held for the process.
+  }
+}
+
+function listingOf(entries: readonly unknown[]): Listing {
+  const tools = new Map<string, Extract<ReturnType<typeof repairTool>, { ok: true }>["tool"]>();
+  const setAside = [];
+  for (const entry of entries) {
+    const repaired = repairTool(standardNames(entry), false);
+    if (!repaired.ok) setAside.push(repaired.setAside);
+    else if (tools.has(repaired.tool.name))
+      setAside.push({ name: repaired.tool.name, reason: "it is listed twice" });
+    else tools.set(repaired.tool.name, repaired.tool);
+  }
+  return { tools: [...tools.values()], setAside, complete: true, problem: undefined, silent: false };
+}
+
+function standardNames(entry: unknown): unknown {
+  if (typeof entry !== "object" || entry === null) return entry;
+  const { input_schema: inputSchema, output_schema: outputSchema, ...rest } = entry as JsonObject;
+  return { ...rest, inputSchema, ...(outputSchema === undefined ? {} : { outputSchema }) };
+}

@@ -1,0 +1,130 @@
+/** One SQLite connection under kysely. Whoever needs it waits for a turn, and not for ever. */
+import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from "kysely";
+import type { Clock } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import { bindable } from "./codec.ts";
+import type { Health } from "./health.ts";
+import type { SqliteDatabase, SqliteStatement } from "./sqlite-library.ts";
+import { StoreError } from "./store-error.ts";
+
+const longestTurnMs = 10_000;
+const statementsKept = 256;
+/** SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, RANGE: the statement's own fault. */
+const refusals = new Set([1, 18, 19, 20, 25]);
+const refusalWords = /constraint failed|datatype mismatch|too big|syntax error|no such (table|column)/i;
+
+interface Prepared {
+  readonly statement: SqliteStatement;
+  /** Only a statement with columns gives rows. */
+  readonly reader: boolean;
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #database: SqliteDatabase;
+  readonly #health: Health;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(database: SqliteDatabase, health: Health) {
+    this.#database = database;
+    this.#health = health;
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const parameters = query.parameters.map(bindable);
+    try {
+      const { statement, reader } = this.#prepare(query.sql);
+      const result: QueryResult<Row> = reader
+        ? { rows: statement.all(...parameters) as Row[] }
+        : { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
+      this.#health.answered();
+      return result;
+    } catch (error) {
+      const fault = faultOf(error);
+      this.#health.failed(fault);
+      throw fault;
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing is streamed, pages are read instead.
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new StoreError("refused", "streaming is not used");
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    const prepared = { statement, reader: statement.columns().length > 0 };
+    if (this.#prepared.size >= statementsKept) this.#prepared.clear();
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+}
+
+export class SqliteDriver implements Driver {
+  readonly #database: SqliteDatabase;
+  readonly #connection: SqliteConnection;
+  readonly #clock: Clock;
+  readonly #waiting: (() => void)[] = [];
+  #taken = false;
+
+  constructor(database: SqliteDatabase, health: Health, clock: Clock) {
+    this.#database = database;
+    this.#connection = new SqliteConnection(database, health);
+    this.#clock = clock;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#taken) await this.#turn();
+    this.#taken = true;
+    return this.#connection;
+  }
+
+  /** At once, so that two processes cannot both read and then both want to write. */
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw("commit"));
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw("rollback"));
+  }
+
+  /** The turn is handed on directly: between two holders nobody can slip in. */
+  async releaseConnection(): Promise<void> {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#taken = false;
+    else next();
+  }
+
+  async destroy(): Promise<void> {
+    this.#database.close();
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.#clock.after(longestTurnMs, () => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        reject(new StoreError("unavailable", "the database was in use for too long"));
+      });
+      this.#waiting.push(go);
+    });
+  }
+}
+
+export function faultOf(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = messageOf(error);
+  const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
+  const refused = number === undefined ? refusalWords.test(message) : refusals.has(number);
+  return new StoreError(refused ? "refused" : "unavailable", `SQLite: ${message}`);
+}

@@ -1,0 +1,243 @@
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { until } from "./inbox.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { openSite, type Site, type SiteOptions } from "./site.ts";
+
+const programs = fileURLToPath(new URL("./programs", import.meta.url));
+
+type Stdio = NonNullable<NonNullable<NonNullable<SiteOptions["config"]>["devices"]>["stdio"]>[number];
+
+async function siteWith(
+  program: string,
+  args: string[] = [],
+  more: Partial<Stdio> = {},
+  options: SiteOptions = {},
+) {
+  const entry = {
+    alias: "lamp",
+    command: process.execPath,
+    args: [path.join(programs, program), ...args],
+    ...more,
+  };
+  return await openSite({ ...options, config: { devices: { stdio: [entry] } } });
+}
+
+async function online(site: Site, alias = "lamp"): Promise<void> {
+  await until(async () => (await site.device(alias))["online"] === true, `${alias} online`);
+}
+
+async function offline(site: Site): Promise<void> {
+  await until(async () => (await site.device("lamp"))["online"] === false, "the program's end");
+}
+
+describe("a program that speaks lines of JSON", () => {
+  it("[PRC-1] [PRC-2] is a device like any other, its id being its alias", async () => {
+    const site = await siteWith("lamp.mjs");
+    await online(site);
+    expect(await site.device("lamp")).toMatchObject({
+      id: "lamp",
+      alias: "lamp",
+      kind: "process",
+      transport: "stdio",
+      firmware: "1.2.3",
+      toolsComplete: true,
+    });
+    const { body } = await site.rest("GET", "/devices/lamp/tools");
+    expect(body["tools"]).toContainEqual(
+      expect.objectContaining({
+        name: "lamp.set",
+        agentName: "lamp__lamp_set",
+        inputSchema: expect.objectContaining({ required: ["on"] }),
+        outputSchema: expect.objectContaining({ required: ["on"] }),
+      }),
+    );
+  });
+
+  it("[PRC-3] answers calls with structured content, and errors with its own words", async () => {
+    const site = await siteWith("lamp.mjs");
+    await online(site);
+    expect((await site.call("lamp", "lamp.set", { on: true })).body["result"]).toEqual({
+      content: [{ type: "text", text: '{"on":true}' }],
+      structuredContent: { on: true },
+      isError: false,
+    });
+    expect((await site.call("lamp", "lamp.get")).body["result"]).toMatchObject({
+      structuredContent: { on: true },
+    });
+    expect((await site.call("lamp", "fail")).body).toMatchObject({
+      code: "device_error",
+      detail: "the bulb is broken",
+    });
+    expect((await site.call("lamp", "lamp.set", { on: "false" })).body).toMatchObject({
+      code: "arguments_invalid",
+    });
+    const large = 9_007_199_254_740_991;
+    expect((await site.call("lamp", "big", { n: large })).body["result"]).toMatchObject({
+      structuredContent: { n: large },
+    });
+  });
+
+  it("[PRC-3] is asked one thing at a time; late answers are told apart", async () => {
+    const site = await siteWith("lamp.mjs");
+    await online(site);
+    const events = await site.events("?type=call.late");
+    expect((await site.call("lamp", "slow", {}, { timeoutMs: 50 })).body).toMatchObject({
+      code: "device_timeout",
+      phase: "device",
+    });
+    expect((await site.call("lamp", "lamp.get")).status).toBe(200);
+    expect((await events.next()).data).toMatchObject({ tool: "slow", failed: false });
+  });
+
+  it("[PRC-4] has its events heard", async () => {
+    const site = await siteWith("lamp.mjs");
+    await online(site);
+    const events = await site.events("?type=device.notification&device=lamp");
+    await site.call("lamp", "lamp.set", { on: true });
+    expect((await events.next()).data).toEqual({ method: "lamp_switched", params: { on: true } });
+  });
+
+  it("[PRC-1] inherits PATH, HOME and LANG and its own variables, nothing else", async () => {
+    process.env["A_SECRET_OF_THE_GATEWAY"] = "hidden";
+    const site = await siteWith("lamp.mjs", [], { env: { COLOUR: "red" } });
+    delete process.env["A_SECRET_OF_THE_GATEWAY"];
+    await online(site);
+    const { body } = await site.call("lamp", "environment");
+    const names = Object.keys((body["result"] as { structuredContent: object }).structuredContent);
+    expect(names).toContain("COLOUR");
+    expect(names.filter((name) => !["PATH", "HOME", "LANG", "COLOUR"].includes(name))).toEqual([]);
+  });
+
+  it("[PRC-1] has its stderr in the log", async () => {
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const site = await siteWith("lamp.mjs", [], {}, { logger });
+    await online(site);
+    await until(() => lines.some((line) => line.includes("lamp program starts")));
+  });
+
+  it("[PRC-6] that talks rubbish first is served all the same", async () => {
+    const site = await siteWith("lamp.mjs", ["rubbish"]);
+    await online(site);
+    expect((await site.call("lamp", "lamp.get")).status).toBe(200);
+    expect(await site.metric('tendon_odd_frames_total{outcome="invalid"}')).toBeGreaterThanOrEqual(3);
+    expect(await site.metric('tendon_odd_frames_total{outcome="unknown"}')).toBe(1);
+    expect(await site.metric('tendon_odd_frames_total{outcome="stray"}')).toBe(1);
+  });
+
+  it("[PRC-6] that never says ready is ended and tried again later", async () => {
+    const clock = new ManualClock();
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const site = await siteWith("lamp.mjs", ["never-ready"], {}, { clock, logger });
+    await until(() => lines.filter((line) => line.includes("lamp program starts")).length === 1);
+    expect((await site.call("lamp", "lamp.get")).body["code"]).toBe("tool_unknown");
+    clock.advance(10_000);
+    await until(() => lines.some((line) => line.includes("did not say what it can do in time")));
+    clock.advance(1_000);
+    await until(() => lines.filter((line) => line.includes("lamp program starts")).length === 2);
+  });
+
+  it("[PRC-6] that floods is ended", async () => {
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const site = await siteWith("lamp.mjs", ["flood"], { restart: "never" }, { logger });
+    await until(() => lines.some((line) => line.includes("says too much")));
+    expect((await site.device("lamp"))["online"]).toBe(false);
+  });
+
+  it("[PRC-7] that ends in mid-call fails its calls at once and comes back", async () => {
+    const clock = new ManualClock();
+    const site = await siteWith("lamp.mjs", [], {}, { clock });
+    await online(site);
+    const waiting = [site.call("lamp", "exit"), site.call("lamp", "lamp.get")];
+    const [first, second] = await Promise.all(waiting);
+    expect(first?.body).toMatchObject({ code: "device_disconnected", sent: true });
+    expect(second?.body["code"]).toMatch(/device_disconnected|device_offline/);
+    expect((await site.device("lamp"))["lastDisconnect"]).toMatchObject({ reason: "it ended with code 7" });
+    expect(await site.toolNames("lamp")).toContain("lamp.get");
+    clock.advance(1_000);
+    await online(site);
+    expect((await site.call("lamp", "lamp.get")).status).toBe(200);
+  });
+
+  it("[PRC-7] that cannot stay up is tried at growing distances", async () => {
+    const clock = new ManualClock();
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    await siteWith("lamp.mjs", ["exit-at-once"], {}, { clock, logger });
+    const ends = () => lines.filter((line) => line.includes("it ended with code 3")).length;
+    for (const [round, longest] of [750, 1_500, 3_000, 6_000].entries()) {
+      await until(() => ends() === round + 1);
+      clock.advance(longest);
+    }
+    await until(() => ends() === 5);
+  });
+
+  it.each(["on-failure", "never"] as const)(
+    "[PRC-7] with restart %s stays away as it was told",
+    async (restart) => {
+      const clock = new ManualClock();
+      const lines: string[] = [];
+      const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+      const site = await siteWith("lamp.mjs", [], { restart }, { clock, logger });
+      await online(site);
+      void site.call("lamp", "exit");
+      await offline(site);
+      clock.advance(120_000);
+      if (restart === "on-failure") await online(site);
+      else expect(lines.filter((line) => line.includes("lamp program starts"))).toHaveLength(1);
+    },
+  );
+
+  it("[PRC-7] whose command does not exist is known, offline, and says why in the log", async () => {
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const site = await siteWith("lamp.mjs", [], { command: "/nowhere/at-all" }, { logger });
+    await until(() => lines.some((line) => line.includes("it cannot be run")));
+    expect(await site.device("lamp")).toMatchObject({ online: false, kind: "process" });
+    expect((await site.call("lamp", "lamp.get")).body["code"]).toBe("tool_unknown");
+  });
+
+  it.each([[], ["deaf"]])("[PRC-5] goes with the gateway %j", async (...faults) => {
+    const site = await siteWith("lamp.mjs", faults);
+    await online(site);
+    await site.tendon.stop();
+    expect(fs.existsSync(site.folder)).toBe(true);
+  });
+});
+
+describe("a standard MCP server as a device", () => {
+  it("[PRC-8] is listed to its end and called", async () => {
+    const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
+    await online(site, "notes");
+    expect(await site.device("notes")).toMatchObject({ board: "notes", firmware: "4.5.6", kind: "process" });
+    expect(await site.toolNames("notes")).toEqual(["add", "grow", "hang", "cancelled"]);
+    expect((await site.call("notes", "add", { a: 2, b: 3 })).body["result"]).toEqual({
+      content: [{ type: "text", text: "5" }],
+      structuredContent: { sum: 5 },
+      isError: false,
+    });
+  });
+
+  it("[PRC-8] is listed again when its tools change", async () => {
+    const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
+    await online(site, "notes");
+    expect((await site.call("notes", "grow")).status).toBe(200);
+    await until(async () => (await site.toolNames("notes")).includes("more"));
+  });
+
+  it("[PRC-8] is told when a call is given up", async () => {
+    const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
+    await online(site, "notes");
+    expect((await site.call("notes", "hang", {}, { timeoutMs: 50 })).body["code"]).toBe("device_timeout");
+    await until(async () => {
+      const { body } = await site.call("notes", "cancelled");
+      return JSON.stringify(body["result"]).includes('"1"');
+    });
+  });
+});
