@@ -1,6 +1,7 @@
 /** Virtual devices beside the gateway, so that there is something to call at once. They are provisioned like any. */
 import { randomUUID } from "node:crypto";
-import type { Tendon } from "@tendon/gateway";
+import { fileURLToPath } from "node:url";
+import type { Config, Tendon } from "@tendon/gateway";
 import { VirtualDevice } from "@tendon/simulator";
 
 export interface Demo {
@@ -11,6 +12,15 @@ const boards = [
   { mac: "02:00:00:de:30:01", name: "esp-box-3", transport: "websocket" },
   { mac: "02:00:00:de:30:02", name: "m5stack-core-s3", transport: "mqtt" },
 ] as const;
+
+/** The simulated home, as a program the gateway runs; a home of the settings' own is left alone. */
+export function demoProcesses({ data, devices }: Config): Config["devices"]["stdio"] {
+  if (devices.stdio.some(({ alias }) => alias === "home")) return [];
+  const tendon = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
+  return [
+    { alias: "home", command: process.execPath, args: [tendon, "home", "--mcp", "--events", "--data", data] },
+  ];
+}
 
 export async function startDemo(tendon: Tendon): Promise<Demo> {
   const devices = boards.map(({ mac, name, transport }) => {

@@ -88,12 +88,29 @@ function build(): Command {
 
   addHomeCommand(program);
 
+  const config = program.command("config").description("Look at the settings.");
+  for (const [name, description] of [
+    ["check", "Say whether the settings are valid."],
+    ["show", "Print the settings as they take effect, secrets hidden."],
+  ] as const) {
+    config
+      .command(name)
+      .description(description)
+      .option("--config <file>", "settings file (default tendon.yaml here or in the data folder)")
+      .option("--data <folder>", "data folder (default ./data)")
+      .option("--json", "print JSON")
+      .action(async (options) => {
+        const commands = await import("./commands/config.ts");
+        await (name === "check" ? commands.checkConfig(options) : commands.showConfig(options));
+      });
+  }
+
   gatewayCommand(program, "doctor", "check this installation and print how to connect")
     .option("--config <file>", "settings file to check")
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
   // Subcommands inherit nothing by themselves; an unknown option must not end the process from inside commander.
-  for (const command of [...program.commands, ...simulate.commands]) {
+  for (const command of [...program.commands, ...simulate.commands, ...config.commands]) {
     command.exitOverride().showHelpAfterError("(--help shows how it is used)");
   }
   return program;

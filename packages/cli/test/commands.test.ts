@@ -140,7 +140,7 @@ describe("tendon call", () => {
 });
 
 describe("every command", () => {
-  it.each(["serve", "devices", "tools", "call", "watch", "simulate", "doctor"])(
+  it.each(["serve", "devices", "tools", "call", "control", "watch", "simulate", "config", "home", "doctor"])(
     "%s has help",
     async (name) => {
       const { code, stdout } = await run([name, "--help"]);
@@ -193,5 +193,40 @@ describe("tendon doctor", () => {
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false });
     expect(stdout).toContain("tendon.yaml:2");
+  });
+});
+
+describe("tendon config", () => {
+  it("check says whether the settings are valid, and where they are not", async () => {
+    const settings = temporaryFolder();
+    expect(await run(["config", "check"], { cwd: settings.path })).toMatchObject({ code: 0 });
+    fs.writeFileSync(path.join(settings.path, "tendon.yaml"), "mqtt:\n  port: 70000\n");
+    const { code, stderr } = await run(["config", "check"], { cwd: settings.path });
+    settings.remove();
+    expect(code).toBe(1);
+    expect(stderr).toContain("tendon.yaml:2");
+  });
+
+  it("show prints what takes effect, and no secret", async () => {
+    const settings = temporaryFolder();
+    const yaml = [
+      "mqtt:",
+      "  broker: mqtts://gateway:hunter2@broker.example:8883",
+      "devices:",
+      "  capabilities: { vision: { url: 'http://eye.example', token: hunter2 } }",
+      "  stdio:",
+      "    - { alias: notes, command: notes, env: { API: hunter2 } }",
+    ];
+    fs.writeFileSync(path.join(settings.path, "tendon.yaml"), yaml.join("\n"));
+    const env = { TENDON_CALLS_QUEUE: "7" };
+    const shown = await run(["config", "show", "--json"], { cwd: settings.path, env });
+    const table = await run(["config", "show"], { cwd: settings.path, env });
+    settings.remove();
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      calls: { queue: 7, timeoutMs: 30_000 },
+      mqtt: { broker: "mqtts://gateway:(hidden)@broker.example:8883" },
+    });
+    expect(table.stdout).toMatch(/calls\.queue\s+7\s+TENDON_CALLS_QUEUE/);
+    expect(shown.stdout + table.stdout).not.toContain("hunter2");
   });
 });

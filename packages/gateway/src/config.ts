@@ -320,6 +320,47 @@ function readValue(text: string, schema: TSchema): unknown {
   return text;
 }
 
+/** One line of the reference of settings. */
+export interface Setting {
+  readonly name: string;
+  /** `undefined` for settings that come from the file only. */
+  readonly variable: string | undefined;
+  readonly default: unknown;
+  readonly description: string;
+}
+
+export function settingsReference(): Setting[] {
+  return leavesOf(ConfigSchema).map(({ path: at, schema }) => {
+    const { default: value, description = "" } = schema as { default?: unknown; description?: string };
+    const name = at.join(".");
+    return {
+      name,
+      variable: fileOnly.has(name) ? undefined : environmentName(at),
+      default: value,
+      description,
+    };
+  });
+}
+
+const secretName = /token|password|secret|key$/i;
+const shownInstead = "(hidden)";
+
+/** The settings as they may be shown: passwords, tokens and the variables of programs are hidden. */
+export function withoutSecrets(value: unknown, name = ""): unknown {
+  if (typeof value === "string") {
+    if (secretName.test(name)) return shownInstead;
+    return value.replace(/^([a-z]+:\/\/[^:@/]*:)[^@/]*@/i, `$1${shownInstead}@`);
+  }
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, name));
+  if (!isTree(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      name === "env" ? shownInstead : withoutSecrets(item, key === "tls" ? "" : key),
+    ]),
+  );
+}
+
 interface Leaf {
   readonly path: string[];
   readonly schema: TSchema;

@@ -7,6 +7,9 @@ export {
   type ConfigSources,
   type LoadedConfig,
   loadConfig,
+  type Setting,
+  settingsReference,
+  withoutSecrets,
 } from "./config.ts";
 export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { type ConfigInput, loadConfig, startGateway, type Tendon } from "@tendon/gateway";
-import { type Demo, startDemo } from "../demo.ts";
+import { type Demo, demoProcesses, startDemo } from "../demo.ts";
 import { colours, complain, print } from "../output.ts";
 
 interface ServeOptions {
@@ -25,7 +25,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     env: process.env,
     overrides: flags(options),
   });
-  const tendon = await startGateway(config, { adminToken, allowOpen: options.allowOpen });
+  const processes = options.demo === true ? demoProcesses(config) : [];
+  const tendon = await startGateway(config, { adminToken, allowOpen: options.allowOpen, processes });
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
   announce(tendon, options.json === true);
   await told;

@@ -1,0 +1,48 @@
+import { type Config, loadConfig, settingsReference, withoutSecrets } from "@tendon/gateway";
+import { print, printJson, printTable } from "../output.ts";
+
+interface ConfigOptions {
+  readonly config?: string;
+  readonly data?: string;
+  readonly json?: boolean;
+}
+
+function load(options: ConfigOptions): { readonly config: Config; readonly file: string | undefined } {
+  return loadConfig({
+    file: options.config,
+    searchIn: ["."],
+    env: process.env,
+    overrides: options.data === undefined ? {} : { data: options.data },
+  });
+}
+
+/** Says whether the gateway would start with these settings; a mistake is told with its line. */
+export function checkConfig(options: ConfigOptions): void {
+  const { file } = load(options);
+  if (options.json === true) printJson({ ok: true, file: file ?? null });
+  else print(`The settings are valid (${file ?? "no tendon.yaml; defaults and environment"}).`);
+}
+
+/** The settings as they take effect, with secrets hidden. */
+export async function showConfig(options: ConfigOptions): Promise<void> {
+  const shown = withoutSecrets(load(options).config) as Record<string, unknown>;
+  if (options.json === true) {
+    printJson(shown);
+    return;
+  }
+  await printTable(
+    ["SETTING", "VALUE", "VARIABLE"],
+    settingsReference().map(({ name, variable }) => [name, display(valueAt(shown, name)), variable ?? ""]),
+  );
+}
+
+function valueAt(tree: unknown, name: string): unknown {
+  return name
+    .split(".")
+    .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], tree);
+}
+
+function display(value: unknown): string {
+  if (value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
