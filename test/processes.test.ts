@@ -1,4 +1,3 @@
-import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
@@ -205,10 +204,13 @@ describe("a program that speaks lines of JSON", () => {
   });
 
   it.each([[], ["deaf"]])("[PRC-5] goes with the gateway %j", async (...faults) => {
-    const site = await siteWith("lamp.mjs", faults);
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const site = await siteWith("lamp.mjs", faults, {}, { logger });
     await online(site);
     await site.tendon.stop();
-    expect(fs.existsSync(site.folder)).toBe(true);
+    const reason = faults.includes("deaf") ? "it was ended by SIGKILL" : "it ended with code 0";
+    expect(lines.some((line) => line.includes(reason))).toBe(true);
   });
 });
 

@@ -140,9 +140,9 @@ async function assemble(
   };
   const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
 
-  for (const settings of [...config.devices.stdio, ...(options.processes ?? [])]) {
+  const processes = [...config.devices.stdio, ...(options.processes ?? [])].map((settings) => {
     registry.expect(settings.alias, "process");
-    const device = new StdioDevice(
+    return new StdioDevice(
       { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
       {
         clock,
@@ -153,9 +153,12 @@ async function assemble(
         environment: process.env,
       },
     );
-    started.push(() => device.stop());
-    device.start();
-  }
+  });
+  const stopProcesses = async () => {
+    await Promise.all(processes.map((device) => device.stop()));
+  };
+  started.push(stopProcesses);
+  for (const device of processes) device.start();
 
   const http = await createHttp({
     ...config.http,
@@ -211,8 +214,11 @@ async function assemble(
     withdraw();
     log.info("gateway stopping");
     await within(clock, drainMs, registry.calls.drain());
-    for (const session of registry.sessions()) session.close(1001, "the gateway is stopping", false);
-    await within(clock, deviceCloseMs, devices.allClosed());
+    for (const session of registry.sessions()) {
+      // Programs are asked to go in their own words, below.
+      if (session.kind === "esp32") session.close(1001, "the gateway is stopping", false);
+    }
+    await Promise.all([within(clock, deviceCloseMs, devices.allClosed()), stopProcesses()]);
     devices.stop();
     for (const undo of started.reverse()) await undo();
     log.info("gateway stopped");

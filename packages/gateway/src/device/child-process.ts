@@ -40,8 +40,8 @@ const firstPauseMs = 500;
 const longestPauseMs = 60_000;
 /** A process that ran for this long has recovered: the next pause is short again. */
 const steadyAfterMs = 30_000;
-const farewellMs = 1_000;
-const terminateMs = 1_000;
+const farewellMs = 800;
+const terminateMs = 600;
 /** Nothing else of our environment reaches a child. */
 const inherited = ["PATH", "HOME", "LANG"];
 
