@@ -13,12 +13,15 @@ const contentPolicy = [
 
 /** The REST description as a page to read and try; it loads nothing from elsewhere. */
 export async function docsRoutes(http: Http): Promise<void> {
+  // Whoever opens the bare address in a browser finds something to read.
+  http.get("/", { schema: { hide: true } }, (_request, reply) => reply.redirect("/docs"));
   await http.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
     // The plugin's own policy names outside hosts and would turn a LAN address into https.
     transformStaticCSP: () => contentPolicy,
-    uiConfig: { docExpansion: "list", persistAuthorization: false, displayRequestDuration: true },
+    // Without the bar of another project's name above the page.
+    uiConfig: { layout: "BaseLayout", docExpansion: "list", displayRequestDuration: true },
     theme: { title: "Tendon REST" },
   });
 }
