@@ -100,7 +100,7 @@ class FaultFinder {
       const escaped = this.#text[at + 1];
       if (escaped === undefined) break;
       if (escaped === "u") {
-        if (!/^[0-9a-fA-F]{4}$/.test(this.#text.slice(at + 2, at + 6))) {
+        if (!/^[0-9a-fA-F]{4}.$/s.test(this.#text.slice(at + 2, at + 7))) {
           return { what: "Invalid \\uXXXX escape", at: at + 1 };
         }
         at += 5;

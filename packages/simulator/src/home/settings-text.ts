@@ -53,7 +53,8 @@ const known = ["lights", "alarm_default", "presence_default", "features", "clima
 
 function readSettings(content: unknown, complain: Complain): HomeSettings {
   const top = fieldsOf([], content, known, complain);
-  const lights = top["lights"] === undefined ? defaultSettings.lights : readLights(top["lights"], complain);
+  const lights =
+    (top["lights"] ?? undefined) === undefined ? defaultSettings.lights : readLights(top["lights"], complain);
   const chosen = readFeatures(top["features"], complain);
   return {
     lights,

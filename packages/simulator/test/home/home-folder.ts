@@ -1,0 +1,12 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A folder of the test's own, gone when it has finished. */
+export function homeFolder(files: Readonly<Record<string, string>> = {}): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
+  return folder;
+}
