@@ -139,6 +139,26 @@ describe("tendon call", () => {
   });
 });
 
+describe("tendon control", () => {
+  it("steps, mutes and restores, and prints the level", async () => {
+    await run(["control", alias, "set_volume", "volume=50"], { cwd });
+    expect(await run(["control", alias, "volume_up", "step=5"], { cwd })).toMatchObject({
+      code: 0,
+      stdout: "55\n",
+    });
+    expect(await run(["control", alias, "mute"], { cwd })).toMatchObject({ code: 0, stdout: "0\n" });
+    const { stdout } = await run(["control", alias, "unmute", "--json"], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ type: "device_control_response", ok: true, action: "unmute" });
+  });
+
+  it("leaves with 1 and names the known actions when there is no such one", async () => {
+    const { code, stdout, stderr } = await run(["control", alias, "dance", "--json"], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain("action_unknown");
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, known: expect.arrayContaining(["volume_up"]) });
+  });
+});
+
 describe("every command", () => {
   it.each(["serve", "devices", "tools", "call", "control", "watch", "simulate", "config", "home", "doctor"])(
     "%s has help",

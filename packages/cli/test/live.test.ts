@@ -76,6 +76,23 @@ describe("tendon simulate", () => {
     await process.end();
   });
 
+  it("runs devices over MQTT as well", async () => {
+    const cwd = folder.path;
+    const { process } = await startServe(cwd);
+    const fleet = start(["simulate", "esp32", "--transport", "mqtt", "--count", "2"], { cwd });
+    await fleet.until("stderr", /2 of 2 connected/);
+    const { devices } = JSON.parse((await run(["devices", "--json"], { cwd })).stdout) as {
+      devices: { transport: string }[];
+    };
+    expect(devices.map(({ transport }) => transport)).toEqual(["mqtt", "mqtt"]);
+    const called = await run(["call", "virtual-esp32-1002", "self.audio_speaker.set_volume", "volume=9"], {
+      cwd,
+    });
+    expect(called).toMatchObject({ code: 0, stdout: "true\n" });
+    await fleet.end();
+    await process.end();
+  });
+
   it("explains its faults", async () => {
     const { code, stdout } = await run(["simulate", "esp32", "--fault", "list"]);
     expect(code).toBe(0);

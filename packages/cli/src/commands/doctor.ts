@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -24,7 +25,11 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   if (settings !== undefined) {
     findings.push(checkData(settings.data));
     const running = await findGateway(target);
-    findings.push(running ?? (await checkPort(settings.http.host, settings.http.port)));
+    findings.push(running ?? (await checkPort("port", settings.http.host, settings.http.port, "--port")));
+    if (running === undefined && settings.mqtt.broker === undefined) {
+      findings.push(await checkPort("MQTT port", settings.http.host, settings.mqtt.port, "--mqtt-port"));
+    }
+    if (settings.tls.cert !== undefined) findings.push(checkCertificate(settings.tls.cert));
     findings.push(checkDeviceAddress(settings.http.host, settings.http.publicUrl));
     findings.push(checkAdmission(settings.devices.admission, settings.http.host));
   }
@@ -94,24 +99,40 @@ async function findGateway(target: Target): Promise<Finding | undefined> {
   }
 }
 
-function checkPort(host: string, port: number): Promise<Finding> {
+function checkPort(check: string, host: string, port: number, flag: string): Promise<Finding> {
   return new Promise((resolve) => {
     const server = net.createServer();
     server.once("error", (error: NodeJS.ErrnoException) => {
       const why =
         error.code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${error.code})`;
-      resolve({
-        check: "port",
-        state: "failed",
-        message: `${host}:${port} ${why}; choose another with --port`,
-      });
+      resolve({ check, state: "failed", message: `${host}:${port} ${why}; choose another with ${flag}` });
     });
     server.listen(port, host, () => {
       server.close(() =>
-        resolve({ check: "port", state: "ok", message: `${host}:${port} is free; no gateway is running` }),
+        resolve({ check, state: "ok", message: `${host}:${port} is free; no gateway is running` }),
       );
     });
   });
+}
+
+/** Wi-Fi boards trust public authorities only, and their clocks are right: an expired certificate is refused. */
+function checkCertificate(file: string): Finding {
+  const check = "certificate";
+  try {
+    const certificate = new X509Certificate(fs.readFileSync(file));
+    const left = Math.floor((Date.parse(certificate.validTo) - Date.now()) / 86_400_000);
+    if (left < 0) return { check, state: "failed", message: `${file} expired on ${certificate.validTo}` };
+    if (certificate.checkIssued(certificate)) {
+      return { check, state: "warning", message: `${file} is self-signed: boards on Wi-Fi refuse it` };
+    }
+    return { check, state: left < 14 ? "warning" : "ok", message: `${file} is valid for ${left} more days` };
+  } catch (error) {
+    return {
+      check,
+      state: "failed",
+      message: `${file}: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
 }
 
 function checkDeviceAddress(host: string, publicUrl: string | undefined): Finding {

@@ -1,0 +1,180 @@
+import fs from "node:fs";
+import path from "node:path";
+import { afterAll, describe, expect, it, test } from "vitest";
+import { run, temporaryFolder } from "./run-tendon.ts";
+
+const folder = temporaryFolder();
+const cwd = folder.path;
+afterAll(() => folder.remove());
+
+const home = async (...args: string[]) => await run(["home", ...args], { cwd });
+const casa = async (...args: string[]) => await run(["home", ...args], { cwd, env: { LANG: "es_AR.UTF-8" } });
+const lights = ["salon", "cocina", "dormitorio", "bano", "garage"];
+
+describe("tendon home by hand", () => {
+  it("writes its settings the first time and says so on stderr", async () => {
+    const first = await home("status");
+    expect(first.stderr).toBe(
+      `tendon: there were no settings; wrote the defaults to ${path.join("data", "home.yaml")}\n`,
+    );
+    const second = await home("status");
+    expect(second).toMatchObject({ code: 0, stderr: "", stdout: first.stdout });
+    expect(second.stdout).toBe(
+      [
+        "Lights",
+        ...lights.map((name) => `  ${name.padEnd(12)}off`),
+        "Alarm       disarmed",
+        "Presence    nobody is home",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("remembers what was done from one command to the next", async () => {
+    expect(await home("lights", "on", "salon")).toMatchObject({
+      code: 0,
+      stdout: "salon     on\n",
+      stderr: "",
+    });
+    expect((await home("lights", "list")).stdout).toMatch(/^salon\s+on\ncocina\s+off\n/);
+    expect((await home("lights", "off", "salon", "--json")).stdout).toBe('{"name":"salon","on":false}\n');
+    expect(JSON.parse((await home("lights", "list", "--json")).stdout)).toEqual({
+      lights: Object.fromEntries(lights.map((name) => [name, false])),
+    });
+    expect((await home("alarm", "on")).stdout).toBe("Alarm: armed\n");
+    expect(JSON.parse((await home("status", "--json")).stdout)).toMatchObject({ alarm: true });
+    expect((await home("alarm", "off", "--json")).stdout).toBe('{"armed":false}\n');
+  });
+
+  it("knows who is there", async () => {
+    expect((await home("presence", "set", "Ana", "José")).stdout).toBe("Ana, José\n");
+    expect((await home("presence", "add", "Eva", "Ana")).stdout).toBe("Ana, José, Eva\n");
+    expect((await home("presence", "remove", "Ana", "Nobody")).stdout).toBe("José, Eva\n");
+    expect((await home("presence", "show", "--json")).stdout).toBe(
+      '{"present":true,"known_people":["José","Eva"]}\n',
+    );
+    expect((await home("presence", "clear")).stdout).toBe("nobody is home\n");
+    expect(await home("presence", "set", "a\tb")).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("leaves with 1 and the known names when a light does not exist", async () => {
+    expect(await home("lights", "on", "attic")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `tendon: there is no light \`attic\`; the lights are ${lights.join(", ")}\n`,
+    });
+    const json = await home("lights", "on", "attic", "--json");
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({ code: "light_unknown", name: "attic", known: lights });
+  });
+
+  it("speaks Spanish to those who do", async () => {
+    expect((await casa("lights", "on", "bano")).stdout).toBe("bano      encendida\n");
+    expect((await casa("status")).stdout).toMatch(
+      /Luces\n.*\n.*\n.*\n {2}bano {8}encendida\n.*\nAlarma {6}desarmada\nPresencia {3}no hay nadie en casa\n/,
+    );
+    expect((await casa("lights", "on", "x")).stderr).toBe(
+      `tendon: la luz \`x\` no existe; las luces son ${lights.join(", ")}\n`,
+    );
+    const english = await run(["home", "presence", "show"], { cwd, env: { LANG: "es_ES", LC_ALL: "C" } });
+    expect(english.stdout).toBe("nobody is home\n");
+    const estonian = await run(["home", "presence", "show"], { cwd, env: { LANG: "est_EE" } });
+    expect(estonian.stdout).toBe("nobody is home\n");
+  });
+
+  test.each([
+    [[]],
+    [["bogus"]],
+    [["lights"]],
+    [["lights", "on"]],
+    [["lights", "on", "a", "b"]],
+    [["alarm", "maybe"]],
+    [["presence", "set"]],
+    [["status", "--bogus"]],
+    [["thermostat", "warm"]],
+    [["presence", "history", "--limit", "x"]],
+  ])("leaves with 2 and a hint for wrong usage: %j", async (args) => {
+    const { code, stdout, stderr } = await home(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).not.toBe("");
+    expect(stderr).not.toContain("    at ");
+  });
+
+  it("takes its folder from --data or TENDON_DATA, anywhere on the line, and settings from --config", async () => {
+    await home("lights", "on", "salon", "--data", "elsewhere");
+    expect((await home("--data", "elsewhere", "lights", "list")).stdout).toMatch(/^salon\s+on/);
+    const env = await run(["home", "lights", "list"], { cwd, env: { TENDON_DATA: "elsewhere" } });
+    expect(env.stdout).toMatch(/^salon\s+on/);
+    fs.writeFileSync(path.join(cwd, "my.yaml"), "lights: { door: true }");
+    expect((await home("lights", "list", "--config", "my.yaml", "--no-persist")).stdout).toBe(
+      "door      on\n",
+    );
+  });
+
+  it("tells what is wrong with the settings in the user's language", async () => {
+    fs.mkdirSync(path.join(cwd, "bad"));
+    fs.writeFileSync(path.join(cwd, "bad", "home.yaml"), "lights: [a]\nalarma: true\nalarm_default: si\n");
+    const { code, stderr } = await casa("status", "--data", "bad");
+    expect(code).toBe(1);
+    const file = path.join("bad", "home.yaml");
+    expect(stderr).toContain(`${file}:2: \`alarma\` no es una opción; aquí se conocen lights, alarm_default`);
+    expect(stderr).toContain(`${file}:3: \`alarm_default\` debe ser true o false`);
+  });
+
+  it("says that the state is of a newer version, and does not touch it", async () => {
+    fs.mkdirSync(path.join(cwd, "newer"));
+    fs.writeFileSync(path.join(cwd, "newer", "home.json"), '{"version":99}');
+    const { code, stderr } = await home("alarm", "on", "--data", "newer");
+    expect(code).toBe(1);
+    expect(stderr).toContain("newer version");
+    expect(fs.readFileSync(path.join(cwd, "newer", "home.json"), "utf8")).toBe('{"version":99}');
+  });
+});
+
+describe("more of a home, by hand", () => {
+  const data = path.join(cwd, "more");
+  const more = async (...args: string[]) => await home(...args, "--data", "more");
+
+  it("is not there until it is switched on", async () => {
+    for (const args of [["climate"], ["thermostat", "20"], ["scene", "list"], ["presence", "history"]]) {
+      const { code, stderr } = await home(...args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/not switched on: add `(climate|scenes|presence)` to `features` in data/);
+    }
+  });
+
+  it("has climate, scenes and a history", async () => {
+    fs.mkdirSync(data);
+    fs.writeFileSync(
+      path.join(data, "home.yaml"),
+      "features: [presence, climate, scenes]\nscenes: { noche: { lights: { salon: true }, alarm: true, thermostat: 17 } }\n",
+    );
+    expect((await more("climate")).stdout).toMatch(
+      /^(19\.[89]|20(\.[12])?) °C \(target 20 °C(, heating)?\)\n$/,
+    );
+    expect(JSON.parse((await more("thermostat", "25.5", "--json")).stdout)).toMatchObject({
+      target: 25.5,
+      heating: true,
+    });
+    expect(await more("thermostat", "40")).toMatchObject({
+      code: 1,
+      stderr: "tendon: the target must be a number from 5 to 30 °C\n",
+    });
+    expect((await more("scene", "list")).stdout).toBe("noche: salon on, Alarm armed, 17 °C\n");
+    expect((await more("scene", "activate", "noche")).stdout).toBe("Scene noche is active.\n");
+    expect((await more("status")).stdout).toMatch(
+      /salon {7}on\n[^]*Alarm {7}armed\n[^]*Climate {5}\S+ °C \(target 17 °C\)\n/,
+    );
+    expect((await more("scene", "activate", "x")).stderr).toBe(
+      "tendon: there is no scene `x`; the scenes are noche\n",
+    );
+    expect((await more("presence", "history")).stdout).toBe("Nobody has come or gone yet.\n");
+    await more("presence", "set", "Ana");
+    await more("presence", "clear");
+    expect((await more("presence", "history")).stdout).toMatch(/^\S+Z {2}Ana left\n\S+Z {2}Ana arrived\n$/);
+    expect(JSON.parse((await more("presence", "history", "--limit", "1", "--json")).stdout)).toMatchObject({
+      history: [{ person: "Ana", event: "left" }],
+    });
+    expect(await more("presence", "history", "--limit", "500")).toMatchObject({ code: 1 });
+  });
+});
