@@ -163,7 +163,7 @@ describe("more of a home, by hand", () => {
     expect((await more("scene", "list")).stdout).toBe("noche: salon on, Alarm armed, 17 °C\n");
     expect((await more("scene", "activate", "noche")).stdout).toBe("Scene noche is active.\n");
     expect((await more("status")).stdout).toMatch(
-      /salon {7}on\n[^]*Alarm {7}armed\n[^]*Climate {5}\S+ °C \(target 17 °C\)\n/,
+      /salon {7}on\n[\s\S]*Alarm {7}armed\n[\s\S]*Climate {5}\S+ °C \(target 17 °C\)\n/,
     );
     expect((await more("scene", "activate", "x")).stderr).toBe(
       "tendon: there is no scene `x`; the scenes are noche\n",

@@ -2,6 +2,7 @@
 export {
   HomeCallError,
   type HomeNotice,
+  type HomeServer,
   HomeSettingsError,
   HomeStateError,
   type OpenedHome,

@@ -1,5 +1,5 @@
 import { UsageError } from "../errors.ts";
-import { type HomeStateError, serveHome, standardInput } from "./home-door.ts";
+import { type HomeServer, type HomeStateError, serveHome, standardInput } from "./home-door.ts";
 import { type HomeOptions, withHome } from "./home-open.ts";
 
 interface ServeOptions extends HomeOptions {
@@ -12,8 +12,17 @@ const graceMs = 500;
 /** stdout carries the protocol and nothing else; whatever else is to be said goes to stderr. */
 export async function serveHomeLines(mode: string | true, options: ServeOptions): Promise<void> {
   if (mode !== true && mode !== "stdio") throw new UsageError(`--mcp knows only \`stdio\`, got \`${mode}\``);
+  let server: HomeServer | undefined;
+  const stop = (): void => {
+    server?.stop();
+    // Unreferenced: it only matters to a process that something still holds.
+    setTimeout(() => process.exit(0), graceMs).unref();
+  };
+  // Before `ready` is said: whoever has heard it may end the process at once.
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
   await withHome(options, async ({ home, stateFile, texts }) => {
-    const server = serveHome({
+    server = serveHome({
       home,
       stateFile,
       input: standardInput(),
@@ -21,12 +30,6 @@ export async function serveHomeLines(mode: string | true, options: ServeOptions)
       events: options.events ?? false,
       warn: once((error) => process.stderr.write(`tendon: ${texts.stateProblem(error)}\n`)),
     });
-    const stop = (): void => {
-      server.stop();
-      setTimeout(() => process.exit(0), graceMs).unref();
-    };
-    process.once("SIGTERM", stop);
-    process.once("SIGINT", stop);
     await server.ended;
   });
 }
