@@ -34,7 +34,7 @@ export {
   type MapProblem,
   readArguments,
 } from "./control/actions.ts";
-export { ControlRequest, ControlResponse, decodeControl } from "./control/message.ts";
+export { ControlRequest, ControlResponse, decodeControl, isRequestId } from "./control/message.ts";
 export {
   type AudioFrame,
   type AudioFraming,

@@ -5,7 +5,6 @@
 import {
   type ControlResponse,
   decodeControl,
-  errorTitles,
   type GatewayEvent,
   isObject,
   type JsonObject,
@@ -79,7 +78,9 @@ export class MqttTopics {
   async #answer(principal: Principal, request: Request, payload: Buffer): Promise<JsonObject> {
     if (payload.byteLength > limits.restBodyBytes.max) {
       const error = new TendonError("payload_too_large", "the message is too large");
-      return request.kind === "control" ? refusal(undefined, error) : failedCall(undefined, error);
+      return request.kind === "control"
+        ? this.#needs.registry.control.refuse(undefined, error)
+        : failedCall(undefined, error);
     }
     const message = parseJson(payload.toString());
     return request.kind === "control"
@@ -92,18 +93,18 @@ export class MqttTopics {
     device: string | undefined,
     message: unknown,
   ): Promise<ControlResponse> {
+    const { registry } = this.#needs;
     const decoded = decodeControl(message);
     if (decoded.outcome !== "ok") {
       const why = decoded.outcome === "invalid" ? decoded.reason : "not understood";
-      return refusal(message, new TendonError("bad_request", why));
+      return registry.control.refuse(message, new TendonError("bad_request", why));
     }
-    const { registry } = this.#needs;
     const { session_id, device: named } = decoded.message;
     const target =
       device ?? named ?? (session_id === undefined ? undefined : registry.deviceOfSession(session_id));
     if (target === undefined) {
       const detail = "neither `device` nor `session_id` names a device that is known here";
-      return refusal(message, new TendonError("device_unknown", detail));
+      return registry.control.refuse(message, new TendonError("device_unknown", detail));
     }
     return await registry.control.run(principal, target, decoded.message);
   }
@@ -171,17 +172,4 @@ function requestIdOf(message: unknown): string | number | null {
 
 function failedCall(message: unknown, error: TendonError): JsonObject {
   return { request_id: requestIdOf(message), ok: false, error: problemOf(error) };
-}
-
-function refusal(message: unknown, error: TendonError): ControlResponse {
-  const { code, message: detail } = error;
-  return {
-    type: "device_control_response",
-    request_id: requestIdOf(message) ?? `req_${Date.now()}`,
-    tools: [],
-    ok: false,
-    code,
-    title: errorTitles[code],
-    detail,
-  };
 }

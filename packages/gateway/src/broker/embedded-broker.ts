@@ -274,6 +274,7 @@ export class EmbeddedBroker {
     const peer = this.#peers.get(client);
     if (peer === undefined || filter.length > limits.mqttTopicLength.max) return false;
     if (peer.kind === "device") return filter === pushTopic(peer.clientId);
+    if (peer.filters.has(filter)) return true;
     if (!filter.startsWith(appRoot) || peer.filters.size >= limits.mqttSubscriptions.max) return false;
     peer.filters.add(filter);
     return true;

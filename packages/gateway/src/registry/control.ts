@@ -8,6 +8,7 @@ import {
   type ControlRequest,
   type ControlResponse,
   isObject,
+  isRequestId,
   type JsonObject,
   type KnownAction,
   readArguments,
@@ -27,13 +28,14 @@ export interface ControlNeeds {
   readonly defaultTimeoutMs: number;
   /** Throws `device_unknown`. */
   readonly identify: (principal: Principal, reference: string) => string;
-  readonly hasTool: (device: string, tool: string) => boolean;
+  /** Whether the device has the tool; of one that has just come, when it has been listed. */
+  readonly hasTool: (device: string, tool: string, options: CallOptions) => Promise<boolean>;
 }
 
 interface Job {
   readonly principal: Principal;
   readonly device: string;
-  readonly options: () => CallOptions;
+  readonly options: () => CallOptions & { readonly timeoutMs: number };
   /** The tools called so far, for the answer. */
   readonly tools: string[];
 }
@@ -53,12 +55,13 @@ const reserved = new Set([
 
 export class Control {
   readonly #needs: ControlNeeds;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   readonly #muted = new MuteMemory();
   #lastRequestMs = 0;
 
   constructor(needs: ControlNeeds) {
     this.#needs = needs;
+    this.#turns = new Turns(needs.clock);
   }
 
   /** Never throws for what the message or the device gets wrong: that is an answer too. */
@@ -78,20 +81,39 @@ export class Control {
       const device = this.#needs.identify(principal, reference);
       const deadline = this.#needs.clock.monotonic() + (message.timeoutMs ?? this.#needs.defaultTimeoutMs);
       const envelope = { timestamp: isoTime(this.#needs.clock.now()), request_id };
-      const options = (): CallOptions => ({
+      const options: Job["options"] = () => ({
         timeoutMs: Math.max(1, Math.ceil(deadline - this.#needs.clock.monotonic())),
         signal,
         envelope,
       });
       const job: Job = { principal, device, options, tools };
-      const result = await this.#turns.run(device, () => this.#carryOut(job, message, action));
-      if (result.isError) throw new TendonError("device_error", textOf(result), { sent: true, result });
+      const work = this.#workOf(message, action);
+      const result = await this.#turns.run(device, () => work(job), options());
       return { ...head, ...named, tools, ok: true, result };
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       const { code, title, message: detail, context } = error;
       return { ...head, ...named, tools, ok: false, code, title, detail, ...context };
     }
+  }
+
+  /** [CTL-4] The answer to a message that cannot be carried out, whatever it is. */
+  refuse(message: unknown, error: TendonError): ControlResponse {
+    const { request_id, action, command, function_call } = isObject(message) ? message : {};
+    const functionName = isObject(function_call) ? function_call["name"] : undefined;
+    const actionName = action ?? command;
+    return {
+      type: "device_control_response",
+      request_id: isRequestId(request_id) ? request_id : this.#newRequestId(),
+      ...(typeof actionName === "string" ? { action: actionName } : {}),
+      ...(typeof functionName === "string" ? { function: functionName } : {}),
+      tools: [],
+      ok: false,
+      code: error.code,
+      title: error.title,
+      detail: error.message,
+      ...error.context,
+    };
   }
 
   /** [CTL-2] `undefined` is a function nobody mapped: it is passed on under its own name. */
@@ -106,34 +128,32 @@ export class Control {
     });
   }
 
-  async #carryOut(job: Job, message: ControlRequest, action: KnownAction | undefined): Promise<ToolResult> {
-    if (action === undefined) return await this.#passOn(job, message);
+  /** What is to be done, as far as the message alone can tell: its mistakes wait for no turn. */
+  #workOf(message: ControlRequest, action: KnownAction | undefined): (job: Job) => Promise<ToolResult> {
+    if (action === undefined) return (job) => this.#passOn(job, message);
     const read = readArguments(action, fieldsOf(message));
-    if (!read.ok) {
-      const [first] = read.problems;
-      throw new TendonError("arguments_invalid", `${first?.path} ${first?.message}`, {
-        errors: [...read.problems],
-      });
-    }
-    const { compose } = action;
-    if (compose === undefined || this.#needs.hasTool(job.device, action.tool)) {
-      const result = await this.#call(job, action.tool, read.arguments);
-      this.#muted.forget(job.device, action.tool);
+    if (read.ok) return (job) => this.#carryOut(job, action, read.arguments);
+    const [first] = read.problems;
+    throw new TendonError("arguments_invalid", `${first?.path} ${first?.message}`, {
+      errors: [...read.problems],
+    });
+  }
+
+  async #carryOut(job: Job, { tool, compose }: KnownAction, args: JsonObject): Promise<ToolResult> {
+    if (compose === undefined || (await this.#needs.hasTool(job.device, tool, job.options()))) {
+      const result = await this.#call(job, tool, args);
+      this.#muted.forget(job.device, tool);
       return result;
     }
-    if ("adjust" in compose) return await this.#adjust(job, compose.adjust, read.arguments);
+    if ("adjust" in compose) return await this.#adjust(job, compose.adjust, args);
     return "mute" in compose ? await this.#mute(job, compose.mute) : await this.#unmute(job, compose.unmute);
   }
 
-  async #passOn(job: Job, message: ControlRequest): Promise<ToolResult> {
-    const { name = "", arguments: args = {} } = message.function_call ?? {};
-    job.tools.push(name);
-    return (
-      await this.#needs.calls.call(job.principal, job.device, name, args, {
-        ...job.options(),
-        unlisted: true,
-      })
-    ).result;
+  async #passOn(job: Job, { function_call }: ControlRequest): Promise<ToolResult> {
+    const { name = "", arguments: args = {} } = function_call ?? {};
+    const result = await this.#call(job, name, args, true);
+    this.#muted.forget(job.device, name);
+    return result;
   }
 
   async #adjust(job: Job, rule: Adjust, args: JsonObject): Promise<ToolResult> {
@@ -151,7 +171,13 @@ export class Control {
   async #mute(job: Job, rule: Mute): Promise<ToolResult> {
     const remembered = this.#muted.level(job.device, rule.write.tool);
     const previous = remembered ?? (await this.#read(job, rule.read));
-    await this.#call(job, rule.write.tool, { [rule.write.argument]: rule.to });
+    try {
+      await this.#call(job, rule.write.tool, { [rule.write.argument]: rule.to });
+    } catch (error) {
+      // The device may be mute all the same, and nobody else knows the level it had.
+      if (mayBeDone(error)) this.#muted.remember(job.device, rule.write.tool, previous);
+      throw error;
+    }
     this.#muted.remember(job.device, rule.write.tool, previous);
     return levelResult(rule.write.argument, rule.to, previous);
   }
@@ -174,9 +200,14 @@ export class Control {
     throw new TendonError("device_error", `\`${from.tool}\` does not tell \`${from.path}\``, { sent: true });
   }
 
-  async #call(job: Job, tool: string, args: JsonObject): Promise<ToolResult> {
+  /** What the tool itself calls a failure fails the action. */
+  async #call(job: Job, tool: string, args: JsonObject, unlisted = false): Promise<ToolResult> {
     job.tools.push(tool);
-    return (await this.#needs.calls.call(job.principal, job.device, tool, args, job.options())).result;
+    const { calls } = this.#needs;
+    const options = { ...job.options(), unlisted };
+    const { result } = await calls.call(job.principal, job.device, tool, args, options);
+    if (result.isError) throw new TendonError("device_error", textOf(result), { sent: true, result });
+    return result;
   }
 
   /** Milliseconds, as existing apps write them; counted on where two would fall into the same one. */
@@ -214,6 +245,11 @@ function levelResult(name: string, level: number, previous: number | undefined):
     isError: false,
     structuredContent: { [name]: level, ...(previous === undefined ? {} : { previous }) },
   };
+}
+
+/** Sent, and nothing came back that says otherwise. */
+function mayBeDone(error: unknown): boolean {
+  return error instanceof TendonError && error.context["sent"] === true && error.code !== "device_error";
 }
 
 function textOf(result: ToolResult): string {

@@ -59,7 +59,11 @@ export class Registry implements SessionOwner {
       ...needs,
       calls: this.calls,
       identify: (principal, reference) => this.#find(principal, reference).id,
-      hasTool: (device, tool) => this.#devices.get(device)?.catalogue.find(tool) !== undefined,
+      hasTool: async (device, tool, { timeoutMs, signal }) => {
+        const record = this.#devices.get(device);
+        if (record !== undefined) await this.calls.untilListed(record, timeoutMs, signal);
+        return record?.catalogue.find(tool) !== undefined;
+      },
     });
   }
 

@@ -1,25 +1,67 @@
 import { limits } from "@tendon/protocol";
+import type { Cancellation } from "../cancellation.ts";
+import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 
-/** One piece of work at a time per device, in order; as many may wait as calls may. */
-export class Turns {
-  readonly #last = new Map<string, { readonly done: Promise<unknown>; waiting: number }>();
+export interface TurnOptions {
+  readonly timeoutMs: number;
+  readonly signal?: Cancellation | undefined;
+}
 
-  async run<Result>(device: string, work: () => Promise<Result>): Promise<Result> {
-    const before = this.#last.get(device);
-    const waiting = (before?.waiting ?? 0) + 1;
-    if (waiting > limits.queuedCallsPerDevice.max) {
-      throw new TendonError("queue_full", `${waiting - 1} actions are already waiting for this device`);
-    }
-    const run = before === undefined ? work() : before.done.then(work, work);
-    const mine = { done: run, waiting };
-    this.#last.set(device, mine);
+/** One piece of work at a time per device, in order. As many may wait as calls may, each until its own deadline. */
+export class Turns {
+  readonly #clock: Clock;
+  /** By device: those who wait while somebody has the turn. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async run<Result>(device: string, work: () => Promise<Result>, options: TurnOptions): Promise<Result> {
+    const waiting = this.#waiting.get(device);
+    if (waiting === undefined) this.#waiting.set(device, []);
+    else await this.#wait(waiting, options);
     try {
-      return await run;
+      return await work();
     } finally {
-      const last = this.#last.get(device);
-      if (last === mine) this.#last.delete(device);
-      else if (last !== undefined) last.waiting -= 1;
+      this.#pass(device);
     }
+  }
+
+  #pass(device: string): void {
+    const next = this.#waiting.get(device)?.shift();
+    if (next === undefined) this.#waiting.delete(device);
+    else next();
+  }
+
+  #wait(waiting: (() => void)[], { timeoutMs, signal }: TurnOptions): Promise<void> {
+    if (waiting.length >= limits.queuedCallsPerDevice.max) {
+      throw new TendonError("queue_full", `${waiting.length} actions are already waiting for this device`);
+    }
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        timer.cancel();
+        signal?.removeEventListener("abort", onAbort);
+        const at = waiting.indexOf(start);
+        if (at !== -1) waiting.splice(at, 1);
+      };
+      const start = () => {
+        leave();
+        resolve();
+      };
+      const giveUp = (error: TendonError) => {
+        leave();
+        reject(error);
+      };
+      const onAbort = () =>
+        giveUp(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
+      const timer = this.#clock.after(timeoutMs, () => {
+        const detail = `the action was still waiting behind others after ${timeoutMs} ms; nothing was sent`;
+        giveUp(new TendonError("device_timeout", detail, { phase: "queue", sent: false }));
+      });
+      signal?.addEventListener("abort", onAbort);
+      waiting.push(start);
+    });
   }
 }

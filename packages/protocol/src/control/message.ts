@@ -47,6 +47,12 @@ export const ControlResponse = Type.Object(
 export type ControlResponse = Static<typeof ControlResponse>;
 
 const check = compileCheck(ControlRequest);
+const requestId = compileCheck(RequestId);
+
+/** Whether it can stand in a reply: text of a sane length, or a number. */
+export function isRequestId(value: unknown): value is string | number {
+  return requestId.fits(value);
+}
 
 export function decodeControl(value: unknown): Decoded<ControlRequest> {
   if (!isObject(value)) return invalid("the message is not an object");

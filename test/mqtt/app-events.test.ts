@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { MqttApp } from "../mqtt-app.ts";
+import { mqttTransport } from "../mqtt-wire.ts";
+import { textContent, tool } from "../raw-device.ts";
+import { firstDevice, openSite } from "../site.ts";
+
+const statusTopic = `tendon/devices/${firstDevice}/status`;
+const callTopic = `tendon/devices/${firstDevice}/call`;
+const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+describe("what apps hear of devices", () => {
+  it("[APP-5] status is retained: a later subscriber gets the last one, online or offline with its reason", async () => {
+    const site = await openSite();
+    const early = await MqttApp.open(site, { clientId: "early" });
+    await early.wire.subscribe("tendon/devices/+/status");
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    expect(await early.next(statusTopic)).toEqual({ state: "online", at: iso, reason: null });
+    const late = await MqttApp.open(site, { clientId: "late" });
+    await late.wire.subscribe(statusTopic);
+    expect(await late.next(statusTopic)).toEqual({ state: "online", at: iso, reason: null });
+    expect(late.wire.messages[0]).toMatchObject({ retain: true });
+    device.cut();
+    const offline = { state: "offline", at: iso, reason: "the device closed the connection" };
+    expect(await early.next(statusTopic)).toEqual(offline);
+    expect(early.wire.messages[1]).toMatchObject({ retain: false });
+    const latest = await MqttApp.open(site, { clientId: "latest" });
+    await latest.wire.subscribe("tendon/#");
+    expect(await latest.next(statusTopic)).toEqual(offline);
+    await latest.wire.ping();
+    expect(latest.wire.messages.length).toBe(1);
+  });
+
+  it("[APP-5] devices over WebSocket show as well", async () => {
+    const site = await openSite();
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/devices/+/status");
+    await site.join({ tools: [tool("a")] });
+    expect(await app.next(statusTopic)).toMatchObject({ state: "online" });
+  });
+
+  it.each([
+    ["notifications/button", "button"],
+    ["notifications/touch/left", "touch_left"],
+    ["notifications/a b#c+d$é", "a_b_c_d__"],
+    ["notifications/", "_"],
+    ["notifications/x-y.z_1", "x-y.z_1"],
+    ["presence", "presence"],
+    ["notifications/notifications/twice", "notifications_twice"],
+    ["a/notifications/b", "a_notifications_b"],
+  ])("[APP-5] the notification %s comes as …/events/%s", async (method, name) => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/devices/+/events/+");
+    device.notify(method, { pressed: true });
+    const at = `tendon/devices/${device.id}/events/${name}`;
+    expect(await app.next(at)).toEqual({ method, params: { pressed: true }, at: iso });
+    expect(app.wire.messages).toHaveLength(1);
+    expect(app.wire.messages[0]).toMatchObject({ retain: false });
+  });
+
+  it("[APP-5] an event is not kept for those who come later", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const events = await site.events("?type=device.notification");
+    device.notify("notifications/button");
+    await events.next();
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/#");
+    await app.next(statusTopic);
+    await app.wire.ping();
+    expect(app.wire.messages.length).toBe(1);
+  });
+});
+
+describe("many requests at once", () => {
+  it("[APP-3] a thousand calls are each answered or refused, once", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/#");
+    for (let index = 0; index < 1_000; index += 1) app.publish(callTopic, { request_id: index, tool: "a" });
+    let served = 0;
+    const replies = () => app.on(`${callTopic}/reply`);
+    while (replies().length < 1_000) {
+      for (const text of device.wire.untaken.slice()) {
+        await device.wire.nextText();
+        const { payload } = JSON.parse(text) as { payload: { id: number } };
+        device.reply(payload.id, textContent("done"));
+        served += 1;
+      }
+      await until(() => device.wire.untaken.length > 0 || replies().length === 1_000);
+    }
+    const answers = replies();
+    expect(new Set(answers.map(({ request_id }) => request_id)).size).toBe(1_000);
+    const codes = new Set(
+      answers.filter(({ ok }) => ok === false).map(({ error }) => (error as { code: string }).code),
+    );
+    expect([...codes]).toEqual(["queue_full"]);
+    expect(answers.filter(({ ok }) => ok === true).length).toBe(served);
+    expect(served).toBeGreaterThanOrEqual(33);
+    await app.wire.ping();
+    expect(replies().length).toBe(1_000);
+  });
+
+  it("[CTL-4] a thousand actions are each answered or refused, once", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("self.audio_speaker.mute")] });
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/control/reply");
+    for (let index = 0; index < 1_000; index += 1) {
+      app.publish("tendon/control", { request_id: index, action: "mute", device: device.id });
+    }
+    const replies = () => app.on("tendon/control/reply");
+    while (replies().length < 1_000) {
+      await until(() => device.wire.untaken.length > 0 || replies().length === 1_000);
+      if (device.wire.untaken.length === 0) continue;
+      device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
+    }
+    expect(new Set(replies().map(({ request_id }) => request_id)).size).toBe(1_000);
+    const codes = new Set(replies().flatMap(({ code }) => (code === undefined ? [] : [code])));
+    expect([...codes]).toEqual(["queue_full"]);
+  });
+});
+
+describe("a gateway that stops", () => {
+  it("[APP-1] closes apps and takes no new ones", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const apps = await Promise.all(["one", "two"].map((clientId) => MqttApp.open(site, { clientId })));
+    await site.tendon.stop();
+    await Promise.all([device.wire.ended, ...apps.map(({ wire }) => wire.ended)]);
+    await expect(MqttApp.open(site)).rejects.toMatchObject({ returnCode: -1 });
+  });
+});
