@@ -7,6 +7,8 @@ export type Database = Kysely<Tables>;
 export interface Engine {
   readonly kind: "sqlite" | "postgres";
   readonly db: Database;
+  /** Where the data is, for messages: without user and password. */
+  readonly place: string;
   /** For rows that a power cut may take: written without waiting for the disk where that would hold the process up. */
   relaxed<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
   /** One transaction that no other process is in at the same time; for migrations. */

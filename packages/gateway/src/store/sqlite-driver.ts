@@ -121,7 +121,7 @@ export class SqliteDriver implements Driver {
   }
 }
 
-export function faultOf(error: unknown): StoreError {
+function faultOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const message = messageOf(error);
   const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Database, Engine } from "./engine.ts";
 import type { Health } from "./health.ts";
-import { faultOf, SqliteDriver } from "./sqlite-driver.ts";
+import { SqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile, type SqliteDatabase } from "./sqlite-library.ts";
 import type { Tables } from "./tables.ts";
 
@@ -31,6 +31,7 @@ export async function openSqlite(dataFolder: string, health: Health, clock: Cloc
   return {
     kind: "sqlite",
     db,
+    place: file,
     relaxed: async (work) =>
       await db.connection().execute(async (connection) => {
         await sql`pragma synchronous = normal`.execute(connection);
@@ -78,7 +79,7 @@ async function useWriteAheadLog(database: SqliteDatabase): Promise<void> {
       database.exec("pragma journal_mode = wal");
       return;
     } catch (error) {
-      if (faultOf(error).fault === "refused" || attempt === walAttempts) throw error;
+      if (!/locked|busy/i.test(messageOf(error)) || attempt === walAttempts) throw error;
       await pause(walPauseMs);
     }
   }

@@ -1,0 +1,148 @@
+import type { Clock } from "../clock.ts";
+import { type CallKey, type CallRecord, insertCalls, readCall, readCursor, writeCursor } from "./call-row.ts";
+import { toJson } from "./codec.ts";
+import { type Database, type Engine, stepAside } from "./engine.ts";
+import type { OnProblem } from "./health.ts";
+import { WriteBuffer } from "./write-buffer.ts";
+
+export interface CallQuery {
+  readonly device?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly principal?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly since?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Which devices whoever asks may know of. */
+  readonly visible?: ((device: string) => boolean) | undefined;
+}
+
+export interface CallPage {
+  readonly calls: readonly CallRecord[];
+  /** There may be more; a page can be short of its limit when much had to be passed over. */
+  readonly nextCursor: string | undefined;
+}
+
+/** Half of what may be lost by kill -9, so that the writing itself has time too. */
+const delayMs = 50;
+const maxRows = 50_000;
+const maxBytes = 32 * 1024 * 1024;
+const rowBytes = 400;
+const defaultPage = 100;
+const largestPage = 1_000;
+/** Rows looked at in one statement, and statements for one page: a rare outcome must not hold the process up. */
+const stepRows = 2_000;
+const steps = 50;
+
+export class Calls {
+  readonly #db: Database;
+  readonly #buffer: WriteBuffer<CallRecord>;
+
+  constructor(engine: Engine, clock: Clock, onProblem: OnProblem) {
+    this.#db = engine.db;
+    this.#buffer = new WriteBuffer<CallRecord>({
+      what: "call history",
+      clock,
+      onProblem,
+      delayMs,
+      maxRows,
+      maxBytes,
+      bytesOf: ({ arguments: args }) => rowBytes + (typeof args === "string" ? args.length : 0),
+      write: async (rows) => await engine.relaxed(async (db) => await insertCalls(db, rows)),
+    });
+  }
+
+  get buffer(): WriteBuffer<CallRecord> {
+    return this.#buffer;
+  }
+
+  /** Returns at once; the row is written soon, with others. */
+  append(call: CallRecord): void {
+    // As text from here on: the caller may change its arguments, and the bound has to know their size.
+    const args = call.arguments === undefined ? undefined : toJson(call.arguments);
+    this.#buffer.push({ ...call, arguments: args });
+  }
+
+  /** Newest first. */
+  async query(query: CallQuery): Promise<CallPage> {
+    await this.#buffer.flush();
+    const limit = Math.min(Math.max(query.limit ?? defaultPage, 1), largestPage);
+    const { visible = () => true } = query;
+    const calls: CallRecord[] = [];
+    let before = query.cursor === undefined ? undefined : readCursor(query.cursor);
+    for (let step = 0; step < steps; step += 1) {
+      const end = await this.#stepEnd(query, before);
+      const wanted = limit - calls.length + 1;
+      const rows = await this.#rows(query, before, end, wanted);
+      for (const row of rows) {
+        if (!visible(row.device)) continue;
+        const last = calls.at(-1);
+        if (calls.length === limit) return { calls, nextCursor: last && writeCursor(last) };
+        calls.push(readCall(row));
+      }
+      const lastRow = rows.at(-1);
+      const cutShort = rows.length === wanted && lastRow !== undefined;
+      if (!cutShort && end === undefined) return { calls, nextCursor: undefined };
+      before = cutShort ? { at: lastRow.at, id: lastRow.id } : end;
+      await stepAside();
+    }
+    return { calls, nextCursor: before && writeCursor(before) };
+  }
+
+  /** One step of retention; says how many rows went. */
+  async forget(olderThan: number, keepRows: number, limit: number): Promise<number> {
+    const newest = await this.#db
+      .selectFrom("tendon_calls")
+      .select((eb) => eb.fn.max("seq").as("seq"))
+      .executeTakeFirst();
+    const seq = Number(newest?.seq ?? 0);
+    const byNumber = await this.#db
+      .deleteFrom("tendon_calls")
+      .where("seq", "in", (eb) =>
+        eb
+          .selectFrom("tendon_calls")
+          .select("seq")
+          .where("seq", "<=", seq - keepRows)
+          .orderBy("seq")
+          .limit(limit),
+      )
+      .executeTakeFirst();
+    const byAge = await this.#db
+      .deleteFrom("tendon_calls")
+      .where("seq", "in", (eb) =>
+        eb.selectFrom("tendon_calls").select("seq").where("at", "<", olderThan).orderBy("at").limit(limit),
+      )
+      .executeTakeFirst();
+    return Number(byNumber.numDeletedRows + byAge.numDeletedRows);
+  }
+
+  /** The last key this step may look at; none when the step reaches the end. */
+  async #stepEnd(query: CallQuery, before: CallKey | undefined): Promise<CallKey | undefined> {
+    return await this.#walk(query, before)
+      .select(["at", "id"])
+      .offset(stepRows - 1)
+      .limit(1)
+      .executeTakeFirst();
+  }
+
+  async #rows(query: CallQuery, before: CallKey | undefined, end: CallKey | undefined, limit: number) {
+    let select = this.#walk(query, before).selectAll().limit(limit);
+    if (end !== undefined)
+      select = select.where((eb) => eb(eb.refTuple("at", "id"), ">=", eb.tuple(end.at, end.id)));
+    for (const column of ["tool", "principal", "outcome"] as const) {
+      const value = query[column];
+      if (value !== undefined) select = select.where(column, "=", value);
+    }
+    return await select.execute();
+  }
+
+  /** What an index can find, in its order. */
+  #walk(query: CallQuery, before: CallKey | undefined) {
+    let select = this.#db.selectFrom("tendon_calls").orderBy("at", "desc").orderBy("id", "desc");
+    if (query.device !== undefined) select = select.where("device", "=", query.device);
+    if (query.since !== undefined) select = select.where("at", ">=", query.since);
+    if (before !== undefined)
+      select = select.where((eb) => eb(eb.refTuple("at", "id"), "<", eb.tuple(before.at, before.id)));
+    return select;
+  }
+}

@@ -1,0 +1,119 @@
+import { flag, fromJson, optional, toJson } from "./codec.ts";
+import type { DevicesTable } from "./tables.ts";
+
+export type DeviceApproval = "approved" | "pending" | "revoked";
+
+/** A device as it is remembered. */
+export interface StoredDevice {
+  readonly id: string;
+  readonly kind: string;
+  /** A digest of the Client-Id: the Client-Id itself opens doors and is never stored. */
+  readonly clientIdHash: string | undefined;
+  readonly alias: string;
+  /** A person chose it, so that it no longer follows the board. */
+  readonly aliasChosen: boolean;
+  readonly tags: readonly string[];
+  readonly board: string | undefined;
+  readonly firmware: string | undefined;
+  readonly protocolVersion: string | undefined;
+  /** The one it last came by. */
+  readonly transport: string | undefined;
+  /** The one it is to be offered, where that is not the gateway's own setting. */
+  readonly transportSetting: string | undefined;
+  readonly approval: DeviceApproval;
+  readonly serial: string | undefined;
+  /** The key for the serial's challenge, sealed by whoever hands it in. */
+  readonly sealedKey: string | undefined;
+  /** Which of the pair's credentials count; one more revokes those before. */
+  readonly generation: number;
+  readonly createdAt: number;
+  /** When credentials that nobody has used end. */
+  readonly lapsesAt: number | undefined;
+  readonly lastSeenAt: number | undefined;
+  readonly lastDisconnectAt: number | undefined;
+  readonly lastDisconnectReason: string | undefined;
+}
+
+/** What can be changed by itself; the alias has a way of its own, because it must stay unique. */
+export type DeviceChanges = Partial<Omit<StoredDevice, "id" | "alias" | "aliasChosen" | "createdAt">>;
+
+export function readDevice(row: DevicesTable): StoredDevice {
+  return {
+    id: row.id,
+    kind: row.kind,
+    clientIdHash: optional(row.client_id_hash),
+    alias: row.alias,
+    aliasChosen: row.alias_chosen === 1,
+    tags: row.tags === "[]" ? [] : fromJson<string[]>(row.tags),
+    board: optional(row.board),
+    firmware: optional(row.firmware),
+    protocolVersion: optional(row.protocol_version),
+    transport: optional(row.transport),
+    transportSetting: optional(row.transport_setting),
+    // Safe: only `writeDevice` and `writeChanges` fill this column.
+    approval: row.approval as DeviceApproval,
+    serial: optional(row.serial),
+    sealedKey: optional(row.sealed_key),
+    generation: row.generation,
+    createdAt: row.created_at,
+    lapsesAt: optional(row.lapses_at),
+    lastSeenAt: optional(row.last_seen_at),
+    lastDisconnectAt: optional(row.last_disconnect_at),
+    lastDisconnectReason: optional(row.last_disconnect_reason),
+  };
+}
+
+export function writeDevice(device: StoredDevice): DevicesTable {
+  return {
+    id: device.id,
+    kind: device.kind,
+    client_id_hash: device.clientIdHash ?? null,
+    alias: device.alias,
+    alias_chosen: flag(device.aliasChosen),
+    tags: toJson(device.tags),
+    board: device.board ?? null,
+    firmware: device.firmware ?? null,
+    protocol_version: device.protocolVersion ?? null,
+    transport: device.transport ?? null,
+    transport_setting: device.transportSetting ?? null,
+    approval: device.approval,
+    serial: device.serial ?? null,
+    sealed_key: device.sealedKey ?? null,
+    generation: device.generation,
+    created_at: device.createdAt,
+    lapses_at: device.lapsesAt ?? null,
+    last_seen_at: device.lastSeenAt ?? null,
+    last_disconnect_at: device.lastDisconnectAt ?? null,
+    last_disconnect_reason: device.lastDisconnectReason ?? null,
+  };
+}
+
+const columns = {
+  kind: "kind",
+  clientIdHash: "client_id_hash",
+  tags: "tags",
+  board: "board",
+  firmware: "firmware",
+  protocolVersion: "protocol_version",
+  transport: "transport",
+  transportSetting: "transport_setting",
+  approval: "approval",
+  serial: "serial",
+  sealedKey: "sealed_key",
+  generation: "generation",
+  lapsesAt: "lapses_at",
+  lastSeenAt: "last_seen_at",
+  lastDisconnectAt: "last_disconnect_at",
+  lastDisconnectReason: "last_disconnect_reason",
+} as const satisfies Record<keyof DeviceChanges, keyof DevicesTable>;
+
+/** A change that is named and `undefined` empties the column; one that is not named leaves it. */
+export function writeChanges(changes: DeviceChanges): Partial<DevicesTable> {
+  const named = Object.entries(columns).filter(([field]) => field in changes);
+  return Object.fromEntries(
+    named.map(([field, column]) => {
+      const value = changes[field as keyof DeviceChanges];
+      return [column, Array.isArray(value) ? toJson(value) : (value ?? null)];
+    }),
+  );
+}

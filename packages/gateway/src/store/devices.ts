@@ -1,0 +1,132 @@
+import type { Clock } from "../clock.ts";
+import { claimAlias } from "./aliases.ts";
+import { flag, identifier } from "./codec.ts";
+import {
+  type DeviceChanges,
+  readDevice,
+  type StoredDevice,
+  writeChanges,
+  writeDevice,
+} from "./device-row.ts";
+import { atomically, type Database, stepAside } from "./engine.ts";
+
+const pageRows = 5_000;
+
+/** Every device the gateway knows. What is written here is on the disk when the promise resolves. */
+export class Devices {
+  readonly #db: Database;
+  readonly #clock: Clock;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** All of them, by id; read in pages, so that a large fleet does not hold anything else up. */
+  async all(): Promise<StoredDevice[]> {
+    const devices: StoredDevice[] = [];
+    for (let after = ""; ; ) {
+      const rows = await this.#db
+        .selectFrom("tendon_devices")
+        .selectAll()
+        .where("id", ">", after)
+        .orderBy("id")
+        .limit(pageRows)
+        .execute();
+      for (const row of rows) devices.push(readDevice(row));
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageRows) return devices;
+      after = last.id;
+      await stepAside();
+    }
+  }
+
+  async get(id: string): Promise<StoredDevice | undefined> {
+    const row = await this.#db
+      .selectFrom("tendon_devices")
+      .selectAll()
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return row === undefined ? undefined : readDevice(row);
+  }
+
+  /** Writes the whole device, new or known. */
+  async save(device: StoredDevice): Promise<"saved" | "alias_taken"> {
+    const row = writeDevice({ ...device, id: identifier(device.id, "the device's id") });
+    return await atomically(this.#db, async (tx) => {
+      if (!(await claimAlias(tx, device.id, device.alias, this.#clock.now()))) return "alias_taken";
+      const { id, ...rest } = row;
+      await tx
+        .insertInto("tendon_devices")
+        .values(row)
+        .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
+        .execute();
+      return "saved";
+    });
+  }
+
+  /** Writes only what is named, so that two nodes can change different things of one device. */
+  async change(id: string, changes: DeviceChanges): Promise<boolean> {
+    const set = writeChanges(changes);
+    if (Object.keys(set).length === 0) return (await this.get(id)) !== undefined;
+    const { numUpdatedRows } = await this.#db
+      .updateTable("tendon_devices")
+      .set(set)
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  async rename(id: string, alias: string, chosen: boolean): Promise<"renamed" | "alias_taken" | "unknown"> {
+    return await atomically(this.#db, async (tx) => {
+      const device = await tx
+        .selectFrom("tendon_devices")
+        .select("id")
+        .where("id", "=", id)
+        .executeTakeFirst();
+      if (device === undefined) return "unknown";
+      if (!(await claimAlias(tx, id, alias, this.#clock.now()))) return "alias_taken";
+      await tx
+        .updateTable("tendon_devices")
+        .set({ alias, alias_chosen: flag(chosen) })
+        .where("id", "=", id)
+        .execute();
+      return "renamed";
+    });
+  }
+
+  /** Every alias that resolves, the earlier ones too: alias -> device. */
+  async aliases(): Promise<Map<string, string>> {
+    const aliases = new Map<string, string>();
+    for (let after = ""; ; ) {
+      const rows = await this.#db
+        .selectFrom("tendon_aliases")
+        .select(["alias", "device"])
+        .where("alias", ">", after)
+        .orderBy("alias")
+        .limit(pageRows)
+        .execute();
+      for (const { alias, device } of rows) aliases.set(alias, device);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageRows) return aliases;
+      after = last.alias;
+      await stepAside();
+    }
+  }
+
+  /** Forgets a device and all that hangs on it; its calls stay in the history. */
+  async remove(id: string): Promise<boolean> {
+    return await atomically(this.#db, async (tx) => {
+      await tx.deleteFrom("tendon_aliases").where("device", "=", id).execute();
+      await tx.deleteFrom("tendon_names").where("device", "=", id).execute();
+      await tx.deleteFrom("tendon_tool_lists").where("device", "=", id).execute();
+      await tx.deleteFrom("tendon_pairings").where("device", "=", id).execute();
+      await tx.deleteFrom("tendon_approvals").where("device", "=", id).execute();
+      const { numDeletedRows } = await tx
+        .deleteFrom("tendon_devices")
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    });
+  }
+}

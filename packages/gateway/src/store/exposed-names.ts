@@ -1,0 +1,96 @@
+import type { Clock } from "../clock.ts";
+import { identifier } from "./codec.ts";
+import { atomically, type Database, stepAside } from "./engine.ts";
+
+export interface ExposedName {
+  readonly name: string;
+  readonly device: string;
+  readonly tool: string;
+}
+
+const pageRows = 5_000;
+const claimRows = 500;
+
+/** The names agents know. One that was given stays its device's for as long as that exists. */
+export class ExposedNames {
+  readonly #db: Database;
+  readonly #clock: Clock;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** Keeps the names; those that belong to another tool already come back as they are held. */
+  async claim(names: readonly ExposedName[]): Promise<ExposedName[]> {
+    if (names.length === 0) return [];
+    const given_at = this.#clock.now();
+    const rows = names.map(({ name, device, tool }) => ({
+      name: identifier(name, "the exposed name"),
+      device: identifier(device, "the device's id"),
+      tool: identifier(tool, "the tool's name"),
+      given_at,
+    }));
+    const taken: ExposedName[] = [];
+    await atomically(this.#db, async (tx) => {
+      for (let from = 0; from < rows.length; from += claimRows) {
+        const part = rows.slice(from, from + claimRows);
+        await tx
+          .insertInto("tendon_names")
+          .values(part)
+          .onConflict((conflict) => conflict.column("name").doNothing())
+          .execute();
+        const held = await tx
+          .selectFrom("tendon_names")
+          .select(["name", "device", "tool"])
+          .where(
+            "name",
+            "in",
+            part.map(({ name }) => name),
+          )
+          .execute();
+        const holders = new Map(held.map((row) => [row.name, row]));
+        for (const { name, device, tool } of part) {
+          const holder = holders.get(name);
+          if (holder !== undefined && (holder.device !== device || holder.tool !== tool)) taken.push(holder);
+        }
+      }
+    });
+    return taken;
+  }
+
+  async resolve(name: string): Promise<ExposedName | undefined> {
+    return await this.#db
+      .selectFrom("tendon_names")
+      .select(["name", "device", "tool"])
+      .where("name", "=", name)
+      .executeTakeFirst();
+  }
+
+  async ofDevice(device: string): Promise<ExposedName[]> {
+    return await this.#db
+      .selectFrom("tendon_names")
+      .select(["name", "device", "tool"])
+      .where("device", "=", device)
+      .orderBy("name")
+      .execute();
+  }
+
+  /** All of them, a page at a time: a large fleet has millions, which need not be in memory together. */
+  async *pages(): AsyncGenerator<readonly ExposedName[]> {
+    for (let after = ""; ; ) {
+      const rows = await this.#db
+        .selectFrom("tendon_names")
+        .select(["name", "device", "tool"])
+        .where("name", ">", after)
+        .orderBy("name")
+        .limit(pageRows)
+        .execute();
+      if (rows.length > 0) yield rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageRows) return;
+      after = last.name;
+      await stepAside();
+    }
+  }
+}

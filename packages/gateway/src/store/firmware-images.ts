@@ -1,0 +1,98 @@
+import { identifier } from "./codec.ts";
+import type { Database } from "./engine.ts";
+import type { FirmwareTable } from "./tables.ts";
+
+export type FirmwareState = "offered" | "halted" | "withdrawn";
+
+export interface FirmwareImage {
+  readonly id: string;
+  readonly board: string;
+  readonly version: string;
+  /** Its name in the data folder. */
+  readonly file: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** To how many of a hundred devices it is offered. */
+  readonly share: number;
+  readonly state: FirmwareState;
+  readonly addedAt: number;
+}
+
+/** What is known of the images; the images themselves are files. */
+export class FirmwareImages {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** False when the board has this version already. */
+  async add(image: FirmwareImage): Promise<boolean> {
+    const row: FirmwareTable = {
+      id: identifier(image.id, "the image's id"),
+      board: identifier(image.board, "the board"),
+      version: identifier(image.version, "the version"),
+      file: image.file,
+      size: image.size,
+      sha256: image.sha256,
+      share: image.share,
+      state: image.state,
+      added_at: image.addedAt,
+    };
+    const made = await this.#db
+      .insertInto("tendon_firmware")
+      .values(row)
+      .onConflict((conflict) => conflict.columns(["board", "version"]).doNothing())
+      .returning("id")
+      .executeTakeFirst();
+    return made !== undefined;
+  }
+
+  /** Newest first. */
+  async all(): Promise<FirmwareImage[]> {
+    const rows = await this.#db
+      .selectFrom("tendon_firmware")
+      .selectAll()
+      .orderBy("added_at", "desc")
+      .orderBy("id")
+      .execute();
+    return rows.map(read);
+  }
+
+  async change(id: string, changes: Partial<Pick<FirmwareImage, "share" | "state">>): Promise<boolean> {
+    const set = {
+      ...(changes.share === undefined ? {} : { share: changes.share }),
+      ...(changes.state === undefined ? {} : { state: changes.state }),
+    };
+    if (Object.keys(set).length === 0) return false;
+    const { numUpdatedRows } = await this.#db
+      .updateTable("tendon_firmware")
+      .set(set)
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("tendon_firmware")
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  }
+}
+
+function read(row: FirmwareTable): FirmwareImage {
+  return {
+    id: row.id,
+    board: row.board,
+    version: row.version,
+    file: row.file,
+    size: row.size,
+    sha256: row.sha256,
+    share: row.share,
+    // Safe: only `add` and `change` fill this column.
+    state: row.state as FirmwareState,
+    addedAt: row.added_at,
+  };
+}

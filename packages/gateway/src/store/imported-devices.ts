@@ -1,0 +1,117 @@
+import type { Clock } from "../clock.ts";
+import { fromJson, identifier, optional, toJson } from "./codec.ts";
+import { type Database, stepAside } from "./engine.ts";
+import type { ImportsTable } from "./tables.ts";
+
+/** A device that is to be let in when it comes, from a list. */
+export interface ImportedDevice {
+  readonly device: string;
+  readonly serial: string | undefined;
+  /** The key for the serial's challenge, sealed by whoever hands it in. */
+  readonly sealedKey: string | undefined;
+  readonly tags: readonly string[];
+}
+
+const batchRows = 1_000;
+
+export class ImportedDevices {
+  readonly #db: Database;
+  readonly #clock: Clock;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /**
+   * In batches, each of them kept or not as a whole: an import that breaks off is simply done again. A device that
+   * is named twice keeps the later row. Says how many rows there were.
+   */
+  async add(
+    devices: Iterable<ImportedDevice> | AsyncIterable<ImportedDevice>,
+    onProgress: (rows: number) => void = () => {},
+  ): Promise<number> {
+    let batch = new Map<string, ImportsTable>();
+    let rows = 0;
+    const write = async () => {
+      if (batch.size > 0) await this.#write([...batch.values()]);
+      batch = new Map();
+      onProgress(rows);
+      await stepAside();
+    };
+    for await (const device of devices) {
+      batch.set(device.device, {
+        device: identifier(device.device, "the device's id"),
+        serial: device.serial ?? null,
+        sealed_key: device.sealedKey ?? null,
+        tags: toJson(device.tags),
+        imported_at: this.#clock.now(),
+      });
+      rows += 1;
+      if (batch.size === batchRows) await write();
+    }
+    if (batch.size > 0) await write();
+    return rows;
+  }
+
+  async get(device: string): Promise<ImportedDevice | undefined> {
+    const row = await this.#db
+      .selectFrom("tendon_imports")
+      .selectAll()
+      .where("device", "=", device)
+      .executeTakeFirst();
+    return row === undefined ? undefined : read(row);
+  }
+
+  /** Serial numbers are the factory's, so two devices may carry the same by mistake: then nobody is meant. */
+  async bySerial(serial: string): Promise<ImportedDevice | undefined> {
+    const rows = await this.#db
+      .selectFrom("tendon_imports")
+      .selectAll()
+      .where("serial", "=", serial)
+      .limit(2)
+      .execute();
+    const [row] = rows;
+    return row === undefined || rows.length > 1 ? undefined : read(row);
+  }
+
+  async count(): Promise<number> {
+    const row = await this.#db
+      .selectFrom("tendon_imports")
+      .select((eb) => eb.fn.countAll().as("count"))
+      .executeTakeFirst();
+    return Number(row?.count ?? 0);
+  }
+
+  async remove(device: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("tendon_imports")
+      .where("device", "=", device)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  }
+
+  async #write(rows: readonly ImportsTable[]): Promise<void> {
+    await this.#db
+      .insertInto("tendon_imports")
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column("device").doUpdateSet((eb) => ({
+          serial: eb.ref("excluded.serial"),
+          sealed_key: eb.ref("excluded.sealed_key"),
+          tags: eb.ref("excluded.tags"),
+          imported_at: eb.ref("excluded.imported_at"),
+        })),
+      )
+      .execute();
+  }
+}
+
+function read(row: ImportsTable): ImportedDevice {
+  return {
+    device: row.device,
+    serial: optional(row.serial),
+    sealedKey: optional(row.sealed_key),
+    tags: fromJson<string[]>(row.tags),
+  };
+}

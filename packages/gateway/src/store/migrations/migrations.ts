@@ -1,0 +1,22 @@
+/**
+ * Every change of the tables, in order. A row that has been released is never edited or moved: a change of mind is a
+ * new row. Each runs inside one transaction with all others that a database lacks.
+ */
+import type { Transaction } from "kysely";
+import type { Engine } from "../engine.ts";
+import type { Tables } from "../tables.ts";
+import { createDevices } from "./0001-devices.ts";
+import { createHistory } from "./0002-history.ts";
+import { createProvisioning } from "./0003-provisioning.ts";
+
+export interface Migration {
+  readonly name: string;
+  readonly run: (tx: Transaction<Tables>, kind: Engine["kind"]) => Promise<void>;
+}
+
+/** The version of a schema is the number of rows that have run. */
+export const migrations: readonly Migration[] = [
+  { name: "devices", run: createDevices },
+  { name: "history", run: createHistory },
+  { name: "provisioning", run: createProvisioning },
+];

@@ -1,0 +1,203 @@
+import type { Clock } from "../clock.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { Approvals } from "./approvals.ts";
+import { Calls } from "./calls.ts";
+import { openDataFolder } from "./data-folder.ts";
+import { Devices } from "./devices.ts";
+import type { Database, Engine } from "./engine.ts";
+import { ExposedNames } from "./exposed-names.ts";
+import { FirmwareImages } from "./firmware-images.ts";
+import { Health, type OnProblem } from "./health.ts";
+import { ImportedDevices } from "./imported-devices.ts";
+import { Pairings } from "./pairings.ts";
+import { Presence } from "./presence.ts";
+import { defaultRules, Retention, type RetentionRules } from "./retention.ts";
+import { updateSchema } from "./schema.ts";
+import { Settings } from "./settings.ts";
+import { openSqlite } from "./sqlite-engine.ts";
+import { StoreError } from "./store-error.ts";
+import { StoredEvents } from "./stored-events.ts";
+import { Tokens } from "./tokens.ts";
+import { ToolLists } from "./tool-lists.ts";
+
+export interface StoreSettings {
+  /** `sqlite:` or nothing for a file in the data folder, or `postgres://…`. */
+  readonly url?: string | undefined;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly onProblem: OnProblem;
+  readonly retention?: Partial<RetentionRules> | undefined;
+}
+
+/** What is durable when its promise resolves, and can be changed together. */
+export interface StoreTransaction {
+  readonly devices: Devices;
+  readonly toolLists: ToolLists;
+  readonly names: ExposedNames;
+  readonly tokens: Tokens;
+  readonly approvals: Approvals;
+  readonly pairings: Pairings;
+  readonly imports: ImportedDevices;
+  readonly firmware: FirmwareImages;
+  readonly settings: Settings;
+}
+
+export interface StoreState {
+  readonly kind: Engine["kind"];
+  /** Whether the last statement found the database. */
+  readonly away: boolean;
+  readonly waitingRows: number;
+  readonly lostRows: number;
+}
+
+const closeMs = 2_000;
+
+export class Store implements StoreTransaction {
+  readonly devices: Devices;
+  readonly toolLists: ToolLists;
+  readonly names: ExposedNames;
+  readonly tokens: Tokens;
+  readonly approvals: Approvals;
+  readonly pairings: Pairings;
+  readonly imports: ImportedDevices;
+  readonly firmware: FirmwareImages;
+  readonly settings: Settings;
+  /** Written a moment after they are handed over; the rest of the store waits for the disk. */
+  readonly calls: Calls;
+  readonly events: StoredEvents;
+  readonly presence: Presence;
+  readonly #engine: Engine;
+  readonly #health: Health;
+  readonly #clock: Clock;
+  readonly #retention: Retention;
+
+  constructor(engine: Engine, health: Health, settings: StoreSettings) {
+    const { clock, onProblem } = settings;
+    const parts = durableParts(engine.db, clock);
+    this.devices = parts.devices;
+    this.toolLists = parts.toolLists;
+    this.names = parts.names;
+    this.tokens = parts.tokens;
+    this.approvals = parts.approvals;
+    this.pairings = parts.pairings;
+    this.imports = parts.imports;
+    this.firmware = parts.firmware;
+    this.settings = parts.settings;
+    this.calls = new Calls(engine, clock, onProblem);
+    this.events = new StoredEvents(engine, clock, onProblem);
+    this.presence = new Presence(engine, clock, onProblem);
+    this.#engine = engine;
+    this.#health = health;
+    this.#clock = clock;
+    const rules = { ...defaultRules, ...settings.retention };
+    this.#retention = new Retention(
+      new Map([
+        ["calls", (limit) => this.calls.forget(clock.now() - rules.callsForMs, rules.calls, limit)],
+        ["events", (limit) => this.events.forget(rules.events, limit)],
+        ["approvals", (limit) => this.approvals.forgetOld(limit)],
+        ["pairings", (limit) => this.pairings.forgetOld(limit)],
+        ["tool lists", (limit) => this.toolLists.forgetUnused(limit)],
+      ]),
+      clock,
+      onProblem,
+    );
+  }
+
+  get state(): StoreState {
+    const buffers = this.#buffers;
+    return {
+      kind: this.#engine.kind,
+      away: this.#health.away,
+      waitingRows: buffers.reduce((sum, { size }) => sum + size, 0),
+      lostRows: buffers.reduce((sum, { lost }) => sum + lost, 0),
+    };
+  }
+
+  /** All or nothing. Inside, only what is handed in may be used: SQLite has one connection, and it is taken. */
+  async transaction<Result>(work: (parts: StoreTransaction) => Promise<Result>): Promise<Result> {
+    return await this.#engine.db
+      .transaction()
+      .execute(async (tx) => await work(durableParts(tx, this.#clock)));
+  }
+
+  /** Asks the database for an answer, for readiness; rejects when there is none in time. */
+  async ping(): Promise<void> {
+    await this.#engine.db.selectFrom("tendon_schema").select("version").limit(1).execute();
+  }
+
+  /** Writes everything that waits. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#buffers.map((buffer) => buffer.flush()));
+  }
+
+  /** One step of retention now; says how many rows went. */
+  async forgetOld(): Promise<number> {
+    return await this.#retention.step();
+  }
+
+  /** Writes what waits, as far as that is possible in a short time, and says what was not. */
+  async close(): Promise<void> {
+    const buffers = this.#buffers;
+    await this.#inTime(
+      Promise.all([this.#retention.close(), ...buffers.map((buffer) => buffer.close())]),
+      closeMs,
+    );
+    for (const buffer of buffers) buffer.abandon();
+    await this.#inTime(this.#engine.close(), closeMs / 2);
+  }
+
+  get #buffers() {
+    return [this.calls.buffer, this.events.buffer, ...this.presence.buffers];
+  }
+
+  async #inTime(work: Promise<unknown>, ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(ms, resolve);
+      const done = () => {
+        timer.cancel();
+        resolve();
+      };
+      work.then(done, done);
+    });
+  }
+}
+
+export async function openStore(settings: StoreSettings): Promise<Store> {
+  const health = new Health(settings.onProblem);
+  const engine = await openEngine(settings, health);
+  try {
+    await updateSchema(engine, settings.clock);
+  } catch (error) {
+    await engine.close();
+    if (!(error instanceof StoreError)) throw error;
+    throw new StartError(`The storage at ${engine.place} cannot be used (${messageOf(error)}).`);
+  }
+  return new Store(engine, health, settings);
+}
+
+async function openEngine(
+  { url = "sqlite:", dataFolder, clock }: StoreSettings,
+  health: Health,
+): Promise<Engine> {
+  if (url === "sqlite:") return await openSqlite(openDataFolder(dataFolder), health, clock);
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    // Loaded only where it is used: most gateways never are.
+    const { openPostgres } = await import("./postgres-engine.ts");
+    return openPostgres(url, health);
+  }
+  throw new StartError("`storage` must be `sqlite:` or begin with `postgres://`.");
+}
+
+function durableParts(db: Database, clock: Clock): StoreTransaction {
+  return {
+    devices: new Devices(db, clock),
+    toolLists: new ToolLists(db, clock),
+    names: new ExposedNames(db, clock),
+    tokens: new Tokens(db),
+    approvals: new Approvals(db, clock),
+    pairings: new Pairings(db, clock),
+    imports: new ImportedDevices(db, clock),
+    firmware: new FirmwareImages(db),
+    settings: new Settings(db, clock),
+  };
+}

@@ -1,0 +1,63 @@
+import type { Clock } from "../clock.ts";
+import { fromJson, identifier, toJson } from "./codec.ts";
+import type { Database } from "./engine.ts";
+import { StoreError } from "./store-error.ts";
+
+const attempts = 3;
+
+/** Single values by name: keys the nodes share, and whatever else has no table of its own. */
+export class Settings {
+  readonly #db: Database;
+  readonly #clock: Clock;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  async get(key: string): Promise<unknown> {
+    const row = await this.#db
+      .selectFrom("tendon_settings")
+      .select("value")
+      .where("key", "=", key)
+      .executeTakeFirst();
+    return row === undefined ? undefined : fromJson<unknown>(row.value);
+  }
+
+  /** Whoever comes first decides, and everybody gets that value. */
+  async getOrMake(key: string, make: () => unknown): Promise<unknown> {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const known = await this.get(key);
+      if (known !== undefined) return known;
+      await this.#db
+        .insertInto("tendon_settings")
+        .values(this.#row(key, make()))
+        .onConflict((conflict) => conflict.column("key").doNothing())
+        .execute();
+    }
+    throw new StoreError("unavailable", "a setting was removed again and again while it was made");
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    const row = this.#row(key, value);
+    await this.#db
+      .insertInto("tendon_settings")
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.column("key").doUpdateSet({ value: row.value, changed_at: row.changed_at }),
+      )
+      .execute();
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#db.deleteFrom("tendon_settings").where("key", "=", key).execute();
+  }
+
+  #row(key: string, value: unknown) {
+    return {
+      key: identifier(key, "the setting's name"),
+      value: toJson(value),
+      changed_at: this.#clock.now(),
+    };
+  }
+}

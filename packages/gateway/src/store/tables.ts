@@ -1,0 +1,170 @@
+/** The tables as the newest migration leaves them. Times are milliseconds since 1970, yes and no are 1 and 0. */
+import type { Generated } from "kysely";
+
+export interface Tables {
+  tendon_schema: SchemaTable;
+  tendon_devices: DevicesTable;
+  tendon_aliases: AliasesTable;
+  tendon_names: NamesTable;
+  tendon_tool_contents: ToolContentsTable;
+  tendon_tool_lists: ToolListsTable;
+  tendon_tokens: TokensTable;
+  tendon_settings: SettingsTable;
+  tendon_calls: CallsTable;
+  tendon_approvals: ApprovalsTable;
+  tendon_events: EventsTable;
+  tendon_pairings: PairingsTable;
+  tendon_imports: ImportsTable;
+  tendon_firmware: FirmwareTable;
+}
+
+interface SchemaTable {
+  version: number;
+  name: string;
+  applied_at: number;
+}
+
+export interface DevicesTable {
+  id: string;
+  kind: string;
+  client_id_hash: string | null;
+  alias: string;
+  alias_chosen: number;
+  tags: string;
+  board: string | null;
+  firmware: string | null;
+  protocol_version: string | null;
+  transport: string | null;
+  transport_setting: string | null;
+  approval: string;
+  serial: string | null;
+  sealed_key: string | null;
+  generation: number;
+  created_at: number;
+  lapses_at: number | null;
+  last_seen_at: number | null;
+  last_disconnect_at: number | null;
+  last_disconnect_reason: string | null;
+}
+
+interface AliasesTable {
+  alias: string;
+  device: string;
+  current: number;
+  given_at: number;
+}
+
+interface NamesTable {
+  name: string;
+  device: string;
+  tool: string;
+  given_at: number;
+}
+
+interface ToolContentsTable {
+  digest: string;
+  content: string;
+  used_at: number;
+}
+
+interface ToolListsTable {
+  device: string;
+  digest: string;
+  complete: number;
+  problem: string | null;
+  listed_at: number;
+}
+
+export interface TokensTable {
+  id: string;
+  name: string;
+  hash: string;
+  scopes: string;
+  devices: string | null;
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+  revoked_at: number | null;
+}
+
+interface SettingsTable {
+  key: string;
+  value: string;
+  changed_at: number;
+}
+
+export interface CallsTable {
+  /** In the order of writing; retention by number counts with it. */
+  seq: Generated<number>;
+  at: number;
+  id: string;
+  device: string;
+  tool: string;
+  principal: string;
+  outcome: string;
+  queued_ms: number;
+  duration_ms: number;
+  argument_digest: string;
+  arguments: string | null;
+  approval: string | null;
+  node: string | null;
+}
+
+export interface ApprovalsTable {
+  id: string;
+  principal: string;
+  device: string;
+  tool: string;
+  argument_digest: string;
+  targets_digest: string;
+  schema_digest: string;
+  arguments: string | null;
+  state: string;
+  /** What the request is for, while it waits: two equal ones cannot wait at the same time. */
+  waiting_for: string | null;
+  asked_at: number;
+  expires_at: number;
+  decided_at: number | null;
+  decided_by: string | null;
+  consumed_at: number | null;
+}
+
+export interface EventsTable {
+  stream: string;
+  sequence: number;
+  type: string;
+  at: number;
+  device: string | null;
+  data: string;
+}
+
+export interface PairingsTable {
+  device: string;
+  client_id_hash: string;
+  code: string;
+  challenge: string;
+  details: string;
+  attempts: number;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface ImportsTable {
+  device: string;
+  serial: string | null;
+  sealed_key: string | null;
+  tags: string;
+  imported_at: number;
+}
+
+export interface FirmwareTable {
+  id: string;
+  board: string;
+  version: string;
+  file: string;
+  size: number;
+  sha256: string;
+  share: number;
+  state: string;
+  added_at: number;
+}

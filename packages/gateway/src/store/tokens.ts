@@ -1,0 +1,107 @@
+import { fromJson, identifier, optional, toJson } from "./codec.ts";
+import type { Database } from "./engine.ts";
+import type { TokensTable } from "./tables.ts";
+
+/** Which devices a token reaches, where it does not reach all. */
+export interface TokenDevices {
+  readonly ids: readonly string[];
+  readonly tags: readonly string[];
+}
+
+export interface StoredToken {
+  readonly id: string;
+  readonly name: string;
+  /** SHA-256 of the token, in hex: the token itself is shown once and kept nowhere. */
+  readonly hash: string;
+  readonly scopes: readonly string[];
+  readonly devices: TokenDevices | undefined;
+  readonly createdAt: number;
+  readonly expiresAt: number | undefined;
+  readonly lastUsedAt: number | undefined;
+  readonly revokedAt: number | undefined;
+}
+
+export class Tokens {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async create(token: StoredToken): Promise<void> {
+    await this.#db
+      .insertInto("tendon_tokens")
+      .values({
+        id: identifier(token.id, "the token's id"),
+        name: token.name,
+        hash: identifier(token.hash, "the token's hash"),
+        scopes: toJson(token.scopes),
+        devices: token.devices === undefined ? null : toJson(token.devices),
+        created_at: token.createdAt,
+        expires_at: token.expiresAt ?? null,
+        last_used_at: token.lastUsedAt ?? null,
+        revoked_at: token.revokedAt ?? null,
+      })
+      .execute();
+  }
+
+  /** Oldest first; the revoked ones too. */
+  async all(): Promise<StoredToken[]> {
+    const rows = await this.#db
+      .selectFrom("tendon_tokens")
+      .selectAll()
+      .orderBy("created_at")
+      .orderBy("id")
+      .execute();
+    return rows.map(read);
+  }
+
+  async get(id: string): Promise<StoredToken | undefined> {
+    return found(
+      await this.#db.selectFrom("tendon_tokens").selectAll().where("id", "=", id).executeTakeFirst(),
+    );
+  }
+
+  async findByHash(hash: string): Promise<StoredToken | undefined> {
+    return found(
+      await this.#db.selectFrom("tendon_tokens").selectAll().where("hash", "=", hash).executeTakeFirst(),
+    );
+  }
+
+  /** True for the one caller whose doing it was. */
+  async revoke(id: string, at: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable("tendon_tokens")
+      .set({ revoked_at: at })
+      .where("id", "=", id)
+      .where("revoked_at", "is", null)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("tendon_tokens")
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  }
+}
+
+function found(row: TokensTable | undefined): StoredToken | undefined {
+  return row === undefined ? undefined : read(row);
+}
+
+function read(row: TokensTable): StoredToken {
+  return {
+    id: row.id,
+    name: row.name,
+    hash: row.hash,
+    scopes: fromJson<string[]>(row.scopes),
+    devices: row.devices === null ? undefined : fromJson<TokenDevices>(row.devices),
+    createdAt: row.created_at,
+    expiresAt: optional(row.expires_at),
+    lastUsedAt: optional(row.last_used_at),
+    revokedAt: optional(row.revoked_at),
+  };
+}

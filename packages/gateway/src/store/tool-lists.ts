@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import type { ToolDefinition, ToolSetAside } from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
+import { flag, fromJson, identifier, optional, toJson } from "./codec.ts";
+import { atomically, type Database, stepAside } from "./engine.ts";
+
+export interface ToolListContent {
+  readonly tools: readonly ToolDefinition[];
+  readonly setAside: readonly ToolSetAside[];
+}
+
+export interface ToolList extends ToolListContent {
+  readonly complete: boolean;
+  readonly problem: string | undefined;
+}
+
+export interface StoredToolList extends ToolList {
+  readonly digest: string;
+  readonly listedAt: number;
+}
+
+const pageRows = 5_000;
+const unusedForMs = 24 * 60 * 60_000;
+
+/**
+ * What each device can do, as it last said. Devices with one firmware say the same: a content is kept once, under its
+ * digest, in the tables and in what `all` gives.
+ */
+export class ToolLists {
+  readonly #db: Database;
+  readonly #clock: Clock;
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  async save(device: string, list: ToolList): Promise<string> {
+    const content = toJson({ tools: list.tools, setAside: list.setAside } satisfies ToolListContent);
+    const digest = createHash("sha256").update(content).digest("hex");
+    const now = this.#clock.now();
+    const rest = { digest, complete: flag(list.complete), problem: list.problem ?? null, listed_at: now };
+    await atomically(this.#db, async (tx) => {
+      // Touched even when known: that keeps `forgetUnused` away from it until this is done.
+      await tx
+        .insertInto("tendon_tool_contents")
+        .values({ digest, content, used_at: now })
+        .onConflict((conflict) => conflict.column("digest").doUpdateSet({ used_at: now }))
+        .execute();
+      await tx
+        .insertInto("tendon_tool_lists")
+        .values({ device: identifier(device, "the device's id"), ...rest })
+        .onConflict((conflict) => conflict.column("device").doUpdateSet(rest))
+        .execute();
+    });
+    return digest;
+  }
+
+  async get(device: string): Promise<StoredToolList | undefined> {
+    const row = await this.#db
+      .selectFrom("tendon_tool_lists as list")
+      .innerJoin("tendon_tool_contents as content", "content.digest", "list.digest")
+      .select(["list.digest", "list.complete", "list.problem", "list.listed_at", "content.content"])
+      .where("list.device", "=", device)
+      .executeTakeFirst();
+    return row === undefined ? undefined : read(row, fromJson<ToolListContent>(row.content));
+  }
+
+  /** device -> list; equal contents are one object. */
+  async all(): Promise<Map<string, StoredToolList>> {
+    const contents = await this.#contents();
+    const lists = new Map<string, StoredToolList>();
+    for (let after = ""; ; ) {
+      const rows = await this.#db
+        .selectFrom("tendon_tool_lists")
+        .selectAll()
+        .where("device", ">", after)
+        .orderBy("device")
+        .limit(pageRows)
+        .execute();
+      for (const row of rows) {
+        const content = contents.get(row.digest);
+        if (content !== undefined) lists.set(row.device, read(row, content));
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageRows) return lists;
+      after = last.device;
+      await stepAside();
+    }
+  }
+
+  /** One step of tidying up; says how many contents went. */
+  async forgetUnused(limit: number): Promise<number> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("tendon_tool_contents")
+      .where("digest", "in", (eb) =>
+        eb
+          .selectFrom("tendon_tool_contents as content")
+          .leftJoin("tendon_tool_lists as list", "list.digest", "content.digest")
+          .select("content.digest")
+          .where("list.device", "is", null)
+          .where("content.used_at", "<", this.#clock.now() - unusedForMs)
+          .limit(limit),
+      )
+      // Looked at again when another node has just touched the row.
+      .where("used_at", "<", this.#clock.now() - unusedForMs)
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+
+  async #contents(): Promise<Map<string, ToolListContent>> {
+    const rows = await this.#db
+      .selectFrom("tendon_tool_contents")
+      .select(["digest", "content"])
+      .where("digest", "in", (eb) => eb.selectFrom("tendon_tool_lists").select("digest"))
+      .execute();
+    return new Map(rows.map(({ digest, content }) => [digest, fromJson<ToolListContent>(content)]));
+  }
+}
+
+function read(
+  row: { digest: string; complete: number; problem: string | null; listed_at: number },
+  content: ToolListContent,
+): StoredToolList {
+  return {
+    tools: content.tools,
+    setAside: content.setAside,
+    complete: row.complete === 1,
+    problem: optional(row.problem),
+    digest: row.digest,
+    listedAt: row.listed_at,
+  };
+}

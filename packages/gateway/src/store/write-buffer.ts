@@ -1,0 +1,207 @@
+/**
+ * Rows that are handed over at once and written a little later, many at a time. While the database is away they wait
+ * in bounded memory, and what finds no room is counted and said. The oldest give way: what is new is asked for more.
+ */
+import type { Clock, Timer } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import type { OnProblem } from "./health.ts";
+import { StoreError } from "./store-error.ts";
+
+export interface BufferSettings<Row> {
+  readonly what: string;
+  readonly clock: Clock;
+  readonly onProblem: OnProblem;
+  readonly delayMs: number;
+  readonly maxRows: number;
+  readonly maxBytes: number;
+  readonly bytesOf: (row: Row) => number;
+  /** What becomes of a row that still waits when another comes under its key; without it, the newer one counts. */
+  readonly merge?: (old: Row, newer: Row) => Row;
+  /** Must bear being given the same rows again: a write whose answer was lost is repeated. */
+  readonly write: (rows: readonly Row[]) => Promise<void>;
+}
+
+const batchRows = 250;
+const batchBytes = 1024 * 1024;
+const firstRetryMs = 100;
+const longestRetryMs = 5_000;
+
+export class WriteBuffer<Row> {
+  readonly #settings: BufferSettings<Row>;
+  /** In order of arrival; a row under a key that waits already takes that one's place. */
+  readonly #waiting = new Map<string | number, Row>();
+  #bytes = 0;
+  #next = 0;
+  #timer: Timer | undefined;
+  #writing: Promise<void> | undefined;
+  #retryMs = firstRetryMs;
+  #lost = 0;
+  #lostSaid = 0;
+  #closed = false;
+
+  constructor(settings: BufferSettings<Row>) {
+    this.#settings = settings;
+  }
+
+  /** Rows not yet written. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  push(row: Row, key: string | number = this.#number()): void {
+    if (this.#closed) {
+      this.#lost += 1;
+      this.#sayLosses();
+      return;
+    }
+    this.#set(key, row);
+    const { maxRows, maxBytes, delayMs } = this.#settings;
+    while (this.#waiting.size > maxRows || (this.#bytes > maxBytes && this.#waiting.size > 1))
+      this.#dropOldest();
+    if (this.#writing === undefined) this.#timer ??= this.#later(delayMs);
+  }
+
+  /** Writes all that waits now; rejects when that does not succeed. */
+  async flush(): Promise<void> {
+    await this.#writing?.catch(() => {});
+    if (this.#waiting.size === 0) return;
+    await this.#start();
+  }
+
+  /** Tries once more, and says what could not be written. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.flush().catch(() => {});
+  }
+
+  /** After this nothing is tried any more. */
+  abandon(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    while (this.#waiting.size > 0) this.#dropOldest();
+    this.#sayLosses();
+  }
+
+  #later(ms: number): Timer {
+    return this.#settings.clock.after(ms, () => {
+      this.#timer = undefined;
+      // Health tells of failures, and the next attempt is arranged already.
+      this.#start().catch(() => {});
+    });
+  }
+
+  #start(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#writing ??= this.#drain().then(
+      () => this.#finished(undefined),
+      (error: unknown) => this.#finished(error),
+    );
+    return this.#writing;
+  }
+
+  #finished(error: unknown): void {
+    this.#writing = undefined;
+    this.#sayLosses();
+    const { delayMs } = this.#settings;
+    if (error === undefined) {
+      this.#retryMs = firstRetryMs;
+      if (this.#waiting.size > 0) this.#timer ??= this.#later(delayMs);
+      return;
+    }
+    if (!this.#closed) this.#timer ??= this.#later(this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+    throw error;
+  }
+
+  /** Only what waited at the start: a stream that never pauses must not hold up whoever waits for a flush. */
+  async #drain(): Promise<void> {
+    let left = this.#waiting.size;
+    while (left > 0) {
+      const batch = [...this.#take(Math.min(left, batchRows))];
+      if (batch.length === 0) return;
+      left -= batch.length;
+      try {
+        await this.#write(batch.map(([, row]) => row));
+      } catch (error) {
+        this.#putBack(batch);
+        throw error;
+      }
+    }
+  }
+
+  /** One bad row must not keep the others out for ever: the batch is halved until it stands alone. */
+  async #write(rows: readonly Row[]): Promise<void> {
+    try {
+      await this.#settings.write(rows);
+    } catch (error) {
+      if (error instanceof StoreError && error.fault === "unavailable") throw error;
+      if (rows.length === 1) {
+        this.#lost += 1;
+        this.#settings.onProblem({ kind: "failed", what: this.#settings.what, detail: messageOf(error) });
+        return;
+      }
+      const middle = rows.length >> 1;
+      await this.#write(rows.slice(0, middle));
+      await this.#write(rows.slice(middle));
+    }
+  }
+
+  *#take(count: number): Generator<[string | number, Row]> {
+    let rows = 0;
+    let bytes = 0;
+    for (const entry of this.#waiting) {
+      if (rows === count || bytes > batchBytes) return;
+      const size = this.#settings.bytesOf(entry[1]);
+      rows += 1;
+      bytes += size;
+      this.#waiting.delete(entry[0]);
+      this.#bytes -= size;
+      yield entry;
+    }
+  }
+
+  #putBack(batch: readonly [string | number, Row][]): void {
+    const newer = [...this.#waiting];
+    this.#waiting.clear();
+    this.#bytes = 0;
+    for (const [key, row] of [...batch, ...newer]) this.#set(key, row);
+    this.#makeRoom();
+  }
+
+  #set(key: string | number, row: Row): void {
+    const { merge, bytesOf } = this.#settings;
+    const old = this.#waiting.get(key);
+    if (old !== undefined) this.#bytes -= bytesOf(old);
+    const kept = old === undefined || merge === undefined ? row : merge(old, row);
+    this.#waiting.set(key, kept);
+    this.#bytes += bytesOf(kept);
+  }
+
+  #makeRoom(): void {
+    const { maxRows, maxBytes } = this.#settings;
+    while (this.#waiting.size > maxRows || (this.#bytes > maxBytes && this.#waiting.size > 1))
+      this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    for (const _ of this.#take(1)) this.#lost += 1;
+  }
+
+  #sayLosses(): void {
+    const count = this.#lost - this.#lostSaid;
+    if (count === 0) return;
+    this.#lostSaid = this.#lost;
+    this.#settings.onProblem({ kind: "lost", what: this.#settings.what, count, total: this.#lost });
+  }
+
+  #number(): number {
+    this.#next += 1;
+    return this.#next;
+  }
+}
