@@ -71,7 +71,7 @@ export const Action = Type.Object(
   {
     function: Type.Optional(Name),
     tool: ToolName,
-    arguments: Type.Optional(Type.Record(Name, ActionArgument)),
+    arguments: Type.Optional(Type.Record(Name, ActionArgument, strict)),
     aliases: Type.Optional(Type.Array(Name, { description: "Other names of the action" })),
     compose: Type.Optional(Composition),
   },
@@ -79,7 +79,7 @@ export const Action = Type.Object(
 );
 export type Action = Static<typeof Action>;
 
-export const ActionMap = Type.Record(Name, Action);
+export const ActionMap = Type.Record(Name, Action, strict);
 export type ActionMap = Static<typeof ActionMap>;
 
 const volume = {

@@ -24,7 +24,7 @@ export class Actions {
   private constructor(actions: readonly KnownAction[], aliases: ReadonlyMap<string, string>) {
     for (const action of actions) {
       this.#byName.set(action.name, action);
-      this.#byFunction.set(action.function, action);
+      if (!this.#byFunction.has(action.function)) this.#byFunction.set(action.function, action);
     }
     for (const [alias, name] of aliases) {
       const action = this.#byName.get(name);
@@ -37,7 +37,8 @@ export class Actions {
     const merged: ActionMap = Object.assign({}, ...maps);
     const aliases = new Map<string, string>();
     const actions = Object.entries(merged).map(([name, action]): KnownAction => {
-      for (const alias of action.aliases ?? []) if (!Object.hasOwn(merged, alias)) aliases.set(alias, name);
+      for (const alias of action.aliases ?? [])
+        if (!Object.hasOwn(merged, alias) && !aliases.has(alias)) aliases.set(alias, name);
       return {
         name,
         function: functionOf(name, action),
@@ -78,12 +79,21 @@ export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
     }
     functions.set(functionOf(name, action), name);
   }
-  for (const [name, action] of Object.entries(added)) {
+  const aliases = new Map<string, string>();
+  for (const [name, action] of Object.entries(merged)) {
     for (const alias of action.aliases ?? []) {
-      if (Object.hasOwn(merged, alias)) {
-        problems.push({ path: [name, "aliases"], message: `\`${alias}\` is an action of its own` });
-      }
+      const taken = aliases.get(alias);
+      const why = Object.hasOwn(merged, alias)
+        ? "is an action of its own"
+        : taken === undefined
+          ? undefined
+          : `is another name of \`${taken}\` already`;
+      if (why !== undefined && Object.hasOwn(added, name))
+        problems.push({ path: [name, "aliases"], message: `\`${alias}\` ${why}` });
+      aliases.set(alias, name);
     }
+  }
+  for (const [name, action] of Object.entries(added)) {
     for (const [argument, { minimum, maximum }] of Object.entries(action.arguments ?? {})) {
       if (minimum !== undefined && maximum !== undefined && minimum > maximum) {
         problems.push({ path: [name, "arguments", argument], message: "has a minimum above its maximum" });
