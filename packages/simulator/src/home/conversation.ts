@@ -22,24 +22,18 @@ const stateTexts: Readonly<Record<HomeStateErrorCode, string>> = {
 export class Conversation {
   readonly #home: SimulatedHome;
   readonly #warn: (error: HomeStateError) => void;
-  #over = false;
 
   constructor(home: SimulatedHome, warn: (error: HomeStateError) => void) {
     this.#home = home;
     this.#warn = warn;
   }
 
-  /** The client has said quit: nothing more is read from it. */
-  get over(): boolean {
-    return this.#over;
-  }
-
   ready(): string {
     return `${JSON.stringify({ type: "ready", version: protocolVersion, tools: this.#home.tools })}\n`;
   }
 
-  /** The answer with its newline; empty where there is none. */
-  answer(line: string): string {
+  /** The answer with its newline; empty where there is none; `undefined` for quit. */
+  answer(line: string): string | undefined {
     let message: unknown;
     try {
       message = JSON.parse(line);
@@ -61,14 +55,11 @@ export class Conversation {
     return refusal("null", "Error al parsear JSON: la línea no es UTF-8 válido");
   }
 
-  #reply(message: Readonly<Record<string, unknown>>, line: string): string {
+  #reply(message: Readonly<Record<string, unknown>>, line: string): string | undefined {
     const { type } = message;
     const id = idText(message["id"], line);
     if (type === "call") return this.#call(message, id);
-    if (type === "quit") {
-      this.#over = true;
-      return "";
-    }
+    if (type === "quit") return undefined;
     const kind = typeof type === "string" ? type : (JSON.stringify(type) ?? "null");
     return refusal(id ?? "null", `Tipo de mensaje desconocido: ${brief(kind)}`);
   }

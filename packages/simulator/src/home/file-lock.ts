@@ -25,6 +25,7 @@ export class FileLock {
   readonly #timing: LockTiming;
   /** Called with the process id of an owner that died, for what it may have left behind. */
   readonly #bury: (pid: number) => void;
+  #since = 0;
 
   constructor(path: string, bury: (pid: number) => void, timing: LockTiming = usual) {
     this.#path = path;
@@ -32,18 +33,20 @@ export class FileLock {
     this.#timing = timing;
   }
 
-  /** `work` gets a question to ask just before it makes its change final: is the lock still its own? */
-  hold<Result>(work: (stillMine: () => boolean) => Result): Result {
-    const since = this.#acquire();
-    try {
-      return work(() => performance.now() - since < this.#timing.abandonedMs / 2);
-    } finally {
-      // One that took too long may have been taken over; then it is somebody else's to remove.
-      if (performance.now() - since < this.#timing.abandonedMs / 2) remove(this.#path);
-    }
+  acquire(): void {
+    this.#since = this.#wait();
   }
 
-  #acquire(): number {
+  /** To be asked just before a change is made final: after too long somebody else may have taken over. */
+  get stillMine(): boolean {
+    return performance.now() - this.#since < this.#timing.abandonedMs / 2;
+  }
+
+  release(): void {
+    if (this.stillMine) remove(this.#path);
+  }
+
+  #wait(): number {
     const started = performance.now();
     let waitMs = 0.05;
     for (;;) {

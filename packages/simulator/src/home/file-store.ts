@@ -35,6 +35,10 @@ export class FileStore implements HomeStore {
   readonly #lock: FileLock;
   #state: HomeState;
   #seen: Seen | undefined;
+  /** What the file holds, while this process has the lock. */
+  #held: HomeState | undefined;
+  /** Changes wait for the end of together(). */
+  #together = false;
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
@@ -49,7 +53,7 @@ export class FileStore implements HomeStore {
   }
 
   read(): HomeState {
-    return this.#look() ?? this.#recover();
+    return this.#held === undefined ? (this.#look() ?? this.#recover()) : this.#state;
   }
 
   last(): HomeState {
@@ -60,11 +64,26 @@ export class FileStore implements HomeStore {
     const before = this.read();
     // A change that changes nothing needs no lock: it happened at the moment of the reading.
     if (change(before) === before) return before;
-    return this.#locked((stillMine) => {
-      const current = this.#look() ?? this.#startAnew();
-      const next = change(current);
-      return next === current ? current : this.#replace(next, stillMine);
-    });
+    if (this.#held === undefined) this.#acquire();
+    try {
+      this.#state = change(this.#state);
+    } finally {
+      if (!this.#together) this.#finish();
+    }
+    return this.#state;
+  }
+
+  together(work: () => void): void {
+    this.#together = true;
+    try {
+      work();
+    } catch (error) {
+      this.#state = this.#held ?? this.#state;
+      throw error;
+    } finally {
+      this.#together = false;
+      this.#finish();
+    }
   }
 
   close(): void {
@@ -121,7 +140,33 @@ export class FileStore implements HomeStore {
   }
 
   #recover(): HomeState {
-    return this.#locked(() => this.#look() ?? this.#startAnew());
+    this.#acquire();
+    if (!this.#together) this.#finish();
+    return this.#state;
+  }
+
+  #acquire(): void {
+    this.#writing(() => this.#lock.acquire());
+    try {
+      this.#held = this.#writing(() => this.#look() ?? this.#startAnew());
+    } finally {
+      if (this.#held === undefined) this.#lock.release();
+    }
+  }
+
+  /** Keeps what has changed, if anything has, and lets others go on. */
+  #finish(): void {
+    const held = this.#held;
+    if (held === undefined) return;
+    this.#held = undefined;
+    try {
+      if (this.#state !== held) this.#writing(() => this.#replace(this.#state));
+    } catch (error) {
+      this.#state = held;
+      throw error;
+    } finally {
+      this.#lock.release();
+    }
   }
 
   /** Under the lock, after another look: the file is kept under another name, and the home begins anew. */
@@ -133,20 +178,19 @@ export class FileStore implements HomeStore {
     return this.#state;
   }
 
-  #replace(state: HomeState, stillMine: () => boolean): HomeState {
+  /** A new file takes the old one's place. */
+  #replace(state: HomeState): void {
     const temporary = this.#temporary(process.pid);
     const handle = fs.openSync(temporary, "w+");
     let kept = false;
     try {
       fs.writeFileSync(handle, writeState(state));
       const { ino, mtimeMs, size } = fs.fstatSync(handle);
-      if (!stillMine())
+      if (!this.#lock.stillMine)
         throw new HomeStateError("state_locked", this.#file, `${this.#file} took too long to write`);
       fs.renameSync(temporary, this.#file);
       this.#remember({ handle, inode: ino, modified: mtimeMs, size });
       kept = true;
-      this.#state = state;
-      return state;
     } finally {
       if (!kept) {
         fs.closeSync(handle);
@@ -155,9 +199,9 @@ export class FileStore implements HomeStore {
     }
   }
 
-  #locked<Result>(work: (stillMine: () => boolean) => Result): Result {
+  #writing<Result>(work: () => Result): Result {
     try {
-      return this.#lock.hold(work);
+      return work();
     } catch (error) {
       throw this.#explain("state_unwritable", "cannot be written", error);
     }

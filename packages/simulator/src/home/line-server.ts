@@ -35,6 +35,10 @@ export function serveHome(options: HomeServerOptions): HomeServer {
   return { ended: server.ended, stop: () => server.end("stopped") };
 }
 
+interface Unreadable {
+  readonly why: "tooLong" | "notText";
+}
+
 class LineServer {
   readonly ended: Promise<HomeServerEnd>;
   readonly #home: SimulatedHome;
@@ -48,7 +52,9 @@ class LineServer {
   #unwatch = (): void => undefined;
   #settle: (why: HomeServerEnd) => void = () => undefined;
   #over = false;
-  /** Answers of one turn, sent together. */
+  #quit = false;
+  /** What one turn has brought, and the answers to it. */
+  readonly #lines: (string | Unreadable)[] = [];
   #answers = "";
 
   constructor(options: HomeServerOptions) {
@@ -62,9 +68,9 @@ class LineServer {
     });
     this.#conversation = new Conversation(home, this.#warn);
     this.#splitter = new LineSplitter(longestLine, {
-      line: (text) => this.#line(text),
-      tooLong: () => this.#add(this.#conversation.tooLong()),
-      notText: () => this.#add(this.#conversation.notText()),
+      line: (text) => this.#lines.push(text),
+      tooLong: () => this.#lines.push({ why: "tooLong" }),
+      notText: () => this.#lines.push({ why: "notText" }),
     });
     output.on("error", () => this.end("output-gone"));
     output.on("close", () => this.end("output-gone"));
@@ -91,25 +97,46 @@ class LineServer {
     this.#settle(why);
   }
 
-  #turn(work: () => void): void {
+  /** Everything that came in one piece is answered in one piece, and what it changes is kept in one go. */
+  #turn(read: () => void): void {
     if (this.#over) return;
+    read();
+    const lines = this.#lines.splice(0);
+    if (lines.length === 0) return;
+    const told = this.#told;
     this.#home.beginTurn();
-    work();
+    try {
+      this.#home.together(() => this.#answerAll(lines));
+    } catch (error) {
+      if (!(error instanceof HomeStateError)) throw error;
+      // None of it has happened. Each call by itself finds out whether it can be done.
+      this.#answers = "";
+      this.#told = told;
+      this.#quit = false;
+      this.#answerAll(lines);
+    }
+    this.#flush();
+    if (this.#quit) this.end("quit");
+  }
+
+  #answerAll(lines: readonly (string | Unreadable)[]): void {
+    for (const line of lines) {
+      const answer =
+        typeof line === "string" ? this.#conversation.answer(line) : this.#conversation[line.why]();
+      if (answer === undefined) {
+        this.#quit = true;
+        return;
+      }
+      this.#answers += answer;
+      // After each answer, so that on and off again in one turn are two events.
+      this.#tell(this.#home.lastState);
+    }
+  }
+
+  #flush(): void {
     const answers = this.#answers;
     this.#answers = "";
     if (answers !== "") this.#send(answers);
-    if (this.#conversation.over) this.end("quit");
-  }
-
-  #line(text: string): void {
-    if (this.#conversation.over) return;
-    this.#add(this.#conversation.answer(text));
-    // After each answer, so that on and off again in one turn are two events.
-    this.#tell(this.#home.lastState);
-  }
-
-  #add(answer: string): void {
-    if (!this.#conversation.over) this.#answers += answer;
   }
 
   #send(text: string): void {
@@ -131,14 +158,12 @@ class LineServer {
     const state = this.#current();
     if (state === undefined) return;
     this.#tell(state);
-    const events = this.#answers;
-    this.#answers = "";
-    if (events !== "") this.#send(events);
+    this.#flush();
   }
 
   #tell(state: HomeState): void {
     if (this.#told === undefined || this.#told === state) return;
-    for (const event of changesBetween(this.#told, state)) this.#add(eventLine(event));
+    for (const event of changesBetween(this.#told, state)) this.#answers += eventLine(event);
     this.#told = state;
   }
 

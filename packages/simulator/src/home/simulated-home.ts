@@ -55,6 +55,11 @@ export class SimulatedHome {
     this.#looked = false;
   }
 
+  /** Changes made inside are kept together; see HomeStore. */
+  together(work: () => void): void {
+    this.#store.together(work);
+  }
+
   callInTurn(name: string, args: Readonly<Record<string, unknown>>): object {
     const tool = this.#tools.get(name);
     if (tool === undefined) {

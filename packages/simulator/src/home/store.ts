@@ -9,6 +9,11 @@ export interface HomeStore {
   last(): HomeState;
   /** Nobody else changes anything in between; the same state back means that there is nothing to keep. */
   change(change: (state: HomeState) => HomeState): HomeState;
+  /**
+   * The changes made inside are kept together, when it returns; it throws if that cannot be done, and none of them
+   * has happened then.
+   */
+  together(work: () => void): void;
   close(): void;
 }
 
@@ -31,6 +36,10 @@ export class MemoryStore implements HomeStore {
   change(change: (state: HomeState) => HomeState): HomeState {
     this.#state = change(this.#state);
     return this.#state;
+  }
+
+  together(work: () => void): void {
+    work();
   }
 
   close(): void {

@@ -4,7 +4,14 @@ import os from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, test } from "vitest";
-import { defaultSettings, FileStore, type FileStoreOptions, type HomeState } from "../../src/index.ts";
+import {
+  defaultSettings,
+  FileStore,
+  type FileStoreOptions,
+  type HomeState,
+  SimulatedHome,
+} from "../../src/index.ts";
+import { homeClient } from "./home-client.ts";
 import { homeFolder } from "./home-folder.ts";
 
 function storeIn(folder: string, options: Partial<FileStoreOptions> = {}): FileStore {
@@ -110,6 +117,55 @@ describe("a state in a file", () => {
     ).toThrow("in the middle");
     expect(fs.readFileSync(path.join(folder, "home.json"), "utf8")).toBe(before);
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
+  });
+});
+
+describe("changes kept together", () => {
+  it("are in the file when the last is made, not before, and nobody else comes in between", () => {
+    const folder = homeFolder();
+    const one = storeIn(folder);
+    const two = storeIn(folder, { lock: { patienceMs: 5, abandonedMs: 10_000 } });
+    one.together(() => {
+      one.change(light("salon", true));
+      one.change(light("cocina", true));
+      expect(one.read().lights).toMatchObject({ salon: true, cocina: true });
+      expect(fs.readdirSync(folder)).toEqual(["home.json.lock"]);
+      expect(two.read().lights["salon"]).toBe(false);
+    });
+    expect(two.read().lights).toMatchObject({ salon: true, cocina: true });
+    expect(fs.readdirSync(folder)).toEqual(["home.json"]);
+  });
+
+  it("need no lock if none changes anything, and are void if something goes wrong", () => {
+    const folder = homeFolder();
+    const store = storeIn(folder);
+    store.together(() => store.change(light("salon", false)));
+    expect(fs.readdirSync(folder)).toEqual([]);
+    expect(() =>
+      store.together(() => {
+        store.change(light("salon", true));
+        throw new TypeError("in the middle");
+      }),
+    ).toThrow("in the middle");
+    expect(store.last().lights["salon"]).toBe(false);
+    expect(fs.readdirSync(folder)).toEqual([]);
+  });
+
+  it("that cannot be kept are refused one by one, and what was read is what is there", async () => {
+    const store = storeIn(homeFolder(), { lock: { patienceMs: 30, abandonedMs: 0 } });
+    const client = await homeClient({ home: new SimulatedHome({ store }), events: true });
+    const busy = "El estado de la casa está ocupado por otro proceso";
+    client.send(
+      '{"type":"call","id":1,"tool":"set_light_state","args":{"name":"salon","on":true}}',
+      '{"type":"call","id":2,"tool":"list_lights_on"}',
+      '{"type":"call","id":3,"tool":"set_alarm_state","args":{"armed":true}}',
+      '{"type":"quit"}',
+    );
+    expect(await client.next()).toBe(`{"type":"error","id":1,"ok":false,"error":"${busy}"}`);
+    expect(await client.next()).toBe('{"type":"result","id":2,"ok":true,"result":{"on":[]}}');
+    expect(await client.next()).toBe(`{"type":"error","id":3,"ok":false,"error":"${busy}"}`);
+    expect(await client.server.ended).toBe("quit");
+    expect(client.output.read()).toBeNull();
   });
 });
 
