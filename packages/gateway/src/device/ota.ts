@@ -38,6 +38,11 @@ export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise
     routes.addContentTypeParser("*", { parseAs: "string", bodyLimit }, (_request, body, done) =>
       done(null, body),
     );
+    // Whatever the body is called it is text: a content type that is none would be refused before it is read.
+    routes.addHook("onRequest", (request, _reply, next) => {
+      request.raw.headers["content-type"] = "text/plain";
+      next();
+    });
     const answer = (request: FastifyRequest) => {
       const { deviceId, clientId } = readClaim(request.headers);
       if (clientId === undefined) throw new TendonError("bad_request", "the Client-Id header is missing");

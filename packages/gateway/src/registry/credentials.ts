@@ -45,14 +45,14 @@ export class Credentials {
     this.#clock = clock;
   }
 
-  /** Makes, or makes again, the pair's credentials; another Client-Id of the same device no longer counts. */
+  /**
+   * Makes, or makes again, the pair's credentials; another Client-Id of the same device no longer counts. Somebody
+   * wants this device here: they do not lapse.
+   */
   provision(id: string, clientId: string): DeviceCredentials {
     const deviceId = normaliseDeviceId(id);
     if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
-    const known = this.#pairOf(deviceId);
-    if (known === undefined || !sameText(known.clientId, clientId)) {
-      this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
-    }
+    this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
     return this.#credentialsOf(deviceId, clientId);
   }
 
@@ -63,7 +63,10 @@ export class Credentials {
       throw new TendonError("forbidden", "another board is known under this Device-Id");
     }
     if (known === undefined && this.#admission !== "open") throw notProvisioned();
-    return this.provision(deviceId, clientId);
+    if (known === undefined) {
+      this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
+    }
+    return this.#credentialsOf(deviceId, clientId);
   }
 
   admit({ deviceId, clientId, token }: DeviceClaim): void {
