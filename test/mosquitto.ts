@@ -1,0 +1,129 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { until } from "./inbox.ts";
+
+// Debian keeps servers where a user's PATH does not lead.
+const env = {
+  ...process.env,
+  PATH: `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/opt/homebrew/sbin`,
+};
+const howToGet =
+  "mosquitto is missing: `npm test` as root on Debian installs it; otherwise apt-get install mosquitto mosquitto-clients, or see https://mosquitto.org/download/";
+
+/** The rules that docs/mqtt.md tells people to give to their broker. */
+function documentedRules(): string {
+  const page = fs.readFileSync(new URL("../docs/mqtt.md", import.meta.url), "utf8");
+  return /```\n(# acl\n.*?)```/s.exec(page)?.[1] ?? "";
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** A real Mosquitto on a free port, with users and the documented rules. It goes when the test ends. */
+export class Mosquitto {
+  readonly port: number;
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string) {
+    this.port = port;
+    this.#folder = folder;
+  }
+
+  static async start(users: Readonly<Record<string, string>>): Promise<Mosquitto> {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-mosquitto-"));
+    const broker = new Mosquitto(await freePort(), folder);
+    onTestFinished(async () => {
+      await broker.stop();
+      fs.rmSync(folder, { recursive: true, force: true });
+    });
+    fs.writeFileSync(broker.#file("acl"), documentedRules(), { mode: 0o600 });
+    fs.writeFileSync(broker.#file("passwords"), "", { mode: 0o600 });
+    const settings = [
+      `listener ${broker.port} 127.0.0.1`,
+      `user ${os.userInfo().username}`,
+      "allow_anonymous false",
+      `password_file ${broker.#file("passwords")}`,
+      `acl_file ${broker.#file("acl")}`,
+    ];
+    fs.writeFileSync(broker.#file("mosquitto.conf"), `${settings.join("\n")}\n`);
+    for (const [name, password] of Object.entries(users)) broker.#setPassword(name, password);
+    await broker.run();
+    return broker;
+  }
+
+  url(user: string, password: string): string {
+    return `mqtt://${user}:${password}@127.0.0.1:${this.port}`;
+  }
+
+  /** Also while it runs: it reads its users again when told to. */
+  addUser(name: string, password: string): void {
+    this.#setPassword(name, password);
+    this.#process?.kill("SIGHUP");
+  }
+
+  async run(): Promise<void> {
+    const child = spawn("mosquitto", ["-c", this.#file("mosquitto.conf")], { env, stdio: "ignore" });
+    let failed: string | undefined;
+    child.once("error", () => {
+      failed = howToGet;
+    });
+    child.once("exit", (code) => {
+      failed ??= `mosquitto ended with ${code}`;
+    });
+    this.#process = child;
+    await until(async () => {
+      if (failed !== undefined) throw new Error(failed);
+      return await this.#listens();
+    }, "mosquitto");
+  }
+
+  /** As a crash: no farewell to anybody. */
+  async stop(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.pid === undefined) return;
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  async #listens(): Promise<boolean> {
+    const socket = net.connect(this.port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      return true;
+    } catch {
+      return false;
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  #setPassword(name: string, password: string): void {
+    try {
+      execFileSync("mosquitto_passwd", ["-b", this.#file("passwords"), name, password], {
+        env,
+        stdio: "pipe",
+      });
+    } catch (error) {
+      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+      throw missing ? new Error(howToGet, { cause: error }) : error;
+    }
+  }
+
+  #file(name: string): string {
+    return path.join(this.#folder, name);
+  }
+}

@@ -1,0 +1,247 @@
+/** The gateway as a client of a real Mosquitto, with the rules that docs/mqtt.md asks for. */
+import { once } from "node:events";
+import net from "node:net";
+import type { IConnectPacket } from "mqtt-packet";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { askAll } from "../http-client.ts";
+import { until } from "../inbox.ts";
+import { Mosquitto } from "../mosquitto.ts";
+import { MqttRefused, type MqttSettings, MqttWire } from "../mqtt-wire.ts";
+import { RawDevice, textContent, tool } from "../raw-device.ts";
+import { firstDevice, openSite, type Site } from "../site.ts";
+
+const clientId = "7f0c9d3a-5b1e-4a77-9a44-000000000001";
+const secondDevice = "02:00:00:00:00:02";
+const secret = "the-gateways-own-password";
+const awake = { type: "mcp", session_id: "", payload: { jsonrpc: "2.0", method: "notifications/awake" } };
+
+async function open(through?: (port: number) => Promise<number>): Promise<{ site: Site; broker: Mosquitto }> {
+  const broker = await Mosquitto.start({ tendon: secret });
+  const port = through === undefined ? broker.port : await through(broker.port);
+  const site = await openSite({ config: { mqtt: { broker: `mqtt://tendon:${secret}@127.0.0.1:${port}` } } });
+  await ready(site);
+  return { site, broker };
+}
+
+async function ready(site: Site): Promise<void> {
+  await until(
+    async () => (await askAll(site.url, { path: "/readyz" })).status === 200,
+    "the gateway to be ready",
+  );
+}
+
+function provision(site: Site, broker: Mosquitto, deviceId = firstDevice): MqttSettings {
+  const settings = site.tendon.provision(deviceId, clientId).mqtt;
+  broker.addUser(settings.client_id, settings.password);
+  return { ...settings, endpoint: `127.0.0.1:${broker.port}` };
+}
+
+/** Signs in as soon as the broker knows the password, and subscribes as a device must here. */
+async function dialIn(settings: MqttSettings, more: Partial<IConnectPacket> = {}): Promise<MqttWire> {
+  const wire = await until(
+    () =>
+      MqttWire.open(settings, more).catch((error: unknown) => {
+        if (error instanceof MqttRefused) return undefined;
+        throw error;
+      }),
+    "the broker to let the device in",
+  );
+  onTestFinished(() => wire.cut());
+  await wire.subscribe(`devices/p2p/${settings.client_id}`);
+  return wire;
+}
+
+async function join(
+  site: Site,
+  settings: MqttSettings,
+  deviceId = firstDevice,
+  more: Partial<IConnectPacket> = {},
+) {
+  const wire = await dialIn(settings, more);
+  const device = new RawDevice(wire, deviceId, false);
+  device.send(awake);
+  await device.setUp({ tools: [tool("a")] });
+  await site.listed(deviceId);
+  return device;
+}
+
+async function called(site: Site, device: RawDevice): Promise<void> {
+  const running = site.call(device.id, "a");
+  device.reply((await device.nextRequest("tools/call")).id, textContent("done"));
+  expect((await running).body["result"]).toEqual(textContent("done"));
+}
+
+async function offline(site: Site, deviceId = firstDevice): Promise<string> {
+  await until(async () => (await site.device(deviceId))["online"] === false, "the device to be offline");
+  return JSON.stringify(await site.device(deviceId));
+}
+
+describe("an outside broker", () => {
+  it("[MQT-9][MQT-10] devices are told its address, their own topic and their client id as the user", async () => {
+    const { site, broker } = await open();
+    const { body } = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId });
+    const client_id = `TENDON@@@02_00_00_00_00_01@@@${clientId}`;
+    expect(body["mqtt"]).toEqual({
+      endpoint: `127.0.0.1:${broker.port}`,
+      client_id,
+      username: client_id,
+      password: expect.any(String),
+      publish_topic: `device-server/${client_id}`,
+      keepalive: 60,
+    });
+    expect((await askAll(site.url, { path: "/mqtt" })).status).toBe(404);
+  });
+
+  it("[MQT-11] a device that subscribes and says something is initialised, listed and callable", async () => {
+    const { site, broker } = await open();
+    const settings = provision(site, broker);
+    const device = await join(site, settings);
+    await called(site, device);
+    expect(await site.device(device.id)).toMatchObject({ online: true, transport: "mqtt", toolCount: 1 });
+    const messages = (device.wire as MqttWire).messages;
+    expect(messages.length).toBe(4);
+    expect(new Set(messages.map(({ topic }) => topic))).toEqual(
+      new Set([`devices/p2p/${settings.client_id}`]),
+    );
+  });
+
+  it("[MQT-11] its will, or any empty message of its own, says that it has gone; the next word brings it back", async () => {
+    const { site, broker } = await open();
+    const settings = provision(site, broker);
+    const will = { topic: settings.publish_topic, payload: Buffer.alloc(0), qos: 0 as const, retain: false };
+    const device = await join(site, settings, firstDevice, { will });
+    const running = site.call(device.id, "a");
+    await device.nextRequest("tools/call");
+    device.cut();
+    expect((await running).body).toMatchObject({ code: "device_disconnected", sent: true });
+    expect(await offline(site)).toContain("the device's will says that it has gone");
+    const again = await join(site, settings);
+    await called(site, again);
+  });
+
+  it("[MQT-10] one that speaks in another's name is stopped by the rules, and nothing happens", async () => {
+    const { site, broker } = await open();
+    const victim = provision(site, broker);
+    const device = await join(site, victim);
+    const thief = await dialIn(provision(site, broker, secondDevice));
+    const events = await site.events();
+    const running = site.call(device.id, "a");
+    const { id } = await device.nextRequest("tools/call");
+    await thief.subscribe(`devices/p2p/${victim.client_id}`);
+    await thief.subscribe("devices/p2p/#");
+    await thief.subscribe("device-server/#");
+    const forged = {
+      type: "mcp",
+      session_id: "",
+      payload: { jsonrpc: "2.0", id, result: textContent("forged") },
+    };
+    for (const text of [JSON.stringify(forged), JSON.stringify(awake), ""]) {
+      thief.publish(victim.publish_topic, text, { qos: 1, messageId: 3 });
+      await thief.nextPacket("puback");
+      thief.publish(`devices/p2p/${victim.client_id}`, text, { qos: 1, messageId: 4 });
+      await thief.nextPacket("puback");
+    }
+    expect(await device.quiet()).toEqual([]);
+    device.reply(id, textContent("own"));
+    expect((await running).body["result"]).toEqual(textContent("own"));
+    expect(thief.messages).toEqual([]);
+    expect(events.seen.filter(({ type }) => type !== "call.finished")).toEqual([]);
+    expect((await site.rest("GET", `/devices/${secondDevice}`)).status).toBe(404);
+  });
+
+  it("[MQT-10] topics that are no device's, or a pair's that is not the known one, bring nobody in", async () => {
+    const { site, broker } = await open();
+    provision(site, broker);
+    for (const name of [
+      "nobody",
+      `TENDON@@@02_00_00_00_00_01@@@another-board`,
+      "TENDON@@@02_00_00_00_00_03",
+    ]) {
+      broker.addUser(name, "some-password");
+      const settings: MqttSettings = {
+        endpoint: `127.0.0.1:${broker.port}`,
+        client_id: name,
+        username: name,
+        password: "some-password",
+        publish_topic: `device-server/${name}`,
+        keepalive: 60,
+      };
+      const wire = await dialIn(settings);
+      const refused = await site.metric('tendon_connections_refused_total{code="unauthenticated"}');
+      wire.sendText(JSON.stringify(awake));
+      await until(
+        async () => (await site.metric('tendon_connections_refused_total{code="unauthenticated"}')) > refused,
+        "the refusal to be counted",
+      );
+    }
+    expect((await site.rest("GET", "/devices")).body["devices"]).toEqual([]);
+  });
+
+  it("[MQT-12] when it dies its devices are offline and readyz says why; when it is back, so are they", async () => {
+    const { site, broker } = await open();
+    const settings = provision(site, broker);
+    const device = await join(site, settings);
+    const running = site.call(device.id, "a");
+    await device.nextRequest("tools/call");
+    await broker.stop();
+    expect((await running).body).toMatchObject({ code: "device_disconnected", sent: true });
+    expect(await offline(site)).toContain("the connection to the MQTT broker broke off");
+    const { status, body } = await askAll(site.url, { path: "/readyz" });
+    expect([status, body]).toEqual([
+      503,
+      { status: "unready", problems: ["the outside MQTT broker does not answer"] },
+    ]);
+    expect((await site.call(device.id, "a")).body).toMatchObject({ code: "device_offline" });
+    await broker.run();
+    await ready(site);
+    const again = await join(site, settings);
+    await called(site, again);
+  });
+
+  it("[MQT-12] when only the gateway's connection breaks, it asks the devices it has seen, and they are back", async () => {
+    const sockets = new Set<net.Socket>();
+    const { site, broker } = await open(async (target) => {
+      const proxy = net.createServer((near) => {
+        const far = net.connect(target, "127.0.0.1");
+        for (const socket of [near, far]) {
+          socket.on("error", () => undefined);
+          sockets.add(socket);
+        }
+        near.pipe(far).pipe(near);
+      });
+      proxy.listen(0, "127.0.0.1");
+      await once(proxy, "listening");
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy();
+        proxy.close();
+      });
+      const address = proxy.address();
+      return typeof address === "object" && address !== null ? address.port : 0;
+    });
+    const device = await join(site, provision(site, broker));
+    for (const socket of sockets) socket.destroy();
+    // The device itself has noticed nothing and says nothing by itself.
+    const { id, message } = await device.nextRequest("ping");
+    expect(message["id"]).toBe(1);
+    device.refuse(id, "Method not implemented: ping");
+    await device.setUp({ tools: [tool("a")] });
+    await called(site, device);
+  });
+
+  it("[MQT-12] a gateway that starts before its broker waits for it", async () => {
+    const broker = await Mosquitto.start({ tendon: secret });
+    await broker.stop();
+    const site = await openSite({ config: { mqtt: { broker: broker.url("tendon", secret) } } });
+    expect((await askAll(site.url, { path: "/readyz" })).status).toBe(503);
+    await broker.run();
+    await ready(site);
+    await called(site, await join(site, provision(site, broker)));
+  });
+
+  it("[MQT-12] a wrong password of the gateway is not ready, and its stop does not wait", async () => {
+    const broker = await Mosquitto.start({ tendon: secret });
+    const site = await openSite({ config: { mqtt: { broker: broker.url("tendon", "wrong") } } });
+    expect((await askAll(site.url, { path: "/readyz" })).status).toBe(503);
+    await site.tendon.stop();
+  });
+});
