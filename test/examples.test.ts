@@ -1,0 +1,107 @@
+/** The examples do what they say, as somebody would run them. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { VirtualDevice } from "@tendon/simulator";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "./inbox.ts";
+import { adminToken, openSite, type Site } from "./site.ts";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+
+interface Run {
+  readonly output: () => string;
+  readonly ended: Promise<number | null>;
+}
+
+function run(command: string, args: readonly string[], token = adminToken): Run {
+  const child = spawn(command, args, { cwd: root, env: { ...process.env, TENDON_TOKEN: token } });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => {
+      output += text;
+    });
+  }
+  // Not `exit`: what it printed last may come after that.
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  onTestFinished(async () => {
+    if (child.exitCode === null) child.kill("SIGKILL");
+    await ended;
+  });
+  return { output: () => output, ended };
+}
+
+async function openDevice(): Promise<{ site: Site; device: VirtualDevice; port: string }> {
+  const site = await openSite();
+  const device = new VirtualDevice({ otaUrl: site.tendon.addresses.ota, autoReconnect: false });
+  onTestFinished(() => device.stop());
+  await device.connect();
+  await until(async () => (await site.device(device.id))["toolsComplete"] === true, "a list");
+  return { site, device, port: new URL(site.tendon.addresses.mqtt).port };
+}
+
+describe("examples/mqtt-app.mjs", () => {
+  it("[APP-3] calls a tool and prints the answer", async () => {
+    const { site, device } = await openDevice();
+    const app = run(process.execPath, ["examples/mqtt-app.mjs", device.id, site.tendon.addresses.mqtt]);
+    expect([await app.ended, app.output()]).toEqual([0, expect.stringContaining('"ok":true')]);
+    expect(JSON.parse(app.output())).toMatchObject({ result: { structuredContent: { audio_speaker: {} } } });
+  });
+
+  it("[APP-3] fails when the call does, when the token is wrong, and when it is not told what to do", async () => {
+    const { site } = await openDevice();
+    const at = site.tendon.addresses.mqtt;
+    const nobody = run(process.execPath, ["examples/mqtt-app.mjs", "02:00:00:00:00:99", at]);
+    expect([await nobody.ended, nobody.output()]).toEqual([1, expect.stringContaining("device_unknown")]);
+    const stranger = run(process.execPath, ["examples/mqtt-app.mjs", "x", at], "a-token-nobody-has");
+    expect(await stranger.ended).toBe(1);
+    const lost = run(process.execPath, ["examples/mqtt-app.mjs"]);
+    expect([await lost.ended, lost.output()]).toEqual([2, expect.stringContaining("usage:")]);
+  });
+});
+
+describe("examples/mqtt-app.sh", () => {
+  it("[APP-2] sends an action from a shell and prints the answer", async () => {
+    const { device, port } = await openDevice();
+    const before = Number(device.state.get("volume"));
+    const app = run("sh", ["examples/mqtt-app.sh", device.id, "volume_down", "127.0.0.1", port]);
+    expect([await app.ended, app.output()]).toEqual([0, expect.stringContaining('"ok":true')]);
+    expect(JSON.parse(app.output())).toMatchObject({
+      type: "device_control_response",
+      request_id: expect.stringMatching(/^req_\d+$/),
+      action: "volume_down",
+    });
+    expect(device.state.get("volume")).toBe(before - 10);
+    const wrong = run("sh", ["examples/mqtt-app.sh", device.id, "explode", "127.0.0.1", port]);
+    expect([await wrong.ended, wrong.output()]).toEqual([1, expect.stringContaining("action_unknown")]);
+  });
+});
+
+describe("examples/own-device.mjs", () => {
+  it("[DEV-3] is a device with a lamp, until the gateway goes", async () => {
+    const site = await openSite();
+    const lamp = run(process.execPath, ["examples/own-device.mjs", site.tendon.addresses.deviceWebSocket]);
+    const id = "02:00:00:00:1a:3d";
+    await until(async () => (await site.device(id))["toolsComplete"] === true, "a list");
+    expect(await site.toolNames(id)).toEqual(["lamp.set", "lamp.get"]);
+    const on = await site.call(id, "lamp.set", { on: true });
+    expect(on.body["result"]).toMatchObject({ structuredContent: { on: true } });
+    expect((await site.call(id, "lamp.get")).body["result"]).toMatchObject({
+      structuredContent: { on: true },
+    });
+    await site.tendon.stop();
+    expect([await lamp.ended, lamp.output()]).toEqual([0, "lamp is on\nlamp is on\ndisconnected\n"]);
+  });
+
+  it("[DEV-7] that may not come in ends with 1, also with a token that is not its own", async () => {
+    const site = await openSite({ config: { devices: { admission: "closed" } } });
+    const at = site.tendon.addresses.deviceWebSocket;
+    const refused = run(process.execPath, ["examples/own-device.mjs", at]);
+    expect([await refused.ended, refused.output()]).toEqual([1, expect.stringContaining("cannot connect")]);
+    const { websocket } = site.tendon.provision("02:00:00:00:1a:3d", "7f0c9d3a-5b1e-4a77-9a44-000000000001");
+    run(process.execPath, ["examples/own-device.mjs", at, websocket.token]);
+    await until(async () => (await site.device("02:00:00:00:1a:3d"))["online"] === true);
+  });
+});
