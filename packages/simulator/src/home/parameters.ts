@@ -2,7 +2,7 @@ import { HomeCallError } from "./home-errors.ts";
 import { isName, mostPeople } from "./settings.ts";
 
 /** A parameter is its own JSON Schema: what `ready` shows is what calls are checked against. */
-export type Parameter =
+type Parameter =
   | { readonly type: "string"; readonly description: string }
   | { readonly type: "boolean"; readonly description: string }
   | {

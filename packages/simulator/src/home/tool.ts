@@ -14,9 +14,9 @@ export interface HomeToolDefinition {
   readonly output_schema: OutputSchema;
 }
 
-export type OutputSchema = { readonly type: "object"; readonly properties: Readonly<Record<string, object>> };
+type OutputSchema = { readonly type: "object"; readonly properties: Readonly<Record<string, object>> };
 
-export interface ToolContext {
+interface ToolContext {
   readonly settings: HomeSettings;
   readonly now: number;
 }
