@@ -33,6 +33,8 @@ const largestPage = 1_000;
 /** Rows looked at in one statement, and statements for one page: a rare outcome must not hold the process up. */
 const stepRows = 2_000;
 const steps = 50;
+/** Rows fetched at once where some may not be shown. */
+const sievedRows = 500;
 
 export class Calls {
   readonly #db: Database;
@@ -72,7 +74,7 @@ export class Calls {
     let before = query.cursor === undefined ? undefined : readCursor(query.cursor);
     for (let step = 0; step < steps; step += 1) {
       const end = await this.#stepEnd(query, before);
-      const wanted = limit - calls.length + 1;
+      const wanted = query.visible === undefined ? limit - calls.length + 1 : sievedRows;
       const rows = await this.#rows(query, before, end, wanted);
       for (const row of rows) {
         if (!visible(row.device)) continue;

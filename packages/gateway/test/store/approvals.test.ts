@@ -1,0 +1,200 @@
+import { describe, expect, it } from "vitest";
+import { Databases, kinds } from "./databases.ts";
+import { device, deviceId, guarded } from "./samples.ts";
+
+const tenMinutes = 600_000;
+
+describe.each(kinds)("approvals in %s", (kind) => {
+  const databases = new Databases(kind);
+
+  it("are asked once, decided once by somebody else, and used once", async () => {
+    const { store, clock } = await databases.open();
+    const { approvals } = store;
+    const expiresAt = clock.now() + tenMinutes;
+    const asked = await approvals.request({ call: guarded(), arguments: { a: 1 }, expiresAt });
+    expect(asked).toMatchObject({ call: guarded(), arguments: { a: 1 }, state: "waiting", expiresAt });
+    const id = asked?.id ?? "";
+    expect((await approvals.request({ call: guarded(), arguments: { a: 1 }, expiresAt }))?.id).toBe(id);
+    expect(await approvals.waiting()).toEqual([asked]);
+    expect(await approvals.consume(guarded())).toBeUndefined();
+    expect(await approvals.decide(id, { approve: true, by: "agent", expiresAt })).toBeUndefined();
+    const granted = await approvals.decide(id, { approve: true, by: "owner", expiresAt: expiresAt + 5 });
+    expect(granted).toMatchObject({ state: "approved", decidedBy: "owner", expiresAt: expiresAt + 5 });
+    expect(await approvals.decide(id, { approve: false, by: "owner", expiresAt })).toBeUndefined();
+    expect(await approvals.waiting()).toEqual([]);
+    const others = [
+      { principal: "other" },
+      { device: deviceId(2) },
+      { tool: "self.other" },
+      { argumentDigest: "d2" },
+      { targetsDigest: "t1" },
+      { schemaDigest: "s2" },
+    ];
+    for (const other of others) expect(await approvals.consume(guarded(other))).toBeUndefined();
+    expect(await approvals.consume(guarded())).toMatchObject({
+      id,
+      state: "consumed",
+      consumedAt: clock.now(),
+    });
+    expect(await approvals.consume(guarded())).toBeUndefined();
+    expect(await approvals.get(id)).toMatchObject({ state: "consumed" });
+    expect((await approvals.request({ call: guarded(), arguments: undefined, expiresAt }))?.id).not.toBe(id);
+  });
+
+  it("that were denied or have run out are never used", async () => {
+    const { store, clock } = await databases.open();
+    const { approvals } = store;
+    const ask = async (argumentDigest: string) => {
+      const expiresAt = clock.now() + tenMinutes;
+      return await approvals.request({ call: guarded({ argumentDigest }), arguments: undefined, expiresAt });
+    };
+    const decide = async (id: string | undefined, approve: boolean) =>
+      await approvals.decide(id ?? "", { approve, by: "owner", expiresAt: clock.now() + tenMinutes });
+    const [denied, granted, forgotten] = [await ask("denied"), await ask("granted"), await ask("forgotten")];
+    await decide(denied?.id, false);
+    await decide(granted?.id, true);
+    clock.advance(tenMinutes);
+    for (const digest of ["denied", "granted", "forgotten"])
+      expect(await approvals.consume(guarded({ argumentDigest: digest }))).toBeUndefined();
+    expect(await approvals.waiting()).toEqual([]);
+    expect(await decide(forgotten?.id, true)).toBeUndefined();
+    expect((await ask("forgotten"))?.id).not.toBe(forgotten?.id);
+    expect(await approvals.get(forgotten?.id ?? "")).toMatchObject({ state: "expired" });
+    clock.advance(25 * 60 * 60_000);
+    await store.forgetOld();
+    expect(await approvals.get(denied?.id ?? "")).toBeUndefined();
+  });
+
+  it("survive a restart, waiting or granted", async () => {
+    const { store, clock, place } = await databases.open();
+    const expiresAt = clock.now() + tenMinutes;
+    const ask = async (argumentDigest: string) =>
+      await store.approvals.request({ call: guarded({ argumentDigest }), arguments: undefined, expiresAt });
+    const waiting = await ask("waiting");
+    const granted = await ask("granted");
+    await store.approvals.decide(granted?.id ?? "", { approve: true, by: "owner", expiresAt });
+    await store.close();
+    const again = (await databases.open(place)).store;
+    expect(await again.approvals.waiting()).toEqual([waiting]);
+    expect(await again.approvals.consume(guarded({ argumentDigest: "granted" }))).toMatchObject({
+      id: granted?.id,
+    });
+  });
+
+  it("are bounded for each who asks", async () => {
+    const { store, clock } = await databases.open();
+    const ask = async (principal: string, argumentDigest: string) =>
+      await store.approvals.request({
+        call: guarded({ principal, argumentDigest }),
+        arguments: undefined,
+        expiresAt: clock.now() + tenMinutes,
+      });
+    for (let number = 0; number < 100; number += 1) expect(await ask("agent", `${number}`)).toBeDefined();
+    expect(await ask("agent", "one more")).toBeUndefined();
+    expect(await ask("agent", "7")).toBeDefined();
+    expect(await ask("other", "one more")).toBeDefined();
+    clock.advance(tenMinutes);
+    expect(await ask("agent", "one more")).toBeDefined();
+  });
+
+  it("go to exactly one of many who come at once, from several nodes", async () => {
+    const first = await databases.open();
+    // SQLite is for one process, and two connections in one would wait for each other.
+    const second = kind === "postgres" ? await databases.open(first.place) : first;
+    const expiresAt = first.clock.now() + tenMinutes;
+    const nodes = Array.from({ length: 20 }, (_, number) => (number % 2 === 0 ? first : second).store);
+    const asked = await Promise.all(
+      nodes.map((node) => node.approvals.request({ call: guarded(), arguments: undefined, expiresAt })),
+    );
+    expect(new Set(asked.map((one) => one?.id)).size).toBe(1);
+    const id = asked[0]?.id ?? "";
+    const decided = await Promise.all(
+      nodes.map((node, number) =>
+        node.approvals.decide(id, { approve: true, by: `owner-${number}`, expiresAt }),
+      ),
+    );
+    expect(decided.filter((one) => one !== undefined)).toHaveLength(1);
+    const consumed = await Promise.all(nodes.map((node) => node.approvals.consume(guarded())));
+    expect(consumed.filter((one) => one !== undefined)).toHaveLength(1);
+  });
+});
+
+describe.each(kinds)("pairing in %s", (kind) => {
+  const databases = new Databases(kind);
+  const codes = (...list: string[]) => {
+    const left = [...list];
+    return () => left.shift() ?? "none";
+  };
+
+  it("gives each pair its own code, the same again until it runs out", async () => {
+    const { store, clock } = await databases.open();
+    const expiresAt = clock.now() + 900_000;
+    const pair = {
+      device: deviceId(1),
+      clientIdHash: "h1",
+      challenge: "c1",
+      details: { board: "x" },
+      expiresAt,
+    };
+    const first = await store.pairings.open({ ...pair, makeCode: codes("111111") });
+    expect(first).toMatchObject({ code: "111111", challenge: "c1", attempts: 0, details: { board: "x" } });
+    expect(await store.pairings.open({ ...pair, challenge: "c2", makeCode: codes("222222") })).toEqual(first);
+    const copy = { ...pair, clientIdHash: "h2", makeCode: codes("111111", "111111", "333333") };
+    expect(await store.pairings.open(copy)).toMatchObject({ code: "333333", clientIdHash: "h2" });
+    expect((await store.pairings.waiting()).map(({ code }) => code)).toEqual(["111111", "333333"]);
+    expect(await store.pairings.failed(deviceId(1), "h2")).toBe(1);
+    expect(await store.pairings.failed(deviceId(1), "h2")).toBe(2);
+    expect(await store.pairings.failed(deviceId(5), "h2")).toBe(0);
+    expect(await store.pairings.find(deviceId(1), "h2")).toMatchObject({ code: "333333", attempts: 2 });
+    clock.advance(900_000);
+    expect(await store.pairings.byCode("111111")).toBeUndefined();
+    expect(await store.pairings.take("111111")).toBeUndefined();
+    expect(await store.pairings.waiting()).toEqual([]);
+    const later = { ...pair, expiresAt: clock.now() + 900_000 };
+    expect(await store.pairings.open({ ...later, makeCode: codes("333333") })).toMatchObject({
+      code: "333333",
+    });
+    expect(await store.forgetOld()).toBe(0);
+    await store.pairings.remove(deviceId(1));
+    expect(await store.pairings.find(deviceId(1), "h1")).toBeUndefined();
+  });
+
+  it("takes no more than it can bear, and forgets what has run out in small steps", async () => {
+    const { store, clock, place } = await databases.open();
+    const expiresAt = clock.now() + 900_000;
+    await databases.query(
+      place,
+      `with recursive row(i) as (select 0 union all select i + 1 from row where i < 9999)
+       insert into tendon_pairings (device, client_id_hash, code, challenge, details, attempts, created_at, expires_at)
+       select cast(i as text), 'h', cast(100000 + i as text), 'c', 'null', 0, 0, ${expiresAt} from row`,
+    );
+    const pair = { device: deviceId(20_000), clientIdHash: "h", challenge: "c", details: null };
+    const open = async () =>
+      await store.pairings.open({ ...pair, expiresAt: clock.now() + 900_000, makeCode: codes("999999") });
+    expect(await open()).toBeUndefined();
+    clock.advance(900_000);
+    expect(await open()).toMatchObject({ code: "999999" });
+    expect(await store.forgetOld()).toBe(1_000);
+    expect(await store.forgetOld()).toBe(1_000);
+  });
+
+  it("uses a code up together with what it is for, or not at all", async () => {
+    const { store, clock } = await databases.open();
+    const expiresAt = clock.now() + 900_000;
+    const pair = { device: deviceId(1), clientIdHash: "h1", challenge: "c", details: null, expiresAt };
+    await store.pairings.open({ ...pair, makeCode: codes("111111") });
+    const approve = async (alias: string) =>
+      await store.transaction(async ({ devices, pairings }) => {
+        const taken = await pairings.take("111111");
+        const saved = await devices.save(device(1, { alias, clientIdHash: taken?.clientIdHash }));
+        if (saved !== "saved" || taken === undefined) throw new TypeError("not now");
+      });
+    await store.devices.save(device(2, { alias: "desk" }));
+    await expect(approve("desk")).rejects.toThrow("not now");
+    expect(await store.pairings.byCode("111111")).toBeDefined();
+    const outcomes = await Promise.allSettled([approve("lamp"), approve("lamp"), approve("lamp")]);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await store.devices.get(deviceId(1))).toMatchObject({ alias: "lamp", clientIdHash: "h1" });
+    expect(await store.pairings.byCode("111111")).toBeUndefined();
+  });
+});

@@ -1,0 +1,214 @@
+import type { ToolDefinition } from "@tendon/protocol";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Databases, kinds } from "./databases.ts";
+import { device, deviceId } from "./samples.ts";
+
+function tool(name: string, description = "does something"): ToolDefinition {
+  return { name, description, inputSchema: { type: "object" }, audience: "agent", repairs: [] };
+}
+
+describe.each(kinds)("devices in %s", (kind) => {
+  const databases = new Databases(kind);
+
+  it("come back as they were saved, also after a restart", async () => {
+    const { store, place } = await databases.open();
+    const full = device(1, {
+      aliasChosen: true,
+      transportSetting: "websocket",
+      approval: "pending",
+      serial: "SN-1",
+      sealedKey: "sealed",
+      generation: 7,
+      lapsesAt: 5,
+      lastSeenAt: 1_800_000_000_000,
+      lastDisconnectAt: 1_800_000_000_001,
+      lastDisconnectReason: "silent for 90 s",
+    });
+    const bare = device(2, {
+      clientIdHash: undefined,
+      tags: [],
+      board: undefined,
+      firmware: undefined,
+      protocolVersion: undefined,
+      transport: undefined,
+    });
+    expect([await store.devices.save(full), await store.devices.save(bare)]).toEqual(["saved", "saved"]);
+    expect(await store.devices.all()).toEqual([full, bare]);
+    await store.close();
+    const again = await databases.open(place);
+    expect(await again.store.devices.all()).toEqual([full, bare]);
+    expect(await again.store.devices.get(full.id)).toEqual(full);
+    expect(await again.store.devices.get("nobody")).toBeUndefined();
+  });
+
+  it("are changed in what is named and nothing else", async () => {
+    const { store } = await databases.open();
+    await store.devices.save(device(1));
+    expect(
+      await store.devices.change(deviceId(1), { firmware: "2.0.0", board: undefined, tags: ["a"] }),
+    ).toBe(true);
+    expect(await store.devices.get(deviceId(1))).toEqual(
+      device(1, { firmware: "2.0.0", board: undefined, tags: ["a"] }),
+    );
+    expect(await store.devices.change(deviceId(1), {})).toBe(true);
+    expect(await store.devices.change(deviceId(9), { firmware: "1" })).toBe(false);
+    await store.devices.save(device(1, { approval: "revoked" }));
+    expect(await store.devices.get(deviceId(1))).toEqual(device(1, { approval: "revoked" }));
+  });
+
+  it("have aliases of their own, and old ones go on resolving until somebody else takes them", async () => {
+    const { store } = await databases.open();
+    const { devices } = store;
+    await devices.save(device(1, { alias: "desk" }));
+    await devices.save(device(2, { alias: "lamp" }));
+    expect(await devices.save(device(3, { alias: "desk" }))).toBe("alias_taken");
+    expect(await devices.get(deviceId(3))).toBeUndefined();
+    expect(await devices.rename(deviceId(2), "desk", true)).toBe("alias_taken");
+    expect(await devices.rename(deviceId(9), "free", true)).toBe("unknown");
+    expect(await devices.rename(deviceId(1), "shelf", true)).toBe("renamed");
+    expect(await devices.get(deviceId(1))).toMatchObject({ alias: "shelf", aliasChosen: true });
+    expect(Object.fromEntries(await devices.aliases())).toEqual({
+      desk: deviceId(1),
+      shelf: deviceId(1),
+      lamp: deviceId(2),
+    });
+    expect(await devices.rename(deviceId(2), "desk", true)).toBe("renamed");
+    expect((await devices.aliases()).get("desk")).toBe(deviceId(2));
+    expect(await devices.rename(deviceId(1), "desk", true)).toBe("alias_taken");
+    expect(await devices.rename(deviceId(2), "lamp", false)).toBe("renamed");
+    expect(await devices.rename(deviceId(1), "desk", true)).toBe("renamed");
+  });
+
+  it("are forgotten with everything that hangs on them", async () => {
+    const { store } = await databases.open();
+    await store.devices.save(device(1, { alias: "desk" }));
+    await store.names.claim([{ name: "desk__a", device: deviceId(1), tool: "a" }]);
+    await store.toolLists.save(deviceId(1), {
+      tools: [tool("a")],
+      setAside: [],
+      complete: true,
+      problem: undefined,
+    });
+    expect(await store.devices.remove(deviceId(1))).toBe(true);
+    expect(await store.devices.remove(deviceId(1))).toBe(false);
+    expect(await store.devices.all()).toEqual([]);
+    expect((await store.devices.aliases()).size).toBe(0);
+    expect(await store.names.resolve("desk__a")).toBeUndefined();
+    expect(await store.toolLists.get(deviceId(1))).toBeUndefined();
+    expect(await store.devices.save(device(2, { alias: "desk" }))).toBe("saved");
+  });
+
+  it("are seen often and written together, the newest word only", async () => {
+    const { store, clock } = await databases.open();
+    await store.devices.save(device(1));
+    await store.devices.save(device(2));
+    store.presence.deviceSeen(deviceId(1), 100, "websocket");
+    store.presence.deviceLeft(deviceId(1), 110, 120, "silent");
+    store.presence.deviceSeen(deviceId(1), 200);
+    store.presence.deviceSeen(deviceId(2), 300);
+    store.presence.deviceSeen(deviceId(9), 400);
+    expect(store.state.waitingRows).toBe(3);
+    clock.advance(1_000);
+    await store.flush();
+    expect(store.state.waitingRows).toBe(0);
+    expect(await store.devices.all()).toEqual([
+      device(1, {
+        transport: "websocket",
+        lastSeenAt: 200,
+        lastDisconnectAt: 120,
+        lastDisconnectReason: "silent",
+      }),
+      device(2, { lastSeenAt: 300 }),
+    ]);
+  });
+
+  it("keep any text; a name with a NUL is refused, a description with one is not", async () => {
+    const { store } = await databases.open();
+    const odd = `O'Brien "x" \\ 🦾 ; drop table tendon_devices; -- \n\t %_ \u202e`;
+    const strange = device(1, {
+      alias: "odd",
+      board: odd,
+      tags: [odd, "a\u0000b", "\ud800"],
+      firmware: "1\u00002",
+    });
+    await store.devices.save(strange);
+    expect(await store.devices.get(deviceId(1))).toEqual({ ...strange, firmware: "1\ufffd2" });
+    for (const id of ["a\u0000b", "\ud800", "", "x".repeat(513)])
+      await expect(store.devices.save(device(2, { id }))).rejects.toMatchObject({
+        name: "StoreError",
+        fault: "refused",
+      });
+    await expect(store.devices.rename(deviceId(1), "a\u0000", true)).rejects.toMatchObject({
+      fault: "refused",
+    });
+    expect(await store.devices.all()).toHaveLength(1);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: "binary" }),
+        fc.array(fc.string({ unit: "binary" })),
+        async (text, tags) => {
+          await store.devices.change(deviceId(1), { board: text, tags });
+          expect(await store.devices.get(deviceId(1))).toMatchObject({
+            board: text.replaceAll("\u0000", "\ufffd"),
+            tags,
+          });
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it("keep the names agents know for as long as they exist", async () => {
+    const { store, place } = await databases.open();
+    const names = Array.from({ length: 700 }, (_, number) => ({
+      name: `desk__t${number.toString().padStart(3, "0")}`,
+      device: deviceId(1),
+      tool: `self.t${number}`,
+    }));
+    expect(await store.names.claim(names)).toEqual([]);
+    expect(await store.names.claim(names.slice(0, 3))).toEqual([]);
+    const thief = { name: "desk__t001", device: deviceId(2), tool: "self.t1" };
+    expect(await store.names.claim([thief, { ...thief, name: "other__t1" }])).toEqual([names[1]]);
+    expect(await store.names.claim([])).toEqual([]);
+    await store.close();
+    const again = (await databases.open(place)).store;
+    expect(await again.names.resolve("desk__t001")).toEqual(names[1]);
+    expect(await again.names.resolve("nothing")).toBeUndefined();
+    expect(await again.names.ofDevice(deviceId(2))).toEqual([{ ...thief, name: "other__t1" }]);
+    const all: unknown[] = [];
+    for await (const page of again.names.pages()) all.push(...page);
+    expect(all).toEqual([...names, { ...thief, name: "other__t1" }]);
+  });
+
+  it("keep their tools; equal lists are kept once and forgotten when nobody has them", async () => {
+    const { store, clock, place } = await databases.open();
+    const list = { tools: [tool("a"), tool("b\u0000")], setAside: [{ name: "c", reason: "too large" }] };
+    const whole = { ...list, complete: true, problem: undefined };
+    const listedAt = clock.now();
+    const digest = await store.toolLists.save(deviceId(1), whole);
+    expect(await store.toolLists.save(deviceId(2), { ...list, complete: false, problem: "cut short" })).toBe(
+      digest,
+    );
+    const other = await store.toolLists.save(deviceId(3), { ...whole, tools: [] });
+    expect(other).not.toBe(digest);
+    expect(await store.toolLists.get(deviceId(1))).toEqual({ ...whole, digest, listedAt });
+    const all = await store.toolLists.all();
+    expect(all.get(deviceId(2))).toEqual({
+      ...list,
+      complete: false,
+      problem: "cut short",
+      digest,
+      listedAt,
+    });
+    expect(all.get(deviceId(1))?.tools).toBe(all.get(deviceId(2))?.tools);
+    await store.toolLists.save(deviceId(3), whole);
+    const contents = async () => await databases.query(place, "select digest from tendon_tool_contents");
+    await store.forgetOld();
+    expect(await contents()).toHaveLength(2);
+    clock.advance(25 * 60 * 60_000);
+    await store.forgetOld();
+    expect(await contents()).toEqual([{ digest }]);
+    expect((await store.toolLists.all()).size).toBe(3);
+  });
+});

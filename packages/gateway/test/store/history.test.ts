@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { until } from "../../../../test/inbox.ts";
+import { Databases, kinds } from "./databases.ts";
+import { call, deviceId, event } from "./samples.ts";
+
+const day = 24 * 60 * 60_000;
+
+describe.each(kinds)("the call history in %s", (kind) => {
+  const databases = new Databases(kind);
+
+  it("is handed over at once, written within 100 ms, and not lost by a clean stop", async () => {
+    const { store, clock, place } = await databases.open();
+    const full = call(1, { arguments: { text: "a\u0000b 🦾" }, approval: "approval-1", node: "n1" });
+    store.calls.append(full);
+    store.calls.append(call(2));
+    expect(store.state.waitingRows).toBe(2);
+    clock.advance(100);
+    expect(store.state.waitingRows).toBe(0);
+    await store.flush();
+    expect(await databases.query(place, "select id from tendon_calls")).toHaveLength(2);
+    store.calls.append(call(3));
+    await store.close();
+    const again = (await databases.open(place)).store;
+    expect((await again.calls.query({})).calls).toEqual([call(3), call(2), full]);
+  });
+
+  it("shows what was handed over a moment ago", async () => {
+    const { store } = await databases.open();
+    store.calls.append(call(1));
+    expect(await store.calls.query({})).toEqual({ calls: [call(1)], nextCursor: undefined });
+  });
+
+  it("is filtered by device, tool, principal, outcome, time and what the asker may know of", async () => {
+    const { store } = await databases.open();
+    for (let number = 0; number < 60; number += 1) {
+      store.calls.append(
+        call(number, {
+          tool: `t${number % 2}`,
+          principal: `p${number % 5}`,
+          outcome: number % 10 === 0 ? "device_timeout" : "ok",
+        }),
+      );
+    }
+    const numbers = async (query: object) =>
+      (await store.calls.query(query)).calls.map(({ id }) => Number(id.slice(5)));
+    expect(await numbers({ device: deviceId(1), limit: 3 })).toEqual([58, 55, 52]);
+    expect(await numbers({ tool: "t1", principal: "p3" })).toEqual([53, 43, 33, 23, 13, 3]);
+    expect(await numbers({ outcome: "device_timeout", since: call(30).at })).toEqual([50, 40, 30]);
+    expect(await numbers({ outcome: "device_timeout", device: deviceId(0) })).toEqual([30, 0]);
+    expect(await numbers({ visible: (id: string) => id === deviceId(2), limit: 2 })).toEqual([59, 56]);
+    expect(await numbers({ tool: "nothing" })).toEqual([]);
+    await expect(store.calls.query({ cursor: "nonsense" })).rejects.toMatchObject({ code: "bad_request" });
+  });
+
+  it("is read in pages that no new row disturbs", async () => {
+    const { store } = await databases.open();
+    for (let number = 0; number < 95; number += 1)
+      store.calls.append(call(number, { at: 1_000 + (number >> 2) }));
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const page = await store.calls.query({ cursor, limit: 10 });
+      seen.push(...page.calls.map(({ id }) => id));
+      cursor = page.nextCursor;
+      pages += 1;
+      store.calls.append(call(1_000 + pages, { at: 5_000 }));
+    } while (cursor !== undefined);
+    expect(pages).toBe(10);
+    expect(seen).toEqual(Array.from({ length: 95 }, (_, number) => call(94 - number).id));
+  });
+
+  it("finds a rare outcome in bounded steps, page by page", async () => {
+    const { store } = await databases.open();
+    for (let number = 0; number < 9_000; number += 1)
+      store.calls.append(call(number, { outcome: number % 4_000 === 0 ? "device_error" : "ok" }));
+    const first = await store.calls.query({ outcome: "device_error", limit: 2 });
+    expect(first.calls.map(({ id }) => id)).toEqual([call(8_000).id, call(4_000).id]);
+    const second = await store.calls.query({ outcome: "device_error", limit: 2, cursor: first.nextCursor });
+    expect(second).toMatchObject({ calls: [{ id: call(0).id }], nextCursor: undefined });
+    const hidden = await store.calls.query({ visible: () => false });
+    expect(hidden).toEqual({ calls: [], nextCursor: undefined });
+  });
+
+  it("is forgotten by age and by number, in small steps, by the clock", async () => {
+    const { store, clock, place } = await databases.open({ retention: { callsForMs: day, calls: 2_500 } });
+    const now = clock.now();
+    for (let number = 0; number < 1_500; number += 1)
+      store.calls.append(call(number, { at: now - 2 * day + number }));
+    for (let number = 1_500; number < 5_000; number += 1)
+      store.calls.append(call(number, { at: now + number }));
+    await store.flush();
+    const left = async () => (await databases.query(place, "select seq from tendon_calls")).length;
+    expect(await left()).toBe(5_000);
+    expect(await store.forgetOld()).toBe(1_500);
+    expect(await store.forgetOld()).toBe(1_000);
+    expect(await left()).toBe(2_500);
+    expect(await store.forgetOld()).toBe(0);
+    expect((await store.calls.query({})).calls[0]?.id).toBe(call(4_999).id);
+    clock.advance(2 * day);
+    // The clock has started a step of its own by now, at its first moment.
+    await store.forgetOld();
+    while ((await store.forgetOld()) > 0);
+    expect(await left()).toBe(0);
+    store.calls.append(call(6_000, { at: clock.now() }));
+    expect((await store.calls.query({})).calls).toHaveLength(1);
+  });
+
+  it("is forgotten without being asked, again and again while there is more", async () => {
+    const { store, clock, place } = await databases.open({ retention: { calls: 500 } });
+    for (let number = 0; number < 3_000; number += 1) store.calls.append(call(number, { at: clock.now() }));
+    await store.flush();
+    const left = async () => (await databases.query(place, "select seq from tendon_calls")).length;
+    clock.advance(10_000);
+    await until(async () => (await left()) === 2_000, "the first step");
+    // Its end is a moment after its last row, and only then is the next one arranged.
+    await until(async () => {
+      clock.advance(100);
+      return (await left()) === 500;
+    }, "the others");
+  });
+
+  it("loses a row that the database cannot take, and no other", async () => {
+    const { store, problems } = await databases.open();
+    for (let number = 0; number < 20; number += 1)
+      store.calls.append(call(number, number === 7 ? { durationMs: Number.NaN } : {}));
+    expect((await store.calls.query({})).calls).toHaveLength(19);
+    expect(problems).toEqual([
+      { kind: "failed", what: "call history", detail: expect.any(String) },
+      { kind: "lost", what: "call history", count: 1, total: 1 },
+    ]);
+    expect(store.state.lostRows).toBe(1);
+  });
+
+  it("takes a row twice without keeping it twice", async () => {
+    const { store } = await databases.open();
+    store.calls.append(call(1));
+    await store.flush();
+    store.calls.append(call(1));
+    expect((await store.calls.query({})).calls).toEqual([call(1)]);
+  });
+
+  it("says what is handed over after the end", async () => {
+    const { store, problems } = await databases.open();
+    await store.close();
+    store.calls.append(call(1));
+    expect(problems).toEqual([{ kind: "lost", what: "call history", count: 1, total: 1 }]);
+  });
+});
+
+describe.each(kinds)("events in %s", (kind) => {
+  const databases = new Databases(kind);
+
+  it("are resumed from a number, in order, each stream by itself, also after a restart", async () => {
+    const { store, place } = await databases.open();
+    expect(await store.events.last("one")).toBe(0);
+    expect(await store.events.since("one", 0)).toEqual([]);
+    for (let sequence = 1; sequence <= 30; sequence += 1) store.events.append(event(sequence));
+    store.events.append(event(1, { stream: "two", device: undefined, data: undefined }));
+    expect(await store.events.since("one", 27)).toEqual([event(28), event(29), event(30)]);
+    expect(await store.events.since("one", 0, 2)).toEqual([event(1), event(2)]);
+    expect(await store.events.since("one", 5, 2)).toEqual([event(6), event(7)]);
+    expect(await store.events.since("one", 30)).toEqual([]);
+    expect(await store.events.since("one", 31)).toBeUndefined();
+    await store.close();
+    const again = (await databases.open(place)).store;
+    expect(await again.events.last("one")).toBe(30);
+    expect(await again.events.since("two", 0)).toEqual([
+      event(1, { stream: "two", device: undefined, data: null }),
+    ]);
+  });
+
+  it("are kept by number, in small steps; what is gone is said to be", async () => {
+    const { store } = await databases.open({ retention: { events: 100 } });
+    for (let sequence = 1; sequence <= 1_600; sequence += 1) store.events.append(event(sequence));
+    await store.flush();
+    expect(await store.forgetOld()).toBe(1_000);
+    expect(await store.forgetOld()).toBe(500);
+    expect(await store.forgetOld()).toBe(0);
+    expect(await store.events.since("one", 1_499)).toBeUndefined();
+    expect(await store.events.since("one", 1_500)).toHaveLength(100);
+    expect(await store.events.since("one", 1_501)).toHaveLength(99);
+  });
+});

@@ -1,0 +1,169 @@
+/** A real PostgreSQL of the test's own: on a free port of the loopback address, in a temporary folder. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import pg from "pg";
+
+class PostgresProblem extends Error {
+  override readonly name = "PostgresProblem";
+}
+
+const user = "tendon";
+const startAttempts = 5;
+
+export class PostgresServer {
+  readonly #folder: string;
+  readonly #run: { readonly cwd: string; readonly env: Record<string, string>; uid?: number; gid?: number };
+  #process: ChildProcess | undefined;
+  #port = 0;
+  #databases = 0;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    // PostgreSQL refuses to run as root; the Debian package brings a user for it.
+    this.#run = { cwd: folder, env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" }, ...otherThanRoot() };
+    const { uid, gid } = this.#run;
+    if (uid !== undefined && gid !== undefined) fs.chownSync(folder, uid, gid);
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-postgres-"));
+    const server = new PostgresServer(folder);
+    const made = spawnSync(
+      program("initdb"),
+      [
+        "--no-sync",
+        "--auth=trust",
+        `--username=${user}`,
+        "--encoding=UTF8",
+        "--locale=C",
+        "-D",
+        server.#data,
+      ],
+      { ...server.#run, encoding: "utf8" },
+    );
+    if (made.status !== 0) throw new PostgresProblem(`initdb: ${made.stderr}${made.error ?? ""}`);
+    for (let attempt = 1; ; attempt += 1) {
+      server.#port = await freePort();
+      if (await server.#launch()) return server;
+      if (attempt === startAttempts) throw new PostgresProblem("PostgreSQL found no free port");
+    }
+  }
+
+  get #data(): string {
+    return path.join(this.#folder, "data");
+  }
+
+  async newDatabase(): Promise<string> {
+    this.#databases += 1;
+    const name = `test${this.#databases}`;
+    await this.query(this.#url("postgres"), `create database ${name}`);
+    return this.#url(name);
+  }
+
+  async query(url: string, text: string): Promise<unknown[]> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows as unknown[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** The same data on the same port. */
+  async startAgain(): Promise<void> {
+    if (!(await this.#launch())) throw new PostgresProblem("the port is taken");
+  }
+
+  /** Stands still: connections stay open, and nothing is answered. */
+  freeze(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#process;
+    this.#process = undefined;
+    if (server === undefined) return;
+    const ended = once(server, "exit");
+    server.kill("SIGQUIT");
+    await ended;
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    fs.rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #url(database: string): string {
+    return `postgres://${user}@127.0.0.1:${this.#port}/${database}`;
+  }
+
+  /** False when it ends instead of getting ready. */
+  async #launch(): Promise<boolean> {
+    const settings = {
+      port: this.#port,
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      max_connections: 40,
+      log_min_messages: "log",
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const server = spawn(program("postgres"), ["-D", this.#data, ...options], {
+      ...this.#run,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const ready = await new Promise<boolean>((resolve) => {
+      let said = "";
+      server.stderr.on("data", (text: Buffer) => {
+        said += text.toString();
+        if (said.includes("ready to accept connections")) resolve(true);
+      });
+      server.once("exit", () => resolve(false));
+    });
+    if (ready) this.#process = server;
+    return ready;
+  }
+}
+
+function otherThanRoot(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const [, , uid = "", gid = ""] =
+    fs
+      .readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .find((line) => line.startsWith("postgres:"))
+      ?.split(":") ?? [];
+  if (uid === "") throw new PostgresProblem("there is no user `postgres` to run the server as");
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+/** Debian keeps each version's programs in a folder of its own, the newest of which will do. */
+function program(name: string): string {
+  const debian = "/usr/lib/postgresql";
+  const versions = fs.existsSync(debian) ? fs.readdirSync(debian) : [];
+  const newest = versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => `${debian}/${version}/bin`);
+  const folders = [...newest, ...(process.env["PATH"] ?? "").split(path.delimiter)];
+  const found = folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
+  if (found === undefined) throw new PostgresProblem(`\`${name}\` is not installed (Debian: postgresql)`);
+  return found;
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

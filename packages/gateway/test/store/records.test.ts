@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import type { FirmwareImage, ImportedDevice } from "../../src/store/store.ts";
+import { Databases, kinds } from "./databases.ts";
+import { device, deviceId, token } from "./samples.ts";
+
+const many = 100_000;
+
+function image(number: number, more: Partial<FirmwareImage> = {}): FirmwareImage {
+  return {
+    id: `image-${number}`,
+    board: "bread-compact-wifi",
+    version: `1.${number}.0`,
+    file: `firmware/${number}.bin`,
+    size: 4_000_000_000,
+    sha256: "f".repeat(64),
+    share: 10,
+    state: "offered",
+    addedAt: number,
+    ...more,
+  };
+}
+
+function imported(number: number, more: Partial<ImportedDevice> = {}): ImportedDevice {
+  return { device: deviceId(number), serial: `SN${number}`, sealedKey: "sealed", tags: ["fleet"], ...more };
+}
+
+describe.each(kinds)("records in %s", (kind) => {
+  const databases = new Databases(kind);
+
+  it("of tokens: found by hash, revoked once, last use written later", async () => {
+    const { store, clock, place } = await databases.open();
+    const limited = token(2, {
+      devices: { ids: [deviceId(1)], tags: ["kitchen"] },
+      expiresAt: 9,
+      scopes: [],
+    });
+    await store.tokens.create(token(1));
+    await store.tokens.create(limited);
+    await expect(store.tokens.create(token(1))).rejects.toMatchObject({ fault: "refused" });
+    await expect(store.tokens.create(token(3, { hash: limited.hash }))).rejects.toMatchObject({
+      fault: "refused",
+    });
+    expect(await store.tokens.findByHash(limited.hash)).toEqual(limited);
+    expect(await store.tokens.findByHash("0")).toBeUndefined();
+    expect([await store.tokens.revoke("token-1", 77), await store.tokens.revoke("token-1", 78)]).toEqual([
+      true,
+      false,
+    ]);
+    store.presence.tokenUsed("token-2", 5);
+    store.presence.tokenUsed("token-2", 6);
+    store.presence.tokenUsed("nobody", 6);
+    clock.advance(1_000);
+    await store.close();
+    const again = (await databases.open(place)).store;
+    expect(await again.tokens.all()).toEqual([token(1, { revokedAt: 77 }), { ...limited, lastUsedAt: 6 }]);
+    expect(await again.tokens.get("token-1")).toEqual(token(1, { revokedAt: 77 }));
+    expect([await again.tokens.remove("token-1"), await again.tokens.remove("token-1")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it("of settings: whoever comes first decides", async () => {
+    const { store, place } = await databases.open();
+    const other = (await databases.open(place)).store;
+    expect(await store.settings.get("key")).toBeUndefined();
+    const made = await Promise.all(
+      [store, other, store, other].map((one, number) => one.settings.getOrMake("key", () => ({ number }))),
+    );
+    expect(new Set(made.map((value) => JSON.stringify(value))).size).toBe(1);
+    await other.settings.set("key", ["new"]);
+    expect(await store.settings.getOrMake("key", () => "late")).toEqual(["new"]);
+    await store.settings.remove("key");
+    expect(await store.settings.getOrMake("key", () => null)).toBeNull();
+    await expect(store.settings.set("key", undefined)).rejects.toMatchObject({ fault: "refused" });
+  });
+
+  it("of firmware: one image per board and version", async () => {
+    const { store } = await databases.open();
+    expect(await store.firmware.add(image(1))).toBe(true);
+    expect(await store.firmware.add(image(2))).toBe(true);
+    expect(await store.firmware.add(image(3, { version: "1.1.0" }))).toBe(false);
+    expect(await store.firmware.change("image-1", { share: 100 })).toBe(true);
+    expect(await store.firmware.change("image-1", { state: "halted" })).toBe(true);
+    expect(await store.firmware.change("image-9", { share: 1 })).toBe(false);
+    expect(await store.firmware.change("image-1", {})).toBe(false);
+    expect(await store.firmware.all()).toEqual([image(2), image(1, { share: 100, state: "halted" })]);
+    expect([await store.firmware.remove("image-1"), await store.firmware.remove("image-1")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it("of imported devices: the later row counts, a serial that two have means nobody", async () => {
+    const { store } = await databases.open();
+    expect(
+      await store.imports.add([imported(1), imported(2), imported(1, { serial: "SN2", tags: [] })]),
+    ).toBe(3);
+    expect(await store.imports.count()).toBe(2);
+    expect(await store.imports.get(deviceId(1))).toEqual(imported(1, { serial: "SN2", tags: [] }));
+    expect(await store.imports.bySerial("SN2")).toBeUndefined();
+    expect(await store.imports.add([imported(1, { serial: undefined, sealedKey: undefined })])).toBe(1);
+    expect(await store.imports.bySerial("SN2")).toEqual(imported(2));
+    expect(await store.imports.bySerial("SN1")).toBeUndefined();
+    expect([await store.imports.remove(deviceId(2)), await store.imports.remove(deviceId(2))]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await store.imports.add([])).toBe(0);
+    await expect(store.imports.add([imported(3, { device: "a\u0000" })])).rejects.toMatchObject({
+      fault: "refused",
+    });
+  });
+
+  it(`of ${many} imported devices, with progress, leaving room for others`, async () => {
+    const { store } = await databases.open();
+    const progress: number[] = [];
+    async function* rows() {
+      for (let number = 0; number < many; number += 1) yield imported(number);
+    }
+    let others = 0;
+    const timer = setInterval(() => {
+      others += 1;
+    }, 1);
+    expect(await store.imports.add(rows(), (done) => progress.push(done))).toBe(many);
+    clearInterval(timer);
+    expect(others).toBeGreaterThan(10);
+    expect(progress.at(-1)).toBe(many);
+    expect(progress.length).toBe(many / 1_000);
+    expect(await store.imports.count()).toBe(many);
+  }, 120_000);
+
+  it(`of ${many} devices, read at the start`, async () => {
+    const { store, place } = await databases.open();
+    await store.devices.save(device(0, { id: "first", alias: "first" }));
+    const others = `with recursive row(i) as (select 1 union all select i + 1 from row where i < ${many - 1})`;
+    const columns = Object.keys((await databases.query(place, "select * from tendon_devices"))[0] ?? {});
+    const rest = columns.filter((column) => column !== "id" && column !== "alias").join(", ");
+    await databases.query(
+      place,
+      `${others} insert into tendon_devices (id, alias, ${rest})
+       select cast(1000000 + i as text), cast(1000000 + i as text), ${rest} from row, tendon_devices`,
+    );
+    await databases.query(
+      place,
+      `insert into tendon_aliases (alias, device, current, given_at) select alias, id, 1, 0 from tendon_devices where id <> 'first'`,
+    );
+    const all = await store.devices.all();
+    expect(all.length).toBe(many);
+    expect(all.at(-1)).toEqual(device(0, { id: "first", alias: "first" }));
+    expect(all.at(-2)).toEqual(device(0, { id: "1099999", alias: "1099999" }));
+    expect((await store.devices.aliases()).size).toBe(many);
+  }, 120_000);
+});
