@@ -54,7 +54,11 @@ describe("tendon home by hand", () => {
       '{"present":true,"known_people":["José","Eva"]}\n',
     );
     expect((await home("presence", "clear")).stdout).toBe("nobody is home\n");
-    expect(await home("presence", "set", "a\tb")).toMatchObject({ code: 2, stdout: "" });
+    expect(await home("presence", "set", "a\tb")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: "tendon: a name has 1 to 64 characters on one line, and there are 100 people at most\n",
+    });
   });
 
   it("leaves with 1 and the known names when a light does not exist", async () => {
@@ -119,6 +123,12 @@ describe("tendon home by hand", () => {
     const file = path.join("bad", "home.yaml");
     expect(stderr).toContain(`${file}:2: \`alarma\` no es una opción; aquí se conocen lights, alarm_default`);
     expect(stderr).toContain(`${file}:3: \`alarm_default\` debe ser true o false`);
+  });
+
+  it("says why a folder cannot be used", async () => {
+    const { code, stderr } = await home("status", "--data", "my.yaml");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^tendon: the home's state cannot be written \(EEXIST/);
   });
 
   it("says that the state is of a newer version, and does not touch it", async () => {

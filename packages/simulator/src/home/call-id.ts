@@ -8,7 +8,7 @@ export function idText(id: unknown, line: string): string | undefined {
   return Number.isSafeInteger(id) ? String(id) : numberAt("id", line);
 }
 
-const token = /"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s"[\]{}:,]+/g;
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:,]|[^\s"[\]{}:,]+/g;
 
 /** The last number under this key of the outermost object, as it is written. The line is known to be JSON. */
 function numberAt(key: string, line: string): string | undefined {

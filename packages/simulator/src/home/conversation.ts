@@ -3,6 +3,7 @@ import { idText } from "./call-id.ts";
 import type { HomeEvent } from "./changes.ts";
 import { HomeCallError, HomeStateError, type HomeStateErrorCode } from "./home-errors.ts";
 import { jsonFault } from "./json-fault.ts";
+import { shown } from "./parameters.ts";
 import type { SimulatedHome } from "./simulated-home.ts";
 import { brief } from "./tools.ts";
 
@@ -38,8 +39,7 @@ export class Conversation {
     try {
       message = JSON.parse(line);
     } catch {
-      const text = line.trim();
-      return text === "" ? "" : refusal("null", `Error al parsear JSON: ${jsonFault(text)}`);
+      return line.trim() === "" ? "" : refusal("null", `Error al parsear JSON: ${jsonFault(line)}`);
     }
     if (typeof message !== "object" || message === null || Array.isArray(message)) {
       return refusal("null", "Mensaje inválido: se esperaba un objeto JSON");
@@ -60,8 +60,8 @@ export class Conversation {
     const id = idText(message["id"], line);
     if (type === "call") return this.#call(message, id);
     if (type === "quit") return undefined;
-    const kind = typeof type === "string" ? type : (JSON.stringify(type) ?? "null");
-    return refusal(id ?? "null", `Tipo de mensaje desconocido: ${brief(kind)}`);
+    const kind = typeof type === "string" ? brief(type) : shown(type ?? null);
+    return refusal(id ?? "null", `Tipo de mensaje desconocido: ${kind}`);
   }
 
   #call(message: Readonly<Record<string, unknown>>, id: string | undefined): string {

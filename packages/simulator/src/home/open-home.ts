@@ -2,6 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import type { Clock } from "../clock.ts";
 import { FileStore } from "./file-store.ts";
+import { HomeStateError } from "./home-errors.ts";
 import { loadHomeSettings } from "./settings-file.ts";
 import { SimulatedHome } from "./simulated-home.ts";
 import { MemoryStore } from "./store.ts";
@@ -29,6 +30,7 @@ export interface OpenedHome {
 
 export async function openHome(options: OpenHomeOptions): Promise<OpenedHome> {
   const { data, persist = true, notice, clock } = options;
+  if (persist) makeFolder(data);
   const settings = await loadHomeSettings({
     file: options.settingsFile ?? path.join(data, "home.yaml"),
     create: persist,
@@ -42,10 +44,18 @@ export async function openHome(options: OpenHomeOptions): Promise<OpenedHome> {
     };
   }
   const file = path.join(data, "home.json");
-  fs.mkdirSync(data, { recursive: true });
   const putAside = (backup: string) => notice?.({ kind: "state_put_aside", file, backup });
   return {
     home: new SimulatedHome({ settings, store: new FileStore({ file, settings, putAside }), ...time }),
     stateFile: file,
   };
+}
+
+function makeFolder(folder: string): void {
+  try {
+    fs.mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new HomeStateError("state_unwritable", folder, reason, { cause });
+  }
 }

@@ -87,8 +87,8 @@ function refusal(parameter: Parameter | undefined, value: unknown): string | und
 
 const longestShown = 80;
 
-/** The value as it came, in JSON; only its beginning if it is long. */
-function shown(value: unknown): string {
+/** The value as it came, in JSON; only its beginning if it is long, and not what is inside it: that may be deep. */
+export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "una lista" : "un objeto";
   const text = JSON.stringify(typeof value === "string" ? value.slice(0, longestShown + 1) : value);
   return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;

@@ -1,5 +1,4 @@
 import fs from "node:fs";
-import path from "node:path";
 import { codeOf } from "./file-lock.ts";
 import { HomeSettingsError } from "./home-errors.ts";
 import { defaultSettings, defaultSettingsText, type HomeSettings } from "./settings.ts";
@@ -39,7 +38,6 @@ function read(file: string): string | undefined {
 /** False if another process was quicker: that one has told. */
 function write(file: string): boolean {
   try {
-    fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, defaultSettingsText, { flag: "wx" });
     return true;
   } catch (error) {

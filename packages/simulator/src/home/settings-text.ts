@@ -1,5 +1,5 @@
 /** Reads the text of home.yaml. Everything that is wrong is told at once, each with its key and its line. */
-import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import { HomeSettingsError, type SettingsProblem, type SettingsRule } from "./home-errors.ts";
 import {
   defaultSettings,
@@ -34,9 +34,19 @@ export function parseSettings(text: string, file: string): HomeSettings {
     const offset = offsetOf(document.contents, way);
     return offset === undefined ? undefined : lines.linePos(offset).line;
   };
-  const settings = readSettings(document.toJS() ?? {}, complain);
+  const settings = readSettings(contentOf(document, file), complain);
   if (problems.length > 0) throw new HomeSettingsError(file, problems);
   return settings;
+}
+
+/** A file that says one thing very many times over is refused by the parser only here. */
+function contentOf(document: Document.Parsed, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HomeSettingsError(file, [{ key: "", line: undefined, rule: "syntax", values: [reason] }]);
+  }
 }
 
 /** Where the key itself stands; where there is none, what holds it. */

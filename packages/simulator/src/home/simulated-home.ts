@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { HomeCallError } from "./home-errors.ts";
+import { readArguments } from "./parameters.ts";
 import { defaultSettings, type HomeSettings } from "./settings.ts";
 import { type HomeState, setPeople } from "./state.ts";
 import { type HomeStore, MemoryStore } from "./store.ts";
 import type { HomeTool, HomeToolDefinition } from "./tool.ts";
-import { brief, toolsOf } from "./tools.ts";
+import { brief, peopleParameter, toolsOf } from "./tools.ts";
 
 export interface SimulatedHomeOptions {
   readonly settings?: HomeSettings;
@@ -82,9 +83,12 @@ export class SimulatedHome {
   changePeople(change: (people: readonly string[]) => readonly string[]): HomeState {
     const now = this.#clock.now();
     const record = this.settings.features.has("presence");
-    return this.#store.change((state) =>
-      setPeople(state, change(state.presence.known_people), { now, record }),
-    );
+    return this.#store.change((state) => {
+      const { people } = readArguments(peopleParameter, ["people"], {
+        people: [...new Set(change(state.presence.known_people))],
+      });
+      return setPeople(state, people, { now, record });
+    });
   }
 
   close(): void {

@@ -11,6 +11,10 @@ const texts = { type: "array", items: text };
 const presenceResult = { present: flag, known_people: texts };
 const climateResult = { temperature: { type: "number" }, target: { type: "number" }, heating: flag };
 
+export const peopleParameter = {
+  people: { type: "array", items: { type: "string" }, description: "Personas que están en casa" },
+} as const;
+
 const alwaysThere: readonly HomeTool[] = [
   readingTool({
     name: "get_presence",
@@ -82,9 +86,7 @@ const onRequest: readonly HomeTool[] = [
     name: "set_presence",
     feature: "presence",
     description: "Establece quién está en casa; una lista vacía significa que no hay nadie",
-    parameters: {
-      people: { type: "array", items: { type: "string" }, description: "Personas que están en casa" },
-    },
+    parameters: peopleParameter,
     required: ["people"],
     change: (state, { settings, now }, { people }) =>
       setPeople(state, people, { now, record: settings.features.has("presence") }),

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { Conversation } from "../../src/home/conversation.ts";
 import { jsonFault } from "../../src/home/json-fault.ts";
 import { longestLine, SimulatedHome } from "../../src/index.ts";
 import { HomeClient, homeClient } from "./home-client.ts";
@@ -229,12 +231,51 @@ describe("what other implementations get wrong", () => {
       result("1", alarmOff),
     );
     expect(await client.ask(light(`{"name":"salon","on":${deep}}`))).toContain("se recibió una lista");
+    expect(await client.ask(`{"type":${deep},"id":1}`)).toBe(
+      error("1", "Tipo de mensaje desconocido: una lista"),
+    );
+    expect(await client.ask(`{"type":"call","id":${deep},"tool":"x"}`)).toContain("'id' debe ser");
+    expect(await client.ask(`{"type":"call","id":1.5,"tool":"x","y":"${"z\\n".repeat(300_000)}"}`)).toContain(
+      '"id":1.5',
+    );
   });
 
   it("answers ten thousand calls that came at once, in order", async () => {
     const client = await homeClient();
     client.send(...Array.from({ length: 10_000 }, (_, id) => ask(String(id))));
     for (let id = 0; id < 10_000; id += 1) expect(await client.next()).toBe(result(String(id), alarmOff));
+  });
+});
+
+describe("any line", () => {
+  it("is answered with one line, or none", () => {
+    const home = new SimulatedHome();
+    const conversation = new Conversation(home, () => undefined);
+    const tool = fc.constantFrom(...home.tools.map(({ name }) => name), "x");
+    const message = fc.record(
+      {
+        type: fc.oneof(fc.constant("call"), fc.jsonValue()),
+        id: fc.jsonValue(),
+        tool: fc.oneof(tool, fc.jsonValue()),
+        args: fc.oneof(
+          fc.record({ name: fc.jsonValue(), on: fc.jsonValue(), armed: fc.jsonValue() }),
+          fc.jsonValue(),
+        ),
+      },
+      { requiredKeys: [] },
+    );
+    const text = message.map((value) => JSON.stringify(value));
+    const cut = fc.tuple(text, fc.nat(80)).map(([line, at]) => line.slice(0, at));
+    fc.assert(
+      fc.property(fc.oneof(text, cut, fc.string(), fc.json()), (line) => {
+        const answer = conversation.answer(line);
+        if (answer === undefined || answer === "") return;
+        expect(answer.indexOf("\n")).toBe(answer.length - 1);
+        const { type, ok } = JSON.parse(answer) as { type: string; ok: boolean };
+        expect(type).toBe(ok ? "result" : "error");
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 

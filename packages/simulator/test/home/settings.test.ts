@@ -85,6 +85,7 @@ presence_default: { present: true, known_people: [Ana, Luis] }
     ["scenes: [a]", "home.yaml:1: `scenes` must have keys and values"],
     ["[a]", "home.yaml:1: must have keys and values"],
     ["lights: [a", "home.yaml:1: "],
+    [`a: &a [x]\nb: &b [${"*a,".repeat(30)}]\nc: [${"*b,".repeat(30)}]`, "home.yaml: Excessive alias count"],
     ["a: 1\na: 2", "home.yaml:2: Map keys must be unique"],
   ])("is refused with key and line: %j", (text, message) => {
     expect(() => parseSettings(text, "home.yaml")).toThrow(message);
