@@ -1,0 +1,183 @@
+/** Whose picture it is: tickets, their end, and those who come without one. */
+import net from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { firmwareForm, formType } from "./form.ts";
+import { jpeg } from "./pictures.ts";
+import { deviceId, type Site, startSite, wordsOf } from "./vision-site.ts";
+
+let site: Site;
+beforeEach(async () => {
+  site = await startSite();
+});
+afterEach(async () => {
+  await site.stop();
+  expect(site.faults.all).toEqual([]);
+});
+
+const form = firmwareForm("Who?", jpeg());
+const uploadMs = 30_000;
+
+describe("a ticket", () => {
+  it("is random, and says nothing", () => {
+    const tokens = new Set(Array.from({ length: 100 }, () => site.openTicket()));
+    expect(tokens.size).toBe(100);
+    for (const token of tokens) expect(token).toMatch(/^[\w-]{32}$/);
+  });
+
+  it("has no picture before one came, and none after it was closed", async () => {
+    const token = site.openTicket();
+    expect(site.photos.pictureOf(token)).toBeUndefined();
+    await site.upload(form, { token });
+    expect(site.photos.pictureOf(token)).toBeDefined();
+    site.photos.closeTicket(token);
+    site.photos.closeTicket(token);
+    expect(site.photos.pictureOf(token)).toBeUndefined();
+    expect(site.photos.pictureOf("no such ticket")).toBeUndefined();
+  });
+
+  it("is good for one picture", async () => {
+    const token = site.openTicket();
+    await site.upload(form, { token });
+    const first = site.photos.pictureOf(token);
+    const words = wordsOf(await site.upload(firmwareForm("Again?", jpeg(500)), { token }));
+    expect(words).toEqual({ success: false, message: expect.stringContaining("already sent") });
+    expect(site.photos.pictureOf(token)).toBe(first);
+    expect(site.files().length).toBe(1);
+    expect(site.refused.all).toMatchObject([{ code: "already_sent", device: deviceId }]);
+  });
+
+  it("is good for one of two that come at the same time", async () => {
+    const token = site.openTicket();
+    const slow = site.begin({ token });
+    await site.clock.running(uploadMs);
+    expect(wordsOf(await site.upload(firmwareForm("Second?", jpeg(999)), { token })).success).toBe(false);
+    for (const chunk of form) slow.request.write(chunk);
+    slow.request.end();
+    expect(wordsOf(await slow.answer).success).toBe(true);
+    expect(site.photos.pictureOf(token)?.question).toBe("Who?");
+  });
+
+  it("is used up by an upload that fails", async () => {
+    const token = site.openTicket();
+    expect(wordsOf(await site.upload(firmwareForm("?", Buffer.from("GIF89a")), { token })).success).toBe(
+      false,
+    );
+    expect(wordsOf(await site.upload(form, { token })).message).toContain("already sent");
+    expect(site.photos.pictureOf(token)).toBeUndefined();
+  });
+
+  it("that was closed brings its picture to nobody, also to no other call of the device", async () => {
+    const token = site.openTicket();
+    site.photos.closeTicket(token);
+    const next = site.openTicket();
+    const words = wordsOf(await site.upload(form, { token }));
+    expect(words).toEqual({ success: false, message: expect.stringContaining("is over") });
+    expect(site.photos.pictureOf(next)).toBeUndefined();
+    expect(site.files()).toEqual([]);
+  });
+
+  it("that is closed while its picture comes in brings it to nobody", async () => {
+    const token = site.openTicket();
+    const { request, answer } = site.begin({ token });
+    await site.clock.running(uploadMs);
+    site.photos.closeTicket(token);
+    for (const chunk of form) request.write(chunk);
+    request.end();
+    expect(wordsOf(await answer).message).toContain("is over");
+    expect(site.files()).toEqual([]);
+    expect(site.refused.all).toMatchObject([{ code: "call_over", callId: "call-1" }]);
+  });
+
+  it("ends by itself when nobody closes it, and is forgotten after as long again", async () => {
+    const token = site.openTicket();
+    site.clock.advance(300_000);
+    expect(wordsOf(await site.upload(form, { token })).message).toContain("is over");
+    site.clock.advance(300_000);
+    site.openTicket();
+    expect((await site.upload(form, { token })).status).toBe(401);
+  });
+
+  it("is one of a bounded number", () => {
+    for (let count = 0; count < 10_000; count += 1) site.openTicket();
+    expect(() => site.openTicket()).toThrow(expect.objectContaining({ code: "rate_limited" }));
+    site.clock.advance(300_000);
+    expect(() => site.openTicket()).not.toThrow();
+  });
+
+  it("is remembered for a while when it is closed, as one of a bounded number", async () => {
+    const first = site.openTicket();
+    site.photos.closeTicket(first);
+    for (let count = 0; count < 1_000; count += 1) site.photos.closeTicket(site.openTicket());
+    const last = site.openTicket();
+    site.photos.closeTicket(last);
+    expect((await site.upload(form, { token: first })).status).toBe(401);
+    expect((await site.upload(form, { token: last })).status).toBe(200);
+  });
+});
+
+describe("an upload without a ticket of its own", () => {
+  const expectStranger = async (upload: Parameters<Site["begin"]>[0]) => {
+    const { request, answer } = site.begin(upload);
+    const { status, headers, text } = await answer;
+    expect(status).toBe(401);
+    expect(headers["content-type"]).toContain("application/problem+json");
+    expect(headers.connection).toBe("close");
+    expect(JSON.parse(text)).toMatchObject({ code: "unauthenticated", detail: expect.any(String) });
+    request.destroy();
+    expect((await site.refused.next()).code).toBe("unauthenticated");
+    expect(site.files()).toEqual([]);
+  };
+
+  it("is refused before it has sent a byte of its body", async () => {
+    site.openTicket();
+    await expectStranger({});
+    await expectStranger({ token: "guess" });
+    await expectStranger({ token: "" });
+    await expectStranger({ token: "x".repeat(4_000) });
+    await expectStranger({ type: ";;" });
+  });
+
+  it("is refused with the ticket of another device, which stays good", async () => {
+    const token = site.openTicket("aa:bb:cc:dd:ee:02");
+    await expectStranger({ token });
+    expect(wordsOf(await site.upload(form, { token, device: "AA-BB-CC-DD-EE-02" })).success).toBe(true);
+  });
+
+  it("is refused with the closed ticket of another device", async () => {
+    const token = site.openTicket("aa:bb:cc:dd:ee:02");
+    site.photos.closeTicket(token);
+    await expectStranger({ token });
+  });
+
+  it("is refused when it does not say which device it is of", async () => {
+    const token = site.openTicket();
+    await expectStranger({ token, device: "" });
+    await expectStranger({ token, device: "../../etc" });
+    await expectStranger({ token, headers: { "Client-Id": "with a space" } });
+    expect(wordsOf(await site.upload(form, { token })).success).toBe(true);
+  });
+
+  it("is cut off, however much it sends", async () => {
+    const socket = net.connect(site.port, "127.0.0.1");
+    const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+    socket.on("error", () => undefined);
+    const received: Buffer[] = [];
+    socket.on("data", (data) => received.push(data));
+    socket.write(
+      `POST /vision/explain HTTP/1.1\r\nHost: x\r\nDevice-Id: ${deviceId}\r\nContent-Type: ${formType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const endless = () => {
+      while (!socket.destroyed && socket.write(`1000\r\n${"x".repeat(0x1000)}\r\n`));
+    };
+    socket.on("drain", endless);
+    endless();
+    await closed;
+    expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+    if (received.length > 0) expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it("is no upload when it does not post", async () => {
+    const response = await fetch(`http://127.0.0.1:${site.port}/vision/explain`);
+    expect(response.status).toBe(404);
+  });
+});
