@@ -6,6 +6,7 @@ import path from "node:path";
 
 // Add a row for every program that a test starts.
 const servers = [
+  { program: "openssl", debian: "openssl", elsewhere: "https://openssl-library.org/source/" },
   { program: "mosquitto", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_passwd", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_rr", debian: "mosquitto-clients", elsewhere: "https://mosquitto.org/download/" },
@@ -19,6 +20,7 @@ const serverFolders = [
   "/opt/homebrew/sbin",
   "/usr/local/opt/mosquitto/sbin",
 ];
+const installer = "apt-get";
 const policyFile = "/usr/sbin/policy-rc.d";
 
 /** Puts the folders of servers on the PATH, and makes sure that each program is there; says so if it is not. */
@@ -68,5 +70,5 @@ function install(packages) {
 
 function apt(...args) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  return spawnSync("apt-get", ["-q", ...args], { env, encoding: "utf8" });
+  return spawnSync(installer, ["-q", ...args], { env, encoding: "utf8" });
 }

@@ -12,6 +12,7 @@ const env = {
   ...process.env,
   PATH: `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/opt/homebrew/sbin`,
 };
+const [server, passwordTool] = ["mosquitto", "mosquitto_passwd"] as const;
 const howToGet =
   "mosquitto is missing: `npm test` as root on Debian installs it; otherwise apt-get install mosquitto mosquitto-clients, or see https://mosquitto.org/download/";
 
@@ -74,7 +75,7 @@ export class Mosquitto {
   }
 
   async run(): Promise<void> {
-    const child = spawn("mosquitto", ["-c", this.#file("mosquitto.conf")], { env, stdio: "ignore" });
+    const child = spawn(server, ["-c", this.#file("mosquitto.conf")], { env, stdio: "ignore" });
     let failed: string | undefined;
     child.once("error", () => {
       failed = howToGet;
@@ -113,7 +114,7 @@ export class Mosquitto {
 
   #setPassword(name: string, password: string): void {
     try {
-      execFileSync("mosquitto_passwd", ["-b", this.#file("passwords"), name, password], {
+      execFileSync(passwordTool, ["-b", this.#file("passwords"), name, password], {
         env,
         stdio: "pipe",
       });
