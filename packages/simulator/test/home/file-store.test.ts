@@ -54,7 +54,7 @@ describe("a state in a file", () => {
         for (const [who, name, on] of steps) {
           stores[who]?.change(light(name, on));
           expected[name] = on;
-          // Files take over each other's inode and time stamp here; that must not make one look like another.
+          // A new file may get the inode, the time and the size of an old one; it must not be taken for that.
           for (const store of stores) expect(store.read().lights).toEqual(expected);
         }
         for (const store of stores) store.close();
