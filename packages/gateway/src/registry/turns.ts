@@ -39,6 +39,7 @@ export class Turns {
     if (waiting.length >= limits.queuedCallsPerDevice.max) {
       throw new TendonError("queue_full", `${waiting.length} actions are already waiting for this device`);
     }
+    if (signal?.aborted === true) throw cancelled();
     return new Promise((resolve, reject) => {
       const leave = () => {
         timer.cancel();
@@ -54,8 +55,7 @@ export class Turns {
         leave();
         reject(error);
       };
-      const onAbort = () =>
-        giveUp(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
+      const onAbort = () => giveUp(cancelled());
       const timer = this.#clock.after(timeoutMs, () => {
         const detail = `the action was still waiting behind others after ${timeoutMs} ms; nothing was sent`;
         giveUp(new TendonError("device_timeout", detail, { phase: "queue", sent: false }));
@@ -64,4 +64,8 @@ export class Turns {
       waiting.push(start);
     });
   }
+}
+
+function cancelled(): TendonError {
+  return new TendonError("cancelled", "the caller stopped waiting", { sent: false });
 }
