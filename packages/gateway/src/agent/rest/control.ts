@@ -34,10 +34,10 @@ export function controlRoutes(http: Http, registry: Registry): void {
         body: ControlRequest,
         response: { 200: ControlResponse, "4xx": ControlResponse, "5xx": ControlResponse },
       },
-      async errorHandler(error: FastifyError, request, reply) {
+      errorHandler(error: FastifyError, request, reply) {
         const known = asTendonError(error);
         if (!answered.has(known.code)) throw error;
-        await reply.code(known.kind.status).send(registry.control.refuse(request.body, known));
+        void reply.code(known.kind.status).send(registry.control.refuse(request.body, known));
       },
     },
     async (request, reply) => {
