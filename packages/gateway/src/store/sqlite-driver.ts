@@ -36,7 +36,8 @@ class SqliteConnection implements DatabaseConnection {
       const result: QueryResult<Row> = reader
         ? { rows: statement.all(...parameters) as Row[] }
         : { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
-      this.#health.answered();
+      // Reading goes on while another process keeps us from writing.
+      if (!reader) this.#health.answered();
       return result;
     } catch (error) {
       const fault = faultOf(error);

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
+import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Database, Engine } from "./engine.ts";
@@ -34,11 +34,11 @@ export async function openSqlite(dataFolder: string, health: Health, clock: Cloc
     place: file,
     relaxed: async (work) =>
       await db.connection().execute(async (connection) => {
-        await sql`pragma synchronous = normal`.execute(connection);
+        database.exec("pragma synchronous = normal");
         try {
           return await work(connection);
         } finally {
-          await sql`pragma synchronous = full`.execute(connection);
+          database.exec("pragma synchronous = full");
         }
       }),
     alone: async (work) => {

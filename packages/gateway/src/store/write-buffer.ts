@@ -59,10 +59,8 @@ export class WriteBuffer<Row> {
       return;
     }
     this.#set(key, row);
-    const { maxRows, maxBytes, delayMs } = this.#settings;
-    while (this.#waiting.size > maxRows || (this.#bytes > maxBytes && this.#waiting.size > 1))
-      this.#dropOldest();
-    if (this.#writing === undefined) this.#timer ??= this.#later(delayMs);
+    this.#makeRoom();
+    if (this.#writing === undefined) this.#timer ??= this.#later(this.#settings.delayMs);
   }
 
   /** Writes all that waits now; rejects when that does not succeed. */
@@ -83,7 +81,7 @@ export class WriteBuffer<Row> {
     this.#closed = true;
     this.#timer?.cancel();
     this.#timer = undefined;
-    while (this.#waiting.size > 0) this.#dropOldest();
+    while (this.#waiting.size > 0) this.#drop(this.#waiting.size);
     this.#sayLosses();
   }
 
@@ -183,14 +181,15 @@ export class WriteBuffer<Row> {
     this.#bytes += bytesOf(kept);
   }
 
+  /** In blocks: finding the oldest of a full map costs, and must not be paid for every row. */
   #makeRoom(): void {
     const { maxRows, maxBytes } = this.#settings;
     while (this.#waiting.size > maxRows || (this.#bytes > maxBytes && this.#waiting.size > 1))
-      this.#dropOldest();
+      this.#drop(Math.ceil(maxRows / 100));
   }
 
-  #dropOldest(): void {
-    for (const _ of this.#take(1)) this.#lost += 1;
+  #drop(count: number): void {
+    for (const _ of this.#take(count)) this.#lost += 1;
   }
 
   #sayLosses(): void {

@@ -79,15 +79,6 @@ export class PostgresServer {
     if (!(await this.#launch())) throw new PostgresProblem("the port is taken");
   }
 
-  /** Stands still: connections stay open, and nothing is answered. */
-  freeze(): void {
-    this.#process?.kill("SIGSTOP");
-  }
-
-  thaw(): void {
-    this.#process?.kill("SIGCONT");
-  }
-
   async stop(): Promise<void> {
     const server = this.#process;
     this.#process = undefined;
@@ -114,6 +105,8 @@ export class PostgresServer {
       unix_socket_directories: "",
       max_connections: 40,
       log_min_messages: "log",
+      // Tests end this server and this process, never the machine.
+      fsync: "off",
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const server = spawn(program("postgres"), ["-D", this.#data, ...options], {
