@@ -10,6 +10,13 @@ const servers = [
   { program: "mosquitto", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_passwd", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_rr", debian: "mosquitto-clients", elsewhere: "https://mosquitto.org/download/" },
+  {
+    program: "postgres",
+    debian: "postgresql",
+    elsewhere: "https://www.postgresql.org/download/",
+    // Debian keeps each version in a folder of its own; the tests look there too.
+    folders: () => foldersIn("/usr/lib/postgresql").map((version) => path.join(version, "bin")),
+  },
 ];
 
 // Servers live where a user's PATH does not always lead.
@@ -43,8 +50,13 @@ function missingServers() {
   const folders = (process.env.PATH ?? "").split(path.delimiter);
   const names = process.platform === "win32" ? (name) => `${name}.exe` : (name) => name;
   return servers.filter(
-    ({ program }) => !folders.some((folder) => fs.existsSync(path.join(folder, names(program)))),
+    ({ program, folders: own = () => [] }) =>
+      ![...folders, ...own()].some((folder) => fs.existsSync(path.join(folder, names(program)))),
   );
+}
+
+function foldersIn(folder) {
+  return fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => path.join(folder, name)) : [];
 }
 
 function mayInstall() {
