@@ -1,9 +1,8 @@
-import type { Clock } from "../clock.ts";
+import type { Buffers } from "./buffers.ts";
 import { type CallKey, type CallRecord, insertCalls, readCall, readCursor, writeCursor } from "./call-row.ts";
 import { toJson } from "./codec.ts";
 import { type Database, type Engine, stepAside } from "./engine.ts";
-import type { OnProblem } from "./health.ts";
-import { WriteBuffer } from "./write-buffer.ts";
+import type { WriteBuffer } from "./write-buffer.ts";
 
 export interface CallQuery {
   readonly device?: string | undefined;
@@ -40,22 +39,16 @@ export class Calls {
   readonly #db: Database;
   readonly #buffer: WriteBuffer<CallRecord>;
 
-  constructor(engine: Engine, clock: Clock, onProblem: OnProblem) {
+  constructor(engine: Engine, buffers: Buffers) {
     this.#db = engine.db;
-    this.#buffer = new WriteBuffer<CallRecord>({
+    this.#buffer = buffers.make<CallRecord>({
       what: "call history",
-      clock,
-      onProblem,
       delayMs,
       maxRows,
       maxBytes,
       bytesOf: ({ arguments: args }) => rowBytes + (typeof args === "string" ? args.length : 0),
       write: async (rows) => await engine.relaxed(async (db) => await insertCalls(db, rows)),
     });
-  }
-
-  get buffer(): WriteBuffer<CallRecord> {
-    return this.#buffer;
   }
 
   /** Returns at once; the row is written soon, with others. */

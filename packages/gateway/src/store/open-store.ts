@@ -1,24 +1,22 @@
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { Approvals } from "./approvals.ts";
+
+import { Buffers } from "./buffers.ts";
 import { Calls } from "./calls.ts";
 import { openDataFolder } from "./data-folder.ts";
-import { Devices } from "./devices.ts";
-import type { Database, Engine } from "./engine.ts";
-import { ExposedNames } from "./exposed-names.ts";
-import { FirmwareImages } from "./firmware-images.ts";
+
+import { durableParts, type StoreTransaction } from "./durable-parts.ts";
+import type { Engine } from "./engine.ts";
+
 import { Health, type OnProblem } from "./health.ts";
-import { ImportedDevices } from "./imported-devices.ts";
-import { Pairings } from "./pairings.ts";
+
 import { Presence } from "./presence.ts";
 import { defaultRules, Retention, type RetentionRules } from "./retention.ts";
 import { updateSchema } from "./schema.ts";
-import { Settings } from "./settings.ts";
+
 import { openSqlite } from "./sqlite-engine.ts";
 import { StoreError } from "./store-error.ts";
 import { StoredEvents } from "./stored-events.ts";
-import { Tokens } from "./tokens.ts";
-import { ToolLists } from "./tool-lists.ts";
 
 export interface StoreSettings {
   /** `sqlite:` or nothing for a file in the data folder, or `postgres://…`. */
@@ -27,19 +25,6 @@ export interface StoreSettings {
   readonly clock: Clock;
   readonly onProblem: OnProblem;
   readonly retention?: Partial<RetentionRules> | undefined;
-}
-
-/** What is durable when its promise resolves, and can be changed together. */
-export interface StoreTransaction {
-  readonly devices: Devices;
-  readonly toolLists: ToolLists;
-  readonly names: ExposedNames;
-  readonly tokens: Tokens;
-  readonly approvals: Approvals;
-  readonly pairings: Pairings;
-  readonly imports: ImportedDevices;
-  readonly firmware: FirmwareImages;
-  readonly settings: Settings;
 }
 
 export interface StoreState {
@@ -53,19 +38,20 @@ export interface StoreState {
 const closeMs = 2_000;
 
 export class Store implements StoreTransaction {
-  readonly devices: Devices;
-  readonly toolLists: ToolLists;
-  readonly names: ExposedNames;
-  readonly tokens: Tokens;
-  readonly approvals: Approvals;
-  readonly pairings: Pairings;
-  readonly imports: ImportedDevices;
-  readonly firmware: FirmwareImages;
-  readonly settings: Settings;
+  readonly devices: StoreTransaction["devices"];
+  readonly toolLists: StoreTransaction["toolLists"];
+  readonly names: StoreTransaction["names"];
+  readonly tokens: StoreTransaction["tokens"];
+  readonly approvals: StoreTransaction["approvals"];
+  readonly pairings: StoreTransaction["pairings"];
+  readonly imports: StoreTransaction["imports"];
+  readonly firmware: StoreTransaction["firmware"];
+  readonly settings: StoreTransaction["settings"];
   /** Written a moment after they are handed over; the rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
   readonly presence: Presence;
+  readonly #buffers: Buffers;
   readonly #engine: Engine;
   readonly #health: Health;
   readonly #clock: Clock;
@@ -83,9 +69,10 @@ export class Store implements StoreTransaction {
     this.imports = parts.imports;
     this.firmware = parts.firmware;
     this.settings = parts.settings;
-    this.calls = new Calls(engine, clock, onProblem);
-    this.events = new StoredEvents(engine, clock, onProblem);
-    this.presence = new Presence(engine, clock, onProblem);
+    this.#buffers = new Buffers(clock, onProblem);
+    this.calls = new Calls(engine, this.#buffers);
+    this.events = new StoredEvents(engine, this.#buffers);
+    this.presence = new Presence(engine, this.#buffers);
     this.#engine = engine;
     this.#health = health;
     this.#clock = clock;
@@ -104,13 +91,8 @@ export class Store implements StoreTransaction {
   }
 
   get state(): StoreState {
-    const buffers = this.#buffers;
-    return {
-      kind: this.#engine.kind,
-      away: this.#health.away,
-      waitingRows: buffers.reduce((sum, { size }) => sum + size, 0),
-      lostRows: buffers.reduce((sum, { lost }) => sum + lost, 0),
-    };
+    const { waitingRows, lostRows } = this.#buffers;
+    return { kind: this.#engine.kind, away: this.#health.away, waitingRows, lostRows };
   }
 
   /** All or nothing. Inside, only what is handed in may be used: SQLite has one connection, and it is taken. */
@@ -127,7 +109,7 @@ export class Store implements StoreTransaction {
 
   /** Writes everything that waits. */
   async flush(): Promise<void> {
-    await Promise.all(this.#buffers.map((buffer) => buffer.flush()));
+    await this.#buffers.flush();
   }
 
   /** One step of retention now; says how many rows went. */
@@ -137,17 +119,9 @@ export class Store implements StoreTransaction {
 
   /** Writes what waits, as far as that is possible in a short time, and says what was not. */
   async close(): Promise<void> {
-    const buffers = this.#buffers;
-    await this.#inTime(
-      Promise.all([this.#retention.close(), ...buffers.map((buffer) => buffer.close())]),
-      closeMs,
-    );
-    for (const buffer of buffers) buffer.abandon();
+    await this.#inTime(Promise.all([this.#retention.close(), this.#buffers.close()]), closeMs);
+    this.#buffers.abandon();
     await this.#inTime(this.#engine.close(), closeMs / 2);
-  }
-
-  get #buffers() {
-    return [this.calls.buffer, this.events.buffer, ...this.presence.buffers];
   }
 
   async #inTime(work: Promise<unknown>, ms: number): Promise<void> {
@@ -186,18 +160,4 @@ async function openEngine(
     return openPostgres(url, health);
   }
   throw new StartError("`storage` must be `sqlite:` or begin with `postgres://`.");
-}
-
-function durableParts(db: Database, clock: Clock): StoreTransaction {
-  return {
-    devices: new Devices(db, clock),
-    toolLists: new ToolLists(db, clock),
-    names: new ExposedNames(db, clock),
-    tokens: new Tokens(db),
-    approvals: new Approvals(db, clock),
-    pairings: new Pairings(db, clock),
-    imports: new ImportedDevices(db, clock),
-    firmware: new FirmwareImages(db),
-    settings: new Settings(db, clock),
-  };
 }

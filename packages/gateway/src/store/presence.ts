@@ -1,9 +1,8 @@
 /** When devices and tokens were last heard of: told often, written together, the newest word only. */
 import { type RawBuilder, sql } from "kysely";
-import type { Clock } from "../clock.ts";
+import type { Buffers } from "./buffers.ts";
 import type { Database, Engine } from "./engine.ts";
-import type { OnProblem } from "./health.ts";
-import { WriteBuffer } from "./write-buffer.ts";
+import type { WriteBuffer } from "./write-buffer.ts";
 
 interface DeviceNews {
   readonly id: string;
@@ -27,9 +26,9 @@ export class Presence {
   readonly #devices: WriteBuffer<DeviceNews>;
   readonly #tokens: WriteBuffer<TokenNews>;
 
-  constructor(engine: Engine, clock: Clock, onProblem: OnProblem) {
-    const shared = { clock, onProblem, delayMs, maxRows, maxBytes };
-    this.#devices = new WriteBuffer<DeviceNews>({
+  constructor(engine: Engine, buffers: Buffers) {
+    const shared = { delayMs, maxRows, maxBytes };
+    this.#devices = buffers.make<DeviceNews>({
       ...shared,
       what: "last seen of devices",
       bytesOf: ({ left }) => rowBytes + (left?.reason.length ?? 0) * 2,
@@ -40,16 +39,12 @@ export class Presence {
       }),
       write: async (rows) => await engine.relaxed(async (db) => await writeDevices(db, rows)),
     });
-    this.#tokens = new WriteBuffer<TokenNews>({
+    this.#tokens = buffers.make<TokenNews>({
       ...shared,
       what: "last use of tokens",
       bytesOf: () => rowBytes,
       write: async (rows) => await engine.relaxed(async (db) => await writeTokens(db, rows)),
     });
-  }
-
-  get buffers(): readonly [WriteBuffer<DeviceNews>, WriteBuffer<TokenNews>] {
-    return [this.#devices, this.#tokens];
   }
 
   deviceSeen(id: string, at: number, transport?: string): void {

@@ -10,17 +10,12 @@ export type { CallRecord } from "./call-row.ts";
 export type { CallPage, CallQuery } from "./calls.ts";
 export { openDataFolder } from "./data-folder.ts";
 export type { DeviceApproval, DeviceChanges, StoredDevice } from "./device-row.ts";
+export type { StoreTransaction } from "./durable-parts.ts";
 export type { ExposedName } from "./exposed-names.ts";
 export type { FirmwareImage, FirmwareState } from "./firmware-images.ts";
 export type { StoreProblem } from "./health.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
-export {
-  openStore,
-  type Store,
-  type StoreSettings,
-  type StoreState,
-  type StoreTransaction,
-} from "./open-store.ts";
+export { openStore, type Store, type StoreSettings, type StoreState } from "./open-store.ts";
 export type { Pairing, PairingRequest } from "./pairings.ts";
 export type { RetentionRules } from "./retention.ts";
 export { announceGateway } from "./run-file.ts";

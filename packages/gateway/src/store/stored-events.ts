@@ -1,8 +1,7 @@
-import type { Clock } from "../clock.ts";
+import type { Buffers } from "./buffers.ts";
 import { fromJson, optional, toJson } from "./codec.ts";
 import type { Database, Engine } from "./engine.ts";
-import type { OnProblem } from "./health.ts";
-import { WriteBuffer } from "./write-buffer.ts";
+import type { WriteBuffer } from "./write-buffer.ts";
 
 /** An event as it is kept for those who come back and ask what they missed. */
 export interface StoredEvent {
@@ -29,22 +28,16 @@ export class StoredEvents {
   readonly #db: Database;
   readonly #buffer: WriteBuffer<Written>;
 
-  constructor(engine: Engine, clock: Clock, onProblem: OnProblem) {
+  constructor(engine: Engine, buffers: Buffers) {
     this.#db = engine.db;
-    this.#buffer = new WriteBuffer<Written>({
+    this.#buffer = buffers.make<Written>({
       what: "events",
-      clock,
-      onProblem,
       delayMs,
       maxRows,
       maxBytes,
       bytesOf: ({ data }) => rowBytes + data.length,
       write: async (rows) => await engine.relaxed(async (db) => await insert(db, rows)),
     });
-  }
-
-  get buffer(): WriteBuffer<Written> {
-    return this.#buffer;
   }
 
   /** Returns at once; the event is written soon, with others. */

@@ -129,7 +129,7 @@ export interface ApprovalsTable {
   consumed_at: number | null;
 }
 
-export interface EventsTable {
+interface EventsTable {
   stream: string;
   sequence: number;
   type: string;

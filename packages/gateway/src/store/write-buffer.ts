@@ -52,7 +52,7 @@ export class WriteBuffer<Row> {
     return this.#lost;
   }
 
-  push(row: Row, key: string | number = this.#number()): void {
+  push(row: Row, key: string | number = ++this.#next): void {
     if (this.#closed) {
       this.#lost += 1;
       this.#sayLosses();
@@ -197,10 +197,5 @@ export class WriteBuffer<Row> {
     if (count === 0) return;
     this.#lostSaid = this.#lost;
     this.#settings.onProblem({ kind: "lost", what: this.#settings.what, count, total: this.#lost });
-  }
-
-  #number(): number {
-    this.#next += 1;
-    return this.#next;
   }
 }

@@ -7,8 +7,8 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Place } from "./databases.ts";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const root = path.resolve(here, "../../../..");
+const main = fileURLToPath(new URL("./child-main.ts", import.meta.url));
+const root = path.resolve(path.dirname(main), "../../../..");
 const conditions = JSON.stringify(["@tendon/source", "module", "node"]);
 // The tests' own loader: Node 20 cannot read TypeScript by itself.
 const launcher = `
@@ -26,7 +26,6 @@ export class Child {
   readonly #ended: Promise<unknown>;
 
   constructor(task: "open" | "write", place: Place) {
-    const main = path.join(here, "child-main.ts");
     const args = ["--input-type=module", "-e", launcher, main, JSON.stringify({ task, ...place })];
     this.#process = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
     this.#read = readline.createInterface({ input: this.#process.stdout });

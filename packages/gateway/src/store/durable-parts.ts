@@ -1,0 +1,38 @@
+import type { Clock } from "../clock.ts";
+import { Approvals } from "./approvals.ts";
+import { Devices } from "./devices.ts";
+import type { Database } from "./engine.ts";
+import { ExposedNames } from "./exposed-names.ts";
+import { FirmwareImages } from "./firmware-images.ts";
+import { ImportedDevices } from "./imported-devices.ts";
+import { Pairings } from "./pairings.ts";
+import { Settings } from "./settings.ts";
+import { Tokens } from "./tokens.ts";
+import { ToolLists } from "./tool-lists.ts";
+
+/** What is durable when its promise resolves, and can be changed together. */
+export interface StoreTransaction {
+  readonly devices: Devices;
+  readonly toolLists: ToolLists;
+  readonly names: ExposedNames;
+  readonly tokens: Tokens;
+  readonly approvals: Approvals;
+  readonly pairings: Pairings;
+  readonly imports: ImportedDevices;
+  readonly firmware: FirmwareImages;
+  readonly settings: Settings;
+}
+
+export function durableParts(db: Database, clock: Clock): StoreTransaction {
+  return {
+    devices: new Devices(db, clock),
+    toolLists: new ToolLists(db, clock),
+    names: new ExposedNames(db, clock),
+    tokens: new Tokens(db),
+    approvals: new Approvals(db, clock),
+    pairings: new Pairings(db, clock),
+    imports: new ImportedDevices(db, clock),
+    firmware: new FirmwareImages(db),
+    settings: new Settings(db, clock),
+  };
+}
