@@ -4,160 +4,14 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { ActionMap, aliasPattern, checkActions, defaultActions, limits } from "@tendon/protocol";
-import Type, { type Static, type TSchema } from "typebox";
+import { checkActions, defaultActions } from "@tendon/protocol";
+import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import { explainProblem, type Problem, placeOf } from "./config-problems.ts";
+import { environmentName, fileOnly, leavesOf } from "./config-reference.ts";
+import { type Config, ConfigSchema } from "./config-schema.ts";
 import { messageOf, StartError } from "./errors.ts";
-
-const strict = { additionalProperties: false };
-const Port = Type.Integer({ minimum: 0, maximum: 65535 });
-
-const StdioDevice = Type.Object(
-  {
-    alias: Type.String({ pattern: aliasPattern, description: "Its id and its alias" }),
-    command: Type.String({ minLength: 1, description: "The program" }),
-    args: Type.Optional(Type.Array(Type.String())),
-    env: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
-        description: "Beside PATH, HOME and LANG, which it inherits, and nothing else",
-      }),
-    ),
-    cwd: Type.Optional(Type.String({ minLength: 1, description: "The folder it runs in" })),
-    protocol: Type.Optional(
-      Type.Enum(["lines", "mcp"], {
-        description:
-          "lines (default): one JSON message a line, beginning with `ready`; mcp: a standard MCP server",
-      }),
-    ),
-    restart: Type.Optional(
-      Type.Enum(["always", "on-failure", "never"], {
-        description: "What happens when it ends by itself; always",
-      }),
-    ),
-  },
-  strict,
-);
-export type StdioDevice = Static<typeof StdioDevice>;
-
-const ConfigSchema = Type.Object(
-  {
-    http: Type.Object(
-      {
-        host: Type.String({ minLength: 1, default: "127.0.0.1", description: "Address to listen on" }),
-        port: Type.Integer({ ...Port, default: 8000, description: "0 picks a free port" }),
-        publicUrl: Type.Optional(
-          Type.String({
-            pattern: "^https?://[^/]+",
-            description: "How devices and people reach this gateway",
-          }),
-        ),
-        trustProxy: Type.Boolean({
-          default: false,
-          description: "Believe X-Forwarded-* of a proxy in front",
-        }),
-      },
-      strict,
-    ),
-    mqtt: Type.Object(
-      {
-        port: Type.Integer({ ...Port, default: 1883, description: "0 picks a free port" }),
-        tlsPort: Type.Optional(
-          Type.Integer({ ...Port, description: "MQTT over TLS; the firmware does TLS on 8883 only" }),
-        ),
-        broker: Type.Optional(
-          Type.String({
-            pattern: "^mqtts?://[^/]+",
-            description:
-              "An outside broker instead of the embedded one, e.g. mqtts://user:password@host:8883",
-          }),
-        ),
-        publicEndpoint: Type.Optional(
-          Type.String({
-            pattern: "^[^:/]+(:\\d+)?$",
-            description: "host or host:port that devices are given",
-          }),
-        ),
-      },
-      strict,
-    ),
-    tls: Type.Object(
-      {
-        cert: Type.Optional(Type.String({ minLength: 1, description: "Certificate chain, PEM file" })),
-        key: Type.Optional(Type.String({ minLength: 1, description: "Private key, PEM file" })),
-      },
-      strict,
-    ),
-    data: Type.String({
-      minLength: 1,
-      default: "./data",
-      description: "Folder for what must survive a restart",
-    }),
-    devices: Type.Object(
-      {
-        admission: Type.Enum(["approve", "open", "closed"], {
-          default: "approve",
-          description:
-            "Who may connect. approve and closed: provisioned devices only; open: also devices never seen before",
-        }),
-        transport: Type.Enum(["mqtt", "websocket"], {
-          default: "mqtt",
-          description: "What a device that asks for its settings is told to use",
-        }),
-        stdio: Type.Array(StdioDevice, {
-          default: [],
-          maxItems: limits.processes.max,
-          description:
-            "Programs that are devices: started, watched and ended with the gateway. From the file only",
-        }),
-        capabilities: Type.Record(Type.String(), Type.Unknown(), {
-          default: {},
-          description: "Merged into the capabilities of every `initialize`, e.g. vision: {url, token}",
-        }),
-      },
-      strict,
-    ),
-    calls: Type.Object(
-      {
-        timeoutMs: Type.Integer({
-          minimum: 1,
-          maximum: limits.callTimeoutMs.max,
-          default: 30_000,
-          description: "How long a call waits when its caller does not say",
-        }),
-        queue: Type.Integer({
-          minimum: 1,
-          maximum: 1_000,
-          default: limits.queuedCallsPerDevice.max,
-          description: "How many calls may wait for one device",
-        }),
-      },
-      strict,
-    ),
-    control: Type.Object(
-      {
-        actions: Type.Unsafe<ActionMap>({
-          ...ActionMap,
-          default: {},
-          description: "More actions of device_control, or other ones under the same names",
-        }),
-      },
-      strict,
-    ),
-    log: Type.Object(
-      {
-        level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
-          default: "info",
-          description: "Logs go to stderr",
-        }),
-      },
-      strict,
-    ),
-  },
-  strict,
-);
-export type Config = Static<typeof ConfigSchema>;
 
 type Partially<T> = T extends readonly unknown[]
   ? T
@@ -179,10 +33,10 @@ export interface ConfigSources {
 
 /** Variables that point commands at a gateway; they are no settings of one. */
 const notSettings = new Set(["TENDON_URL", "TENDON_TOKEN", "TENDON_CONFIG"]);
-/** Which programs run is decided by whoever owns the file, never by a variable somebody slipped in. */
-const fileOnly = new Set(["devices.stdio"]);
 const FILE_NAME = "tendon.yaml";
 const compiled = Compile(ConfigSchema);
+
+export type { Config } from "./config-schema.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -299,11 +153,6 @@ function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Probl
   return { tree, nameOf: (at: string[]) => names.get(at.join(".")) };
 }
 
-function environmentName(at: readonly string[]): string {
-  const words = at.map((part) => part.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toUpperCase());
-  return `TENDON_${words.join("_")}`;
-}
-
 /** Text that does not fit its type stays text, so that the schema can say what is wrong with it. */
 function readValue(text: string, schema: TSchema): unknown {
   const type = (schema as { type?: string }).type;
@@ -318,59 +167,6 @@ function readValue(text: string, schema: TSchema): unknown {
     }
   }
   return text;
-}
-
-/** One line of the reference of settings. */
-export interface Setting {
-  readonly name: string;
-  /** `undefined` for settings that come from the file only. */
-  readonly variable: string | undefined;
-  readonly default: unknown;
-  readonly description: string;
-}
-
-export function settingsReference(): Setting[] {
-  return leavesOf(ConfigSchema).map(({ path: at, schema }) => {
-    const { default: value, description = "" } = schema as { default?: unknown; description?: string };
-    const name = at.join(".");
-    return {
-      name,
-      variable: fileOnly.has(name) ? undefined : environmentName(at),
-      default: value,
-      description,
-    };
-  });
-}
-
-const secretName = /token|password|secret|key$/i;
-const shownInstead = "(hidden)";
-
-/** The settings as they may be shown: passwords, tokens and the variables of programs are hidden. */
-export function withoutSecrets(value: unknown, name = ""): unknown {
-  if (typeof value === "string") {
-    if (secretName.test(name)) return shownInstead;
-    return value.replace(/^([a-z]+:\/\/[^:@/]*:)[^@/]*@/i, `$1${shownInstead}@`);
-  }
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, name));
-  if (!isTree(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      name === "env" ? shownInstead : withoutSecrets(item, key === "tls" ? "" : key),
-    ]),
-  );
-}
-
-interface Leaf {
-  readonly path: string[];
-  readonly schema: TSchema;
-}
-
-/** Every setting of the schema with its path, in order. */
-function leavesOf(schema: TSchema, at: string[] = []): Leaf[] {
-  const properties = (schema as { properties?: Record<string, TSchema> }).properties;
-  if (properties === undefined) return [{ path: at, schema }];
-  return Object.entries(properties).flatMap(([key, child]) => leavesOf(child, [...at, key]));
 }
 
 function defaultsOf(schema: TSchema): unknown {
@@ -412,4 +208,14 @@ function deepFreeze<T>(value: T): T {
     Object.freeze(value);
   }
   return value;
+}
+
+/** What a program that is started as a device inherits of our environment [PRC-1]. */
+export function inheritedEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    ["PATH", "HOME", "LANG"].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
 }

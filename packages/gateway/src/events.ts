@@ -143,6 +143,14 @@ export class Events {
     this.#log.warn({ device, reason }, "process ended");
   }
 
+  notRemembered(device: string, error: unknown): void {
+    this.#log.error({ device, err: error }, "a device could not be written down");
+  }
+
+  storage(problem: { readonly kind: string }): void {
+    this.#log[problem.kind === "back" ? "info" : "warn"](problem, "storage");
+  }
+
   signInFailed(from: string | undefined): void {
     this.#metrics.signInsFailed.inc();
     this.#log.warn({ from }, "sign-in failed");

@@ -16,7 +16,7 @@ import {
   restRoutes,
 } from "./agent/agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { type Config, type ConfigInput, loadConfig } from "./config.ts";
+import { type Config, type ConfigInput, inheritedEnvironment, loadConfig } from "./config.ts";
 import {
   BoardSession,
   type DeviceIdentity,
@@ -36,7 +36,13 @@ import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
 import { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
 import { Credentials, type DeviceCredentials, type Principal, Registry } from "./registry/registry.ts";
-import { announceGateway, openDataFolder, readOrMakeSecret, type SecretFile } from "./store/store.ts";
+import {
+  announceGateway,
+  openDataFolder,
+  openStore,
+  readOrMakeSecret,
+  type SecretFile,
+} from "./store/store.ts";
 import { version } from "./version.ts";
 
 export interface StartOptions {
@@ -101,14 +107,29 @@ async function assemble(
 
   const metrics = new Metrics();
   const events = new Events(clock, log, metrics);
-  const registry = new Registry({
+  const store = await openStore({
+    url: config.storage,
+    dataFolder,
+    clock,
+    onProblem: (problem) => events.storage(problem),
+  });
+  started.push(() => store.close());
+  const registry = await Registry.open({
+    store,
     clock,
     events,
     node: os.hostname(),
     defaultTimeoutMs: config.calls.timeoutMs,
     actions: Actions.of(defaultActions, config.control.actions),
   });
-  const credentials = new Credentials(config.devices.admission, deviceSecret, clock);
+  started.push(() => registry.remembered());
+  const credentials = new Credentials({
+    admission: config.devices.admission,
+    secret: deviceSecret,
+    clock,
+    known: registry.pairs(),
+    remember: (deviceId, pair) => registry.pairChanged(deviceId, pair),
+  });
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
   const audio = new UdpSink(events);
@@ -150,7 +171,7 @@ async function assemble(
         owner: registry,
         queueLimit: config.calls.queue,
         random: Math.random,
-        environment: process.env,
+        environment: inheritedEnvironment(),
       },
     );
   });

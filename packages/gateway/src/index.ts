@@ -7,10 +7,8 @@ export {
   type ConfigSources,
   type LoadedConfig,
   loadConfig,
-  type Setting,
-  settingsReference,
-  withoutSecrets,
 } from "./config.ts";
+export { type Setting, settingsReference, withoutSecrets } from "./config-reference.ts";
 export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
 export { version } from "./version.ts";

@@ -42,8 +42,6 @@ const longestPauseMs = 60_000;
 const steadyAfterMs = 30_000;
 const farewellMs = 800;
 const terminateMs = 600;
-/** Nothing else of our environment reaches a child. */
-const inherited = ["PATH", "HOME", "LANG"];
 
 export class SupervisedProcess {
   readonly #settings: ProcessSettings;
@@ -61,14 +59,8 @@ export class SupervisedProcess {
     this.#random = random;
   }
 
-  start(environment: Readonly<Record<string, string | undefined>>): void {
-    const env = Object.fromEntries(
-      inherited.flatMap((name) => {
-        const value = environment[name];
-        return value === undefined ? [] : [[name, value] as const];
-      }),
-    );
-    this.#run({ ...env, ...this.#settings.env });
+  start(environment: Readonly<Record<string, string>>): void {
+    this.#run({ ...environment, ...this.#settings.env });
   }
 
   /** Ends the process, whatever it is doing; a fresh one is started if its policy says so. */

@@ -21,7 +21,8 @@ export interface StdioNeeds {
   readonly owner: SessionOwner;
   readonly queueLimit: number;
   readonly random: () => number;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the program inherits; nothing else of ours reaches it. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 const longestStderrLine = 2_048;

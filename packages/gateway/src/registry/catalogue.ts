@@ -55,6 +55,11 @@ export class Catalogue {
     return this.#entries.get(name)?.tool;
   }
 
+  /** The list of an earlier run. */
+  restore(list: Pick<Listing, "tools" | "setAside" | "complete" | "problem">): void {
+    this.update({ ...list, silent: false });
+  }
+
   /**
    * Takes a new listing and says whether anything changed. A list that was cut short replaces what it names and
    * keeps the rest: a fault on the way must not make tools vanish.

@@ -24,25 +24,39 @@ export interface MqttClaim {
   readonly password: string | undefined;
 }
 
-interface KnownPair {
+/** A pair that has credentials, as it is kept. */
+export interface KnownPair {
+  /** A digest of the Client-Id: the Client-Id itself opens doors. */
   readonly clientId: Buffer;
   /** Credentials nobody has used lapse, so that a name cannot be reserved for ever by asking for it. */
-  lapsesAt: number | undefined;
+  readonly lapsesAt: number | undefined;
 }
 
 const group = "TENDON";
 const unusedForMs = 10 * 60_000;
 
+export interface CredentialsNeeds {
+  readonly admission: Config["devices"]["admission"];
+  readonly secret: string;
+  readonly clock: Clock;
+  readonly known: ReadonlyMap<string, KnownPair>;
+  /** Keeps the pair, or forgets it. */
+  readonly remember: (deviceId: string, pair: KnownPair | undefined) => void;
+}
+
 export class Credentials {
   readonly #admission: Config["devices"]["admission"];
   readonly #secret: string;
   readonly #clock: Clock;
-  readonly #known = new Map<string, KnownPair>();
+  readonly #known: Map<string, KnownPair>;
+  readonly #remember: CredentialsNeeds["remember"];
 
-  constructor(admission: Config["devices"]["admission"], secret: string, clock: Clock) {
-    this.#admission = admission;
-    this.#secret = secret;
-    this.#clock = clock;
+  constructor(needs: CredentialsNeeds) {
+    this.#admission = needs.admission;
+    this.#secret = needs.secret;
+    this.#clock = needs.clock;
+    this.#known = new Map(needs.known);
+    this.#remember = needs.remember;
   }
 
   /**
@@ -52,7 +66,7 @@ export class Credentials {
   provision(id: string, clientId: string): DeviceCredentials {
     const deviceId = normaliseDeviceId(id);
     if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
-    this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
+    this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
     return this.#credentialsOf(deviceId, clientId);
   }
 
@@ -64,7 +78,7 @@ export class Credentials {
     }
     if (known === undefined && this.#admission !== "open") throw notProvisioned();
     if (known === undefined) {
-      this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
+      this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
     }
     return this.#credentialsOf(deviceId, clientId);
   }
@@ -142,13 +156,19 @@ export class Credentials {
     const known = this.#known.get(deviceId);
     if (known?.lapsesAt === undefined || known.lapsesAt > this.#clock.now()) return known;
     this.#known.delete(deviceId);
+    this.#remember(deviceId, undefined);
     return undefined;
   }
 
   #used(deviceId: string, clientId: string): void {
     const known = this.#known.get(deviceId);
-    if (known === undefined) this.#known.set(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
-    else known.lapsesAt = undefined;
+    if (known !== undefined && known.lapsesAt === undefined) return;
+    this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
+  }
+
+  #keep(deviceId: string, pair: KnownPair): void {
+    this.#known.set(deviceId, pair);
+    this.#remember(deviceId, pair);
   }
 }
 

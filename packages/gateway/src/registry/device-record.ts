@@ -1,7 +1,9 @@
 import { type Device, type DeviceDetail, defaultAlias, type JsonObject } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
 import type { DeviceInfo, DeviceSession } from "../device/device.ts";
+import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
+import type { KnownPair } from "./credentials.ts";
 import type { Names } from "./names.ts";
 
 /** One device as the gateway knows it, connected or not. */
@@ -9,8 +11,12 @@ export class DeviceRecord {
   readonly id: string;
   readonly kind: DeviceSession["kind"];
   readonly catalogue = new Catalogue();
+  /** Its credentials, where it has any. */
+  pair: KnownPair | undefined;
   readonly #names: Names;
   readonly #node: string;
+  readonly #createdAt: number;
+  #stored: StoredDevice | undefined;
   #alias: string;
   #session: DeviceSession | undefined;
   #info: DeviceInfo = { protocolVersion: undefined, board: undefined, firmware: undefined };
@@ -23,13 +29,63 @@ export class DeviceRecord {
   /** Settled when the running connection has been listed for the first time, or is over. */
   #listed: PromiseWithResolve | undefined;
 
-  constructor(id: string, kind: DeviceSession["kind"], names: Names, node: string) {
+  constructor(id: string, kind: DeviceSession["kind"], names: Names, node: string, createdAt: number) {
     this.id = id;
     this.kind = kind;
     this.#names = names;
     this.#node = node;
     // A process is named in the settings: its id is its alias.
-    this.#alias = names.takeAlias(id, kind === "process" ? id : defaultAlias("device", id), undefined);
+    this.#createdAt = createdAt;
+    this.#alias = names.takeAlias(id, kind === "process" ? id : defaultAlias("device", id));
+  }
+
+  /** The device as it was when it was last written down. */
+  static restored(stored: StoredDevice, names: Names, node: string): DeviceRecord {
+    const kind = stored.kind === "process" ? "process" : "esp32";
+    const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
+    record.#alias = names.takeAlias(stored.id, stored.alias);
+    record.#stored = stored;
+    record.#info = {
+      protocolVersion: stored.protocolVersion,
+      board: stored.board,
+      firmware: stored.firmware,
+    };
+    record.#transport = stored.transport;
+    record.#mcp = true;
+    record.#lastSeenAt = stored.lastSeenAt;
+    const { lastDisconnectAt: at, lastDisconnectReason: reason = "" } = stored;
+    record.#lastDisconnect = at === undefined ? undefined : { at, reason };
+    return record;
+  }
+
+  /** The whole of it, as it is written down. */
+  stored(): StoredDevice {
+    return {
+      ...(this.#stored ?? newcomer),
+      clientIdHash: this.pair?.clientId.toString("hex"),
+      lapsesAt: this.pair?.lapsesAt,
+      id: this.id,
+      kind: this.kind,
+      alias: this.#alias,
+      board: this.#info.board,
+      firmware: this.#info.firmware,
+      protocolVersion: this.#info.protocolVersion,
+      transport: this.#transport,
+      createdAt: this.#createdAt,
+      lastSeenAt: this.#session?.lastSeenAt ?? this.#lastSeenAt,
+      lastDisconnectAt: this.#lastDisconnect?.at,
+      lastDisconnectReason: this.#lastDisconnect?.reason,
+    };
+  }
+
+  /** A board that has credentials and never came is nobody's business yet. */
+  get isKnown(): boolean {
+    return this.kind === "process" || this.everConnected;
+  }
+
+  /** It has been connected at some time. */
+  get everConnected(): boolean {
+    return this.#session !== undefined || this.#lastSeenAt !== undefined;
   }
 
   get alias(): string {
@@ -62,8 +118,8 @@ export class DeviceRecord {
 
   identify(info: DeviceInfo): void {
     this.#info = info;
-    if (info.board === undefined || this.kind === "process") return;
-    this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id), this.#alias);
+    if (info.board === undefined || this.kind === "process" || this.#stored?.aliasChosen === true) return;
+    this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id));
   }
 
   listingDone(): void {
@@ -130,6 +186,17 @@ export class DeviceRecord {
     };
   }
 }
+
+/** What nobody has decided about a device yet. */
+const newcomer = {
+  aliasChosen: false,
+  tags: [],
+  transportSetting: undefined,
+  approval: "approved",
+  serial: undefined,
+  sealedKey: undefined,
+  generation: 0,
+} as const;
 
 interface PromiseWithResolve {
   readonly promise: Promise<void>;

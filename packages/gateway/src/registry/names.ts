@@ -18,15 +18,26 @@ export class Names {
   /** device NUL tool NUL alias -> name, so that a name is worked out once. */
   readonly #given = new Map<string, string>();
 
+  /** What was given in earlier runs. */
+  restore(aliases: ReadonlyMap<string, string>, names: Iterable<{ name: string } & ToolAddress>): void {
+    for (const [alias, device] of aliases) this.#aliases.set(alias, device);
+    for (const { name, device, tool } of names) this.#addresses.set(name, { device, tool });
+  }
+
+  forget(device: string): void {
+    for (const [alias, owner] of this.#aliases) if (owner === device) this.#aliases.delete(alias);
+    for (const [name, address] of this.#addresses)
+      if (address.device === device) this.#addresses.delete(name);
+  }
+
   deviceOf(alias: string): string | undefined {
     return this.#aliases.get(alias);
   }
 
-  /** Gives a device its alias, or the nearest free one, and frees the one it had. */
-  takeAlias(device: string, wanted: string, previous: string | undefined): string {
-    if (previous !== undefined && this.#aliases.get(previous) === device) this.#aliases.delete(previous);
+  /** Gives a device its alias, or the nearest free one. Aliases it had before keep leading to it [AGT-3]. */
+  takeAlias(device: string, wanted: string): string {
     let alias = wanted;
-    for (let number = 2; this.#aliases.has(alias); number += 1) {
+    for (let number = 2; (this.#aliases.get(alias) ?? device) !== device; number += 1) {
       const tail = `-${number}`;
       alias = `${wanted.slice(0, ALIAS_LENGTH - tail.length)}${tail}`;
     }

@@ -18,13 +18,16 @@ import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
+import type { Store } from "../store/store.ts";
 import { accessTo, type Principal, requireScope } from "./access.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { Control } from "./control.ts";
+import type { KnownPair } from "./credentials.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Fleet } from "./fleet.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Names } from "./names.ts";
+import { Remembering } from "./remembering.ts";
 
 export { hasScope, type Principal, requireScope } from "./access.ts";
 export type { CallOptions } from "./calls.ts";
@@ -33,6 +36,7 @@ export { Credentials, type DeviceCredentials } from "./credentials.ts";
 const defaultPage = 100;
 
 export interface RegistryNeeds extends CallsSettings {
+  readonly store: Store;
   readonly clock: Clock;
   readonly events: Events;
   readonly node: string;
@@ -48,10 +52,14 @@ export class Registry implements SessionOwner {
   readonly #names = new Names();
   readonly #devices = new Map<string, DeviceRecord>();
   readonly #bySession = new Map<string, string>();
+  readonly #remembering: Remembering;
   #order: string[] | undefined;
 
-  constructor(needs: RegistryNeeds) {
+  private constructor(needs: RegistryNeeds) {
     this.#needs = needs;
+    this.#remembering = new Remembering(needs.store, (device, error) =>
+      needs.events.notRemembered(device, error),
+    );
     this.calls = new Calls(needs, (principal, reference) => this.#find(principal, reference));
     this.fleet = new Fleet(needs.clock, this.calls, (_principal, target) => this.#targets(target));
     this.idempotency = new Idempotency(needs.clock);
@@ -67,12 +75,58 @@ export class Registry implements SessionOwner {
     });
   }
 
+  /** With everything that earlier runs knew. */
+  static async open(needs: RegistryNeeds): Promise<Registry> {
+    const registry = new Registry(needs);
+    const { devices, names, toolLists } = needs.store;
+    const given = [];
+    for await (const page of names.pages()) given.push(...page);
+    registry.#names.restore(await devices.aliases(), given);
+    const lists = await toolLists.all();
+    for (const stored of await devices.all()) {
+      const record = DeviceRecord.restored(stored, registry.#names, needs.node);
+      const list = lists.get(stored.id);
+      if (list !== undefined) record.catalogue.restore(list);
+      registry.#devices.set(stored.id, record);
+      if (stored.clientIdHash === undefined) continue;
+      record.pair = { clientId: Buffer.from(stored.clientIdHash, "hex"), lapsesAt: stored.lapsesAt };
+    }
+    return registry;
+  }
+
+  /** Which devices have credentials. */
+  pairs(): Map<string, KnownPair> {
+    const pairs = [...this.#devices.values()].flatMap(({ id, pair }) =>
+      pair === undefined ? [] : [[id, pair] as const],
+    );
+    return new Map(pairs);
+  }
+
+  /** A device was given credentials, or lost them; one that never came is forgotten with them. */
+  pairChanged(deviceId: string, pair: KnownPair | undefined): void {
+    const record = this.#recordOf(deviceId, "esp32");
+    record.pair = pair;
+    if (pair !== undefined || record.everConnected) {
+      void this.#remembering.device(record);
+      return;
+    }
+    this.#devices.delete(deviceId);
+    this.#order = undefined;
+    this.#names.forget(deviceId);
+    void this.#remembering.forget(deviceId);
+  }
+
+  /** Resolves when all that is known has been written down. */
+  async remembered(): Promise<void> {
+    await this.#remembering.settled();
+  }
+
   list(principal: Principal, query: DeviceQuery): DeviceList {
     requireScope(principal, "read");
     const devices: Device[] = [];
     for (const id of this.#idsAfter(query.cursor)) {
       const record = this.#devices.get(id);
-      if (record === undefined || !fits(record, query)) continue;
+      if (record === undefined || !record.isKnown || !fits(record, query)) continue;
       if (devices.length === (query.limit ?? defaultPage)) {
         const last = devices.at(-1);
         return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
@@ -138,6 +192,7 @@ export class Registry implements SessionOwner {
     record.attach(session);
     if (old === session) return;
     this.#bySession.set(session.sessionId, record.id);
+    void this.#remembering.device(record);
     if (old !== undefined) {
       this.#needs.events.connectionReplaced(record.id);
       old.close(1001, "a newer connection of this device took over");
@@ -151,7 +206,10 @@ export class Registry implements SessionOwner {
   }
 
   initialised(session: DeviceSession, info: DeviceInfo): void {
-    this.#current(session)?.identify(info);
+    const record = this.#current(session);
+    if (record === undefined) return;
+    record.identify(info);
+    void this.#remembering.device(record);
   }
 
   listed(session: DeviceSession, listing: Listing): void {
@@ -164,6 +222,8 @@ export class Registry implements SessionOwner {
         complete: catalogue.complete,
         ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
       });
+      const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
+      void this.#remembering.toolsOf(record, names);
     } else {
       this.#needs.events.toolsUnchanged(record.id, catalogue.size);
     }
@@ -179,7 +239,9 @@ export class Registry implements SessionOwner {
     this.#bySession.delete(session.sessionId);
     const record = this.#current(session);
     if (record === undefined) return;
-    record.detach(session, this.#needs.clock.now(), reason);
+    const now = this.#needs.clock.now();
+    record.detach(session, now, reason);
+    this.#remembering.left(record, session.lastSeenAt, now, reason);
     this.#needs.events.deviceOffline(record.id, reason);
   }
 
@@ -191,7 +253,7 @@ export class Registry implements SessionOwner {
   #recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {
     const known = this.#devices.get(id);
     if (known !== undefined) return known;
-    const record = new DeviceRecord(id, kind, this.#names, this.#needs.node);
+    const record = new DeviceRecord(id, kind, this.#names, this.#needs.node, this.#needs.clock.now());
     this.#devices.set(id, record);
     this.#order = undefined;
     return record;
@@ -199,7 +261,7 @@ export class Registry implements SessionOwner {
 
   #find(_principal: Principal, reference: string): DeviceRecord {
     const record = this.#devices.get(this.idOf(reference));
-    if (record === undefined)
+    if (record === undefined || !record.isKnown)
       throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
     return record;
   }
@@ -207,7 +269,8 @@ export class Registry implements SessionOwner {
   /** Each device once; names that are nobody's stay in, so that they get their own error. */
   #targets(target: FleetTarget): string[] {
     if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
-    return target.all === true ? [...this.#idsAfter(undefined)] : [];
+    if (target.all !== true) return [];
+    return this.#idsAfter(undefined).filter((id) => this.#devices.get(id)?.isKnown === true);
   }
 
   /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */

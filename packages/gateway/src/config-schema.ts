@@ -1,0 +1,155 @@
+/** Every setting there is: its type, its default and what it does. The reference of settings is made from this. */
+import { ActionMap, aliasPattern, limits } from "@tendon/protocol";
+import Type, { type Static } from "typebox";
+
+const strict = { additionalProperties: false };
+const Port = Type.Integer({ minimum: 0, maximum: 65535 });
+
+const StdioDevice = Type.Object(
+  {
+    alias: Type.String({ pattern: aliasPattern, description: "Its id and its alias" }),
+    command: Type.String({ minLength: 1, description: "The program" }),
+    args: Type.Optional(Type.Array(Type.String())),
+    env: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: "Beside PATH, HOME and LANG, which it inherits, and nothing else",
+      }),
+    ),
+    cwd: Type.Optional(Type.String({ minLength: 1, description: "The folder it runs in" })),
+    protocol: Type.Optional(
+      Type.Enum(["lines", "mcp"], {
+        description:
+          "lines (default): one JSON message a line, beginning with `ready`; mcp: a standard MCP server",
+      }),
+    ),
+    restart: Type.Optional(
+      Type.Enum(["always", "on-failure", "never"], {
+        description: "What happens when it ends by itself; always",
+      }),
+    ),
+  },
+  strict,
+);
+
+export const ConfigSchema = Type.Object(
+  {
+    http: Type.Object(
+      {
+        host: Type.String({ minLength: 1, default: "127.0.0.1", description: "Address to listen on" }),
+        port: Type.Integer({ ...Port, default: 8000, description: "0 picks a free port" }),
+        publicUrl: Type.Optional(
+          Type.String({
+            pattern: "^https?://[^/]+",
+            description: "How devices and people reach this gateway",
+          }),
+        ),
+        trustProxy: Type.Boolean({
+          default: false,
+          description: "Believe X-Forwarded-* of a proxy in front",
+        }),
+      },
+      strict,
+    ),
+    mqtt: Type.Object(
+      {
+        port: Type.Integer({ ...Port, default: 1883, description: "0 picks a free port" }),
+        tlsPort: Type.Optional(
+          Type.Integer({ ...Port, description: "MQTT over TLS; the firmware does TLS on 8883 only" }),
+        ),
+        broker: Type.Optional(
+          Type.String({
+            pattern: "^mqtts?://[^/]+",
+            description:
+              "An outside broker instead of the embedded one, e.g. mqtts://user:password@host:8883",
+          }),
+        ),
+        publicEndpoint: Type.Optional(
+          Type.String({
+            pattern: "^[^:/]+(:\\d+)?$",
+            description: "host or host:port that devices are given",
+          }),
+        ),
+      },
+      strict,
+    ),
+    tls: Type.Object(
+      {
+        cert: Type.Optional(Type.String({ minLength: 1, description: "Certificate chain, PEM file" })),
+        key: Type.Optional(Type.String({ minLength: 1, description: "Private key, PEM file" })),
+      },
+      strict,
+    ),
+    data: Type.String({
+      minLength: 1,
+      default: "./data",
+      description: "Folder for what must survive a restart",
+    }),
+    storage: Type.String({
+      pattern: "^(sqlite:|postgres(ql)?://.+)$",
+      default: "sqlite:",
+      description: "sqlite: for a file in the data folder, or postgres://user:password@host/database",
+    }),
+    devices: Type.Object(
+      {
+        admission: Type.Enum(["approve", "open", "closed"], {
+          default: "approve",
+          description:
+            "Who may connect. approve and closed: provisioned devices only; open: also devices never seen before",
+        }),
+        transport: Type.Enum(["mqtt", "websocket"], {
+          default: "mqtt",
+          description: "What a device that asks for its settings is told to use",
+        }),
+        stdio: Type.Array(StdioDevice, {
+          default: [],
+          maxItems: limits.processes.max,
+          description:
+            "Programs that are devices: started, watched and ended with the gateway. From the file only",
+        }),
+        capabilities: Type.Record(Type.String(), Type.Unknown(), {
+          default: {},
+          description: "Merged into the capabilities of every `initialize`, e.g. vision: {url, token}",
+        }),
+      },
+      strict,
+    ),
+    calls: Type.Object(
+      {
+        timeoutMs: Type.Integer({
+          minimum: 1,
+          maximum: limits.callTimeoutMs.max,
+          default: 30_000,
+          description: "How long a call waits when its caller does not say",
+        }),
+        queue: Type.Integer({
+          minimum: 1,
+          maximum: 1_000,
+          default: limits.queuedCallsPerDevice.max,
+          description: "How many calls may wait for one device",
+        }),
+      },
+      strict,
+    ),
+    control: Type.Object(
+      {
+        actions: Type.Unsafe<ActionMap>({
+          ...ActionMap,
+          default: {},
+          description: "More actions of device_control, or other ones under the same names",
+        }),
+      },
+      strict,
+    ),
+    log: Type.Object(
+      {
+        level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
+          default: "info",
+          description: "Logs go to stderr",
+        }),
+      },
+      strict,
+    ),
+  },
+  strict,
+);
+export type Config = Static<typeof ConfigSchema>;

@@ -1,0 +1,63 @@
+/**
+ * Keeps what the registry knows in the store. Writes of one device follow one another; what a caller need not wait
+ * for is not waited for, and a store that is away is its own to tell.
+ */
+import type { Store } from "../store/store.ts";
+import type { DeviceRecord } from "./device-record.ts";
+
+export class Remembering {
+  readonly #store: Store;
+  readonly #onFault: (device: string, error: unknown) => void;
+  /** The last write of each device that has one under way. */
+  readonly #writes = new Map<string, Promise<unknown>>();
+
+  constructor(store: Store, onFault: (device: string, error: unknown) => void) {
+    this.#store = store;
+    this.#onFault = onFault;
+  }
+
+  /** The whole device, on the disk when the promise resolves. */
+  device(record: DeviceRecord): Promise<void> {
+    return this.#after(record.id, async () => {
+      await this.#store.devices.save(record.stored());
+    });
+  }
+
+  toolsOf(record: DeviceRecord, names: readonly { name: string; tool: string }[]): Promise<void> {
+    const { catalogue, id } = record;
+    return this.#after(id, async () => {
+      const { complete, problem, setAside } = catalogue;
+      await this.#store.toolLists.save(id, { tools: catalogue.tools(), setAside, complete, problem });
+      await this.#store.names.claim(names.map(({ name, tool }) => ({ name, device: id, tool })));
+    });
+  }
+
+  left(record: DeviceRecord, seenAt: number, at: number, reason: string): void {
+    this.#store.presence.deviceLeft(record.id, seenAt, at, reason);
+  }
+
+  forget(id: string): Promise<void> {
+    return this.#after(id, async () => {
+      await this.#store.devices.remove(id);
+    });
+  }
+
+  /** Resolves when everything that was handed over has been written, or has failed. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#writes.values());
+  }
+
+  #after(device: string, write: () => Promise<void>): Promise<void> {
+    const before = this.#writes.get(device) ?? Promise.resolve();
+    const mine = before.then(write, write);
+    this.#writes.set(device, mine);
+    const done = () => {
+      if (this.#writes.get(device) === mine) this.#writes.delete(device);
+    };
+    mine.then(done, (error: unknown) => {
+      done();
+      this.#onFault(device, error);
+    });
+    return mine;
+  }
+}

@@ -1,0 +1,120 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { startTendon, type Tendon } from "@tendon/gateway";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { askAll } from "./http-client.ts";
+import { until } from "./inbox.ts";
+import { RawDevice, textContent, tool } from "./raw-device.ts";
+import { webSocketTransport } from "./websocket-wire.ts";
+
+const token = "a-token-for-these-tests";
+
+function dataFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-persistence-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function start(data: string, admission: "open" | "approve" = "approve"): Promise<Tendon> {
+  const tendon = await startTendon(
+    { data, http: { port: 0 }, mqtt: { port: 0 }, devices: { admission }, log: { level: "silent" } },
+    { adminToken: token },
+  );
+  onTestFinished(() => tendon.stop());
+  return tendon;
+}
+
+async function rest(tendon: Tendon, method: string, at: string, body?: unknown) {
+  return await askAll(tendon.url, {
+    method,
+    path: `/api/v1${at}`,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+}
+
+const deviceId = "02:00:00:00:00:01";
+const clientId = "11111111-2222-4333-8444-555555555555";
+
+/** Connects with its credentials, is initialised and listed. */
+async function join(tendon: Tendon, deviceToken: string): Promise<RawDevice> {
+  const device = new RawDevice(
+    await webSocketTransport.connect(tendon.url, { deviceId, clientId, token: deviceToken }),
+    deviceId,
+  );
+  onTestFinished(() => device.cut());
+  await device.greet();
+  await device.setUp({ board: "lamp-board", firmware: "3.2.1", tools: [tool("self.lamp.on")] });
+  await until(async () => (await rest(tendon, "GET", `/devices/${deviceId}`)).body["toolsComplete"] === true);
+  return device;
+}
+
+describe("after a restart", () => {
+  it("devices, aliases, tools, names and credentials are there, and why a device left", async () => {
+    const data = dataFolder();
+    const first = await start(data);
+    const { websocket } = first.provision(deviceId, clientId);
+    const device = await join(first, websocket.token);
+    const before = (await rest(first, "GET", "/devices/lamp-board-0001")).body;
+    const tools = (await rest(first, "GET", "/devices/lamp-board-0001/tools")).body;
+    await first.stop();
+    device.cut();
+
+    const second = await start(data);
+    const after = (await rest(second, "GET", "/devices/lamp-board-0001")).body;
+    expect(after).toMatchObject({
+      id: deviceId,
+      alias: "lamp-board-0001",
+      board: "lamp-board",
+      firmware: "3.2.1",
+      online: false,
+      toolCount: before["toolCount"],
+      lastDisconnect: { reason: "the gateway is stopping" },
+    });
+    expect((await rest(second, "GET", "/devices/lamp-board-0001/tools")).body).toEqual(tools);
+    const offline = await rest(second, "POST", `/devices/${deviceId}/tools/self.lamp.on/call`, {});
+    expect(offline.body["code"]).toBe("device_offline");
+    const unfit = await rest(second, "POST", `/devices/${deviceId}/tools/self.other/call`, {});
+    expect(unfit.body["code"]).toBe("tool_unknown");
+
+    const again = await join(second, websocket.token);
+    const answer = rest(second, "POST", `/devices/${deviceId}/tools/self.lamp.on/call`, {});
+    again.reply((await again.nextRequest("tools/call")).id, textContent("on"));
+    expect((await answer).status).toBe(200);
+  });
+
+  it("[OTA-2] another Client-Id of a known device still gets nothing", async () => {
+    const data = dataFolder();
+    const first = await start(data, "open");
+    first.provision(deviceId, clientId);
+    await first.stop();
+    const second = await start(data, "open");
+    const stranger = webSocketTransport.connect(second.url, {
+      deviceId,
+      clientId: "somebody-else",
+      token: "guess",
+    });
+    await expect(stranger).rejects.toMatchObject({ status: 401 });
+    const asked = await askAll(second.url, {
+      method: "POST",
+      path: "/xiaozhi/ota/",
+      headers: { "device-id": deviceId, "client-id": "somebody-else" },
+      body: "{}",
+    });
+    expect(asked.status).toBe(200);
+    expect(asked.body).not.toHaveProperty("mqtt");
+  });
+
+  it("a second gateway on the same folder finds what the first has written", async () => {
+    const data = dataFolder();
+    const first = await start(data);
+    const { websocket } = first.provision(deviceId, clientId);
+    await join(first, websocket.token);
+    const second = await start(data);
+    expect((await rest(second, "GET", `/devices/${deviceId}`)).body).toMatchObject({
+      board: "lamp-board",
+      online: false,
+    });
+  });
+});
