@@ -1,6 +1,7 @@
 // `npm run bench`: every figure stands beside a baseline measured in the same run; the ratios are what to compare
 // between machines. Everything runs on loopback, bounded in time.
 import WebSocket from "ws";
+import { benchHome } from "./home.mjs";
 import { measure, poster } from "./load.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
@@ -113,7 +114,13 @@ async function benchMqtt() {
   const bareServer = await startServer("./servers/aedes-bare.mjs");
   const bareStarted = performance.now();
   const bareClients = await inGroups(mqttCount, async (index) => {
-    const settings = { endpoint: bareServer.endpoint, client_id: `c${index}`, username: "u", password: "p", keepalive: 60 };
+    const settings = {
+      endpoint: bareServer.endpoint,
+      client_id: `c${index}`,
+      username: "u",
+      password: "p",
+      keepalive: 60,
+    };
     const { socket } = await connectMqttDevice({ ...settings, publish_topic: "x" });
     socket.write(publish("device-server", { type: "hello" }));
     return socket;
@@ -133,7 +140,9 @@ async function benchMqtt() {
   const connectCpu = (await server.cpuMs()) - cpuBefore;
   const { post, close } = poster(parallel, { authorization: `Bearer ${server.token}` });
   const call = (index) =>
-    post(`${server.url}/api/v1/devices/${macOf(index)}/tools/self.audio_speaker.set_volume/call`, { arguments: { volume: 30 } });
+    post(`${server.url}/api/v1/devices/${macOf(index)}/tools/self.audio_speaker.set_volume/call`, {
+      arguments: { volume: 30 },
+    });
   await inGroups(mqttCount, call);
   let next = 0;
   const result = await measure(server, {
@@ -169,7 +178,9 @@ console.log(`gateway CPU a call / (bare echo + bare POST): ${(gateway.cpuMsEach 
 
 const mqtt = await benchMqtt();
 row(`REST -> MQTT device -> REST, ${mqttCount} devices`, mqtt.result);
-console.log(`gateway CPU a call over MQTT / (bare echo + bare POST): ${(mqtt.result.cpuMsEach / floor).toFixed(2)}`);
+console.log(
+  `gateway CPU a call over MQTT / (bare echo + bare POST): ${(mqtt.result.cpuMsEach / floor).toFixed(2)}`,
+);
 console.log(
   `${mqttCount} MQTT devices connected, initialised and listed in ${mqtt.connectMs.toFixed(0)} ms (CPU ${mqtt.connectCpu.toFixed(0)} ms); ` +
     `bare aedes, ${mqttCount} clients with one publish each: ${mqtt.bareMs.toFixed(0)} ms (CPU ${mqtt.bareCpu.toFixed(0)} ms)`,
@@ -190,3 +201,6 @@ for (const [name, { rssKbEach, heapKbEach }] of [
 console.log(
   `RSS of a device / of a bare socket: ${(idleDevices.rssKbEach / bareSockets.rssKbEach).toFixed(2)}`,
 );
+
+console.log("");
+await benchHome();

@@ -78,10 +78,41 @@ describe("after a restart", () => {
     const unfit = await rest(second, "POST", `/devices/${deviceId}/tools/self.other/call`, {});
     expect(unfit.body["code"]).toBe("tool_unknown");
 
+    const history = (await rest(second, "GET", "/calls?device=lamp-board-0001")).body["calls"] as {
+      tool: string;
+    }[];
+    expect(history).toMatchObject([
+      { tool: "self.other", outcome: "tool_unknown", principal: "admin", device: deviceId },
+      { tool: "self.lamp.on", outcome: "device_offline" },
+    ]);
+
     const again = await join(second, websocket.token);
     const answer = rest(second, "POST", `/devices/${deviceId}/tools/self.lamp.on/call`, {});
     again.reply((await again.nextRequest("tools/call")).id, textContent("on"));
     expect((await answer).status).toBe(200);
+  });
+
+  it("the history is there, filtered and in pages, newest first", async () => {
+    const data = dataFolder();
+    const first = await start(data);
+    const { websocket } = first.provision(deviceId, clientId);
+    await join(first, websocket.token);
+    for (let count = 0; count < 5; count += 1) {
+      await rest(first, "POST", `/devices/${deviceId}/tools/missing-${count}/call`, {});
+    }
+    await first.stop();
+    const second = await start(data);
+    const page = await rest(second, "GET", "/calls?limit=2&outcome=tool_unknown");
+    expect(page.body["calls"]).toMatchObject([{ tool: "missing-4" }, { tool: "missing-3" }]);
+    const next = await rest(
+      second,
+      "GET",
+      `/calls?limit=2&outcome=tool_unknown&cursor=${page.body["nextCursor"]}`,
+    );
+    expect(next.body["calls"]).toMatchObject([{ tool: "missing-2" }, { tool: "missing-1" }]);
+    expect((await rest(second, "GET", "/calls?tool=missing-0")).body["calls"]).toHaveLength(1);
+    expect((await rest(second, "GET", "/calls?since=2999-01-01T00:00:00Z")).body["calls"]).toEqual([]);
+    expect((await rest(second, "GET", "/calls?cursor=nonsense")).body["code"]).toBe("bad_request");
   });
 
   it("[OTA-2] another Client-Id of a known device still gets nothing", async () => {

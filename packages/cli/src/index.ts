@@ -60,6 +60,13 @@ function build(): Command {
       (await import("./commands/call.ts")).call(device, tool, pairs, options),
     );
 
+  gatewayCommand(program, "calls", "list what was called, newest first")
+    .option("--device <device>", "only of this device")
+    .option("--tool <tool>", "only this tool")
+    .option("--outcome <outcome>", "only these: ok, tool_error or an error's code")
+    .option("--limit <number>", "how many", wholeNumber, 50)
+    .action(async (options) => (await import("./commands/calls.ts")).calls(options));
+
   gatewayCommand(program, "control", "send a device_control action to a device")
     .argument("<device>", "id or alias")
     .argument("<action>", "set_volume, volume_up, volume_down, get_volume, mute, unmute, or one of your own")

@@ -139,6 +139,20 @@ describe("tendon call", () => {
   });
 });
 
+describe("tendon calls", () => {
+  it("lists what was called, newest first, and filters", async () => {
+    await run(["call", alias, "self.note.fail"], { cwd });
+    const { stdout } = await run(["calls", "--device", alias, "--outcome", "device_error", "--json"], {
+      cwd,
+    });
+    const { calls } = JSON.parse(stdout) as { calls: object[] };
+    expect(calls[0]).toMatchObject({ tool: "self.note.fail", outcome: "device_error", principal: "admin" });
+    const table = await run(["calls", "--tool", "self.note.fail"], { cwd });
+    expect(table.stdout).toMatch(/WHEN\s+DEVICE\s+TOOL\s+BY\s+OUTCOME\s+MS/);
+    expect(table.stdout).toContain("device_error");
+  });
+});
+
 describe("tendon control", () => {
   it("steps, mutes and restores, and prints the level", async () => {
     await run(["control", alias, "set_volume", "volume=50"], { cwd });
@@ -160,14 +174,23 @@ describe("tendon control", () => {
 });
 
 describe("every command", () => {
-  it.each(["serve", "devices", "tools", "call", "control", "watch", "simulate", "config", "home", "doctor"])(
-    "%s has help",
-    async (name) => {
-      const { code, stdout } = await run([name, "--help"]);
-      expect(code).toBe(0);
-      expect(stdout).toContain(`Usage: tendon ${name}`);
-    },
-  );
+  it.each([
+    "serve",
+    "devices",
+    "tools",
+    "call",
+    "calls",
+    "control",
+    "watch",
+    "simulate",
+    "config",
+    "home",
+    "doctor",
+  ])("%s has help", async (name) => {
+    const { code, stdout } = await run([name, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Usage: tendon ${name}`);
+  });
 
   it("tells its version", async () => {
     const { version } = JSON.parse(fs.readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {

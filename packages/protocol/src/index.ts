@@ -3,6 +3,8 @@
  * of it is taken, and which errors come back. Pure: no sockets, no clock, no logger, nothing of Node.
  */
 export {
+  CallHistory,
+  CallQuery,
   CallReply,
   CallRequest,
   FleetCallRequest,

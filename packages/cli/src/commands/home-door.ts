@@ -10,4 +10,4 @@ export {
   type SettingsProblem,
   serveHome,
   standardInput,
-} from "@tendon/simulator";
+} from "@tendon/simulator/home";

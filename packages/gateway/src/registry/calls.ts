@@ -3,6 +3,8 @@
  * turn in the queue, the answer. Each step refuses with its own code, in this order, and one line of history is
  * written however it ends.
  */
+
+import { hash } from "node:crypto";
 import { type JsonObject, limits, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
 import type { Cancellation } from "../cancellation.ts";
@@ -10,10 +12,14 @@ import { type Clock, isoTime } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
+import type { CallRecord } from "../store/store.ts";
 import { type Principal, requireAccess, requireScope } from "./access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface CallsSettings {
+  readonly node: string;
+  /** Where the history is kept. */
+  readonly history: { append(call: CallRecord): void };
   readonly clock: Clock;
   readonly events: Events;
   readonly defaultTimeoutMs: number;
@@ -64,7 +70,7 @@ export class Calls {
     args: JsonObject,
     options: CallOptions,
   ): Promise<FinishedReply<ToolResult>> {
-    return this.#run(principal, device, tool, options, async (record, turn) => {
+    return this.#run(principal, device, tool, args, options, async (record, turn) => {
       requireScope(principal, "call");
       await this.#firstListing(record, turn);
       const definition = record.catalogue.find(tool);
@@ -85,7 +91,7 @@ export class Calls {
     params: JsonObject | undefined,
     options: CallOptions,
   ): Promise<FinishedReply<unknown>> {
-    return this.#run(principal, device, method, options, async (record, turn) => {
+    return this.#run(principal, device, method, params ?? {}, options, async (record, turn) => {
       requireScope(principal, "admin");
       const session = sessionOf(record);
       const identity = { callId: turn.callId, tool: method };
@@ -161,6 +167,7 @@ export class Calls {
     principal: Principal,
     device: string,
     tool: string,
+    args: JsonObject,
     options: CallOptions,
     work: (record: DeviceRecord, turn: Turn) => Promise<{ result: Result; queuedMs: number }>,
   ): Promise<FinishedReply<Result>> {
@@ -190,14 +197,23 @@ export class Calls {
       outcome = known.code;
       throw withCallId(known, turn.callId);
     } finally {
-      this.#settings.events.callFinished({
-        callId: turn.callId,
+      const row = {
         device: record.id,
         tool,
         principal: principal.name,
         outcome,
         queuedMs: rounded(queuedMs),
         durationMs: rounded(turn.elapsedMs),
+      };
+      this.#settings.events.callFinished({ callId: turn.callId, ...row });
+      this.#settings.history.append({
+        ...row,
+        id: turn.callId,
+        at: this.#settings.clock.now(),
+        argumentDigest: hash("sha256", JSON.stringify(args)),
+        arguments: undefined,
+        approval: undefined,
+        node: this.#settings.node,
       });
       this.#running -= 1;
       if (this.#running === 0) this.#onIdle?.();

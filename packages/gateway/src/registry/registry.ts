@@ -5,6 +5,8 @@
  */
 import {
   type Actions,
+  type CallHistory,
+  type CallQuery,
   type Device,
   type DeviceDetail,
   type DeviceList,
@@ -14,7 +16,7 @@ import {
   type Tool,
   type ToolList,
 } from "@tendon/protocol";
-import type { Clock } from "../clock.ts";
+import { type Clock, isoTime } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
@@ -35,11 +37,10 @@ export { Credentials, type DeviceCredentials } from "./credentials.ts";
 
 const defaultPage = 100;
 
-export interface RegistryNeeds extends CallsSettings {
+export interface RegistryNeeds extends Omit<CallsSettings, "history"> {
   readonly store: Store;
   readonly clock: Clock;
   readonly events: Events;
-  readonly node: string;
   readonly actions: Actions;
 }
 
@@ -60,7 +61,9 @@ export class Registry implements SessionOwner {
     this.#remembering = new Remembering(needs.store, (device, error) =>
       needs.events.notRemembered(device, error),
     );
-    this.calls = new Calls(needs, (principal, reference) => this.#find(principal, reference));
+    this.calls = new Calls({ ...needs, history: needs.store.calls }, (principal, reference) =>
+      this.#find(principal, reference),
+    );
     this.fleet = new Fleet(needs.clock, this.calls, (_principal, target) => this.#targets(target));
     this.idempotency = new Idempotency(needs.clock);
     this.control = new Control({
@@ -134,6 +137,25 @@ export class Registry implements SessionOwner {
       devices.push(record.view());
     }
     return { devices };
+  }
+
+  /** What was called, newest first. */
+  async history(principal: Principal, query: CallQuery): Promise<CallHistory> {
+    requireScope(principal, "read");
+    const { device, since, ...rest } = query;
+    const page = await this.#needs.store.calls.query({
+      ...rest,
+      device: device === undefined ? undefined : this.idOf(device),
+      since: since === undefined ? undefined : Date.parse(since),
+    });
+    const calls = page.calls.map(
+      ({ id, at, arguments: _args, approval: _approval, node: _node, ...call }) => ({
+        callId: id,
+        at: isoTime(at),
+        ...call,
+      }),
+    );
+    return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
   }
 
   device(principal: Principal, reference: string): DeviceDetail {

@@ -35,6 +35,35 @@ export const CallReply = Type.Object(
 );
 export type CallReply = Static<typeof CallReply>;
 
+export const CallQuery = Type.Object({
+  device: Type.Optional(Type.String({ maxLength: 64, description: "Id or alias" })),
+  tool: Type.Optional(Type.String({ maxLength: 128 })),
+  principal: Type.Optional(Type.String({ maxLength: 128 })),
+  outcome: Type.Optional(Type.String({ maxLength: 64, description: "ok, tool_error or an error's code" })),
+  since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 where it is left out" })),
+  cursor: Type.Optional(Type.String({ maxLength: 256 })),
+});
+export type CallQuery = Static<typeof CallQuery>;
+
+export const PastCall = Type.Object({
+  callId: Type.String(),
+  at: Type.String({ format: "date-time", description: "When it ended, however it ended" }),
+  device: Type.String(),
+  tool: Type.String(),
+  principal: Type.String(),
+  outcome: Type.String(),
+  queuedMs: Type.Number(),
+  durationMs: Type.Number(),
+  argumentDigest: Type.String({ description: "SHA-256 of the arguments; they themselves are not kept" }),
+});
+
+export const CallHistory = Type.Object({
+  calls: Type.Array(PastCall),
+  nextCursor: Type.Optional(Type.String()),
+});
+export type CallHistory = Static<typeof CallHistory>;
+
 export const RpcRequestBody = Type.Object({
   jsonrpc: Type.Literal("2.0"),
   id: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Null()])),

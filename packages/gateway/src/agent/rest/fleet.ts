@@ -1,4 +1,4 @@
-import { FleetCallRequest, FleetReply, Job } from "@tendon/protocol";
+import { CallHistory, CallQuery, FleetCallRequest, FleetReply, Job } from "@tendon/protocol";
 import Type from "typebox";
 import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
@@ -30,6 +30,18 @@ export function fleetRoutes(http: Http, registry: Registry): void {
       if ("job" in answer) reply.code(202);
       return answer;
     },
+  );
+  http.get(
+    "/calls",
+    {
+      schema: {
+        summary: "What was called, newest first",
+        tags: ["tools"],
+        querystring: CallQuery,
+        response: { 200: CallHistory, ...failures },
+      },
+    },
+    (request) => registry.history(request.principal, request.query),
   );
   http.get(
     "/jobs/:id",

@@ -1,0 +1,41 @@
+import type { CallHistory } from "@tendon/protocol";
+import { GatewayClient } from "../gateway-client.ts";
+import { colours, plain, print, printJson, printTable } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+
+interface CallsOptions extends TargetOptions {
+  readonly device?: string;
+  readonly tool?: string;
+  readonly outcome?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+export async function calls(options: CallsOptions): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const query = new URLSearchParams({ limit: String(options.limit) });
+  for (const key of ["device", "tool", "outcome"] as const) {
+    const value = options[key];
+    if (value !== undefined) query.set(key, value);
+  }
+  const history = await client.get<CallHistory>(`/calls?${query}`);
+  if (options.json === true) {
+    printJson(history);
+    return;
+  }
+  if (history.calls.length === 0) {
+    print("Nothing has been called yet.");
+    return;
+  }
+  await printTable(
+    ["WHEN", "DEVICE", "TOOL", "BY", "OUTCOME", "MS"],
+    history.calls.map(({ at, device, tool, principal, outcome, durationMs }) => [
+      colours.dim(at.replace("T", " ").slice(0, 19)),
+      device,
+      plain(tool),
+      principal,
+      outcome === "ok" ? colours.green(outcome) : colours.yellow(outcome),
+      String(Math.round(durationMs)),
+    ]),
+  );
+}
