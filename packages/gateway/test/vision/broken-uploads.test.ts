@@ -61,7 +61,7 @@ describe("an upload that ends too early", () => {
 describe("an upload that does not end", () => {
   it("is answered after 30 s, and cut off", async () => {
     const token = site.openTicket();
-    const { request, answer } = site.begin({ token });
+    const { request, answer } = site.begin({ token, headers: { Connection: "keep-alive" } });
     request.write(joined(questionHead(), "?\r\n", fileHead(), jpeg()));
     await site.clock.running(uploadMs);
     site.clock.advance(uploadMs);
@@ -106,6 +106,16 @@ describe("an upload that does not end", () => {
     expect(words?.success ?? false).toBe(false);
     expect((await site.refused.next()).code).toBe("picture_too_large");
     expect(site.files()).toEqual([]);
+  });
+});
+
+describe("an upload that was only refused", () => {
+  it("may be followed by another on the same connection", async () => {
+    const upload = { token: site.openTicket(), headers: { Connection: "keep-alive" } };
+    const { request, answer } = site.begin(upload);
+    request.end(joined(fileHead(), "GIF89a", "\r\n", formEnd));
+    expect((await answer).headers.connection).toBe("keep-alive");
+    request.destroy();
   });
 });
 

@@ -32,6 +32,17 @@ describe("a picture", () => {
     expect(box.files()).toEqual([]);
   });
 
+  it("is out of reach when its time is over, also while its file is still there", async () => {
+    const box = new PhotoBox();
+    const photos = await box.start({ ttlMs: 1_500 });
+    const id = await keep(photos);
+    box.clock.advance(1_499);
+    expect(await photos.read(id)).toBeDefined();
+    box.clock.advance(1);
+    expect(await photos.read(id)).toBeUndefined();
+    expect(box.files()).toEqual([`${id}.jpg`]);
+  });
+
   it("makes room for a newer one: by number", async () => {
     const box = new PhotoBox();
     const photos = await box.start({ maxCount: 3 });

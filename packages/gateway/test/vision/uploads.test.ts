@@ -68,6 +68,14 @@ describe("an upload", () => {
     expect(site.files()[0]).toMatch(/\.png$/);
   });
 
+  it("may have a JPEG with filler before its marks, and with its frame far behind", async () => {
+    const [head, rest] = [jpeg().subarray(0, 20), jpeg().subarray(20)];
+    const comment = joined(Buffer.from("fffffffeffff", "hex"), Buffer.alloc(65_533, 0x20));
+    const token = site.openTicket();
+    const form = firmwareForm("?", joined(head, comment, Buffer.from("ffff", "hex"), rest));
+    expect(wordsOf(await site.upload(form, { token })).success).toBe(true);
+  });
+
   it("may come in chunks of one byte", async () => {
     const token = site.openTicket();
     const form = Buffer.concat(firmwareForm("What?", jpeg(120)));
@@ -181,13 +189,11 @@ describe("an upload is refused in words", () => {
   });
 
   it("without a type at all", async () => {
-    const token = site.openTicket();
-    const answer = await site.upload([Buffer.from("x")], { token, type: undefined });
-    expect(wordsOf(answer).success).toBe(false);
+    const upload = { token: site.openTicket(), type: undefined };
+    expect(wordsOf(await site.upload([Buffer.from("x")], upload)).success).toBe(false);
   });
 
   it("without a body at all", async () => {
-    const token = site.openTicket();
-    expect(wordsOf(await site.upload([], { token })).success).toBe(false);
+    expect(wordsOf(await site.upload([], { token: site.openTicket() })).success).toBe(false);
   });
 });
