@@ -73,7 +73,7 @@ async function writeDevices(db: Database, rows: readonly DeviceNews[]): Promise<
       last_disconnect_at = coalesce(news.column4, tendon_devices.last_disconnect_at),
       last_disconnect_reason = coalesce(news.column5, tendon_devices.last_disconnect_reason)
     from (values ${sql.join(values)}) as news
-    where tendon_devices.id = news.column1
+    where tendon_devices.id = news.column1 and tendon_devices.id in (${idsOf(rows)})
   `.execute(db);
 }
 
@@ -82,8 +82,13 @@ async function writeTokens(db: Database, rows: readonly TokenNews[]): Promise<vo
   await sql`
     update tendon_tokens set last_used_at = news.column2
     from (values ${sql.join(values)}) as news
-    where tendon_tokens.id = news.column1
+    where tendon_tokens.id = news.column1 and tendon_tokens.id in (${idsOf(rows)})
   `.execute(db);
+}
+
+/** Said twice, because SQLite would otherwise walk through the whole table and look for each row in the news. */
+function idsOf(rows: readonly { readonly id: string }[]): RawBuilder<unknown> {
+  return sql.join(rows.map(({ id }) => id));
 }
 
 function text(value: string | null): RawBuilder<unknown> {

@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
+import { stepAside } from "./engine.ts";
 import type { OnProblem } from "./health.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -130,6 +131,7 @@ export class WriteBuffer<Row> {
         this.#putBack(batch);
         throw error;
       }
+      if (left > 0) await stepAside();
     }
   }
 
