@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
+import type { BufferSettings } from "./buffer-settings.ts";
 import type { OnProblem } from "./health.ts";
-import { type BufferSettings, WriteBuffer } from "./write-buffer.ts";
+import { WriteBuffer } from "./write-buffer.ts";
 
 type AnyBuffer = Pick<WriteBuffer<unknown>, "size" | "lost" | "flush" | "close" | "abandon">;
 

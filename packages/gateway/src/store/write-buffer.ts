@@ -2,25 +2,11 @@
  * Rows that are handed over at once and written a little later, many at a time. While the database is away they wait
  * in bounded memory, and what finds no room is counted and said. The oldest give way: what is new is asked for more.
  */
-import type { Clock, Timer } from "../clock.ts";
+import type { Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
+import type { BufferSettings } from "./buffer-settings.ts";
 import { stepAside } from "./engine.ts";
-import type { OnProblem } from "./health.ts";
 import { StoreError } from "./store-error.ts";
-
-export interface BufferSettings<Row> {
-  readonly what: string;
-  readonly clock: Clock;
-  readonly onProblem: OnProblem;
-  readonly delayMs: number;
-  readonly maxRows: number;
-  readonly maxBytes: number;
-  readonly bytesOf: (row: Row) => number;
-  /** What becomes of a row that still waits when another comes under its key; without it, the newer one counts. */
-  readonly merge?: (old: Row, newer: Row) => Row;
-  /** Must bear being given the same rows again: a write whose answer was lost is repeated. */
-  readonly write: (rows: readonly Row[]) => Promise<void>;
-}
 
 const batchRows = 250;
 const batchBytes = 1024 * 1024;
@@ -39,6 +25,7 @@ export class WriteBuffer<Row> {
   #lost = 0;
   #lostSaid = 0;
   #closed = false;
+  #abandoned = false;
 
   constructor(settings: BufferSettings<Row>) {
     this.#settings = settings;
@@ -80,6 +67,7 @@ export class WriteBuffer<Row> {
   /** After this nothing is tried any more. */
   abandon(): void {
     this.#closed = true;
+    this.#abandoned = true;
     this.#timer?.cancel();
     this.#timer = undefined;
     while (this.#waiting.size > 0) this.#drop(this.#waiting.size);
@@ -107,13 +95,14 @@ export class WriteBuffer<Row> {
   #finished(error: unknown): void {
     this.#writing = undefined;
     this.#sayLosses();
-    const { delayMs } = this.#settings;
     if (error === undefined) {
       this.#retryMs = firstRetryMs;
-      if (this.#waiting.size > 0) this.#timer ??= this.#later(delayMs);
+      // What came meanwhile has waited through a write already.
+      if (this.#waiting.size > 0) this.#timer ??= this.#later(this.#settings.delayMs / 5);
       return;
     }
-    if (!this.#closed) this.#timer ??= this.#later(this.#retryMs);
+    if (this.#abandoned) this.abandon();
+    else if (!this.#closed) this.#timer ??= this.#later(this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
     throw error;
   }

@@ -122,6 +122,10 @@ export class PostgresServer {
       server.once("exit", () => resolve(false));
     });
     if (ready) this.#process = server;
+    // A test run that breaks off must not leave it behind.
+    const onExit = () => server.kill("SIGQUIT");
+    process.once("exit", onExit);
+    server.once("exit", () => process.off("exit", onExit));
     return ready;
   }
 }
