@@ -203,15 +203,18 @@ describe("a program that speaks lines of JSON", () => {
     expect((await site.call("lamp", "lamp.get")).body["code"]).toBe("tool_unknown");
   });
 
-  it.each([[], ["deaf"]])("[PRC-5] goes with the gateway %j", async (...faults) => {
-    const lines: string[] = [];
-    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
-    const site = await siteWith("lamp.mjs", faults, {}, { logger });
-    await online(site);
-    await site.tendon.stop();
-    const reason = faults.includes("deaf") ? "it was ended by SIGKILL" : "it ended with code 0";
-    expect(lines.some((line) => line.includes(reason))).toBe(true);
-  });
+  it.each<{ faults: string[] }>([{ faults: [] }, { faults: ["deaf"] }])(
+    "[PRC-5] goes with the gateway $faults",
+    async ({ faults }) => {
+      const lines: string[] = [];
+      const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+      const site = await siteWith("lamp.mjs", faults, {}, { logger });
+      await online(site);
+      await site.tendon.stop();
+      const reason = faults.includes("deaf") ? "it was ended by SIGKILL" : "it ended with code 0";
+      expect(lines.some((line) => line.includes(reason))).toBe(true);
+    },
+  );
 });
 
 describe("a standard MCP server as a device", () => {

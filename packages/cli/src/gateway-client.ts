@@ -18,6 +18,11 @@ export class GatewayClient {
     return this.#request("POST", path, body);
   }
 
+  async remove(path: string): Promise<void> {
+    const response = await this.#fetch(path, { method: "DELETE", headers: this.#headers() });
+    if (!response.ok) throw await failure(response);
+  }
+
   /** An open stream, such as the events; the caller reads the body. */
   async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const response = await this.#fetch(path, { headers: { ...this.#headers(), ...headers }, signal });

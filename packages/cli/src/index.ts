@@ -95,6 +95,23 @@ function build(): Command {
 
   addHomeCommand(program);
 
+  const token = program.command("token").description("Make, list and revoke tokens.");
+  gatewayOptions(token.command("create"))
+    .description("Make a token; it is shown this once.")
+    .argument("<name>", "who or what it is for")
+    .option("--scope <scope...>", "read, call, call:user, provision, admin (default read call)")
+    .option("--device <id...>", "only these devices")
+    .option("--tag <tag...>", "only devices with these tags")
+    .option("--expires <time>", "when it stops counting, such as 2027-01-31")
+    .action(async (name, options) => (await import("./commands/token.ts")).createToken(name, options));
+  gatewayOptions(token.command("list"))
+    .description("List the tokens, without themselves.")
+    .action(async (options) => (await import("./commands/token.ts")).listTokens(options));
+  gatewayOptions(token.command("revoke"))
+    .description("Revoke a token; what it has open is closed.")
+    .argument("<id>", "the token's id")
+    .action(async (id, options) => (await import("./commands/token.ts")).revokeToken(id, options));
+
   const config = program.command("config").description("Look at the settings.");
   for (const [name, description] of [
     ["check", "Say whether the settings are valid."],
@@ -117,7 +134,7 @@ function build(): Command {
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
   // Subcommands inherit nothing by themselves; an unknown option must not end the process from inside commander.
-  for (const command of [...program.commands, ...simulate.commands, ...config.commands]) {
+  for (const command of [...program.commands, ...simulate.commands, ...config.commands, ...token.commands]) {
     command.exitOverride().showHelpAfterError("(--help shows how it is used)");
   }
   return program;

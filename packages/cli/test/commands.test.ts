@@ -273,3 +273,22 @@ describe("tendon config", () => {
     expect(shown.stdout + table.stdout).not.toContain("hunter2");
   });
 });
+
+describe("tendon token", () => {
+  it("makes one that works, lists it without itself, and revokes it", async () => {
+    const made = await run(["token", "create", "agent", "--scope", "read"], { cwd });
+    expect(made.code).toBe(0);
+    const token = made.stdout.trim();
+    expect((await run(["devices", "--token", token], { cwd })).code).toBe(0);
+    const refused = await run(["call", alias, "self.get_device_status", "--token", token], { cwd });
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain("forbidden");
+    const listed = await run(["token", "list", "--json"], { cwd });
+    expect(listed.stdout).not.toContain(token);
+    const { tokens } = JSON.parse(listed.stdout) as { tokens: { id: string; name: string }[] };
+    const id = tokens.find(({ name }) => name === "agent")?.id ?? "";
+    expect((await run(["token", "revoke", id], { cwd })).code).toBe(0);
+    expect((await run(["devices", "--token", token], { cwd })).stderr).toContain("unauthenticated");
+    expect((await run(["token", "create", "x", "--scope", "all"], { cwd })).code).toBe(2);
+  });
+});

@@ -2,7 +2,7 @@
  * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
-import { hash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
@@ -35,7 +35,7 @@ import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
 import { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
-import { Credentials, type DeviceCredentials, type Principal, Registry } from "./registry/registry.ts";
+import { Credentials, type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
 import {
   announceGateway,
   openDataFolder,
@@ -102,7 +102,6 @@ async function assemble(
   const dataFolder = openDataFolder(config.data);
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
-  const identify = identifyAdmin(options.adminToken ?? adminToken?.secret ?? "");
   const deviceSecret = readOrMakeSecret(dataFolder, "device-secret").secret;
 
   const metrics = new Metrics();
@@ -114,6 +113,12 @@ async function assemble(
     onProblem: (problem) => events.storage(problem),
   });
   started.push(() => store.close());
+  const tokens = await Tokens.open({
+    store,
+    clock,
+    adminToken: options.adminToken ?? adminToken?.secret ?? "",
+  });
+  const identify: IdentifyToken = (token) => tokens.identify(token);
   const registry = await Registry.open({
     store,
     clock,
@@ -195,6 +200,7 @@ async function assemble(
     registry,
     events,
     identify,
+    onRevoked: (listener) => tokens.onRevoked(listener),
     credentials,
     openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
   });
@@ -218,7 +224,7 @@ async function assemble(
       return transport === "mqtt" ? { mqtt: settings.mqtt } : { websocket: settings.websocket };
     },
   });
-  await restRoutes(http, { registry, credentials, events, identify, settingsOf });
+  await restRoutes(http, { registry, credentials, tokens, events, identify, settingsOf });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) devices.upgrade(request, socket, head);
@@ -284,12 +290,6 @@ function refuseOpenToTheWorld(config: Config, options: StartOptions): void {
     `With devices.admission \`open\` anybody who reaches ${config.http.host} could connect a device. ` +
       "Listen on 127.0.0.1, choose another admission, or say --allow-open.",
   );
-}
-
-function identifyAdmin(token: string): IdentifyToken {
-  const expected = hash("sha256", token, "buffer");
-  const admin: Principal = { name: "admin", scopes: new Set(["admin"]) };
-  return (given) => (timingSafeEqual(expected, hash("sha256", given, "buffer")) ? admin : undefined);
 }
 
 async function listen(http: Http, config: Config): Promise<void> {

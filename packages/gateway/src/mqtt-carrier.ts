@@ -36,6 +36,7 @@ export interface CarrierNeeds {
   readonly registry: Registry;
   readonly events: Events;
   readonly identify: IdentifyToken;
+  readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
   readonly credentials: Credentials;
   readonly openDevice: (identity: DeviceIdentity, connection: MqttConnection) => MqttListener;
 }
@@ -49,10 +50,11 @@ export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
 }
 
 async function startEmbedded(needs: CarrierNeeds) {
-  const { config, clock, registry, events, identify, credentials, openDevice } = needs;
+  const { config, clock, registry, events, identify, onRevoked, credentials, openDevice } = needs;
   const topics: MqttTopics = new MqttTopics({
     registry,
     events,
+    onRevoked,
     publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
   });
   const broker: EmbeddedBroker = await EmbeddedBroker.start({

@@ -28,6 +28,7 @@ export {
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export { Problem } from "./api/problem.ts";
+export { NewToken, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { type Action, ActionMap, defaultActions } from "./control/action-map.ts";
 export {
   Actions,

@@ -20,11 +20,14 @@ import { problemOf } from "./problem.ts";
 export interface AppLink {
   /** Delivers to this connection, if it has subscribed to the topic. */
   deliver(topic: string, payload: string): void;
+  close(): void;
 }
 
 export interface TopicsNeeds {
   readonly registry: Registry;
   readonly events: Events;
+  /** Tells when a token no longer counts. */
+  readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
   /** To every app that may see it. */
   readonly publish: (topic: string, payload: string, retain: boolean) => void;
 }
@@ -44,20 +47,30 @@ export class MqttTopics {
 
   constructor(needs: TopicsNeeds) {
     this.#needs = needs;
-    this.#unsubscribe = needs.events.subscribe((event) => this.#passOn(event));
+    const silent = needs.events.subscribe((event) => this.#passOn(event));
+    const unheard = needs.onRevoked((tokenId) => {
+      for (const link of [...(this.#apps.get(tokenId) ?? [])]) link.close();
+    });
+    this.#unsubscribe = () => {
+      silent();
+      unheard();
+    };
   }
 
-  /** What an app with this principal may see: its own replies reach it another way. */
+  /** What may reach an app with this principal. Replies are handed to their own asker alone, so they always may. */
   maySee(principal: Principal, topic: string): boolean {
-    return topic.startsWith("tendon/") && hasScope(principal, "read");
+    if (topic.endsWith("/reply")) return true;
+    const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
+    if (device === undefined || !hasScope(principal, "read")) return false;
+    return this.#needs.registry.visible(principal, device);
   }
 
   connected(principal: Principal, link: AppLink): () => void {
-    const links = this.#apps.get(principal.name) ?? new Set();
-    this.#apps.set(principal.name, links.add(link));
+    const links = this.#apps.get(principal.id) ?? new Set();
+    this.#apps.set(principal.id, links.add(link));
     return () => {
       links.delete(link);
-      if (links.size === 0) this.#apps.delete(principal.name);
+      if (links.size === 0) this.#apps.delete(principal.id);
     };
   }
 
@@ -67,7 +80,7 @@ export class MqttTopics {
     if (request === undefined) return;
     void this.#answer(principal, request, payload).then((answer) => {
       const text = JSON.stringify(answer);
-      for (const link of this.#apps.get(principal.name) ?? []) link.deliver(request.replyTo, text);
+      for (const link of this.#apps.get(principal.id) ?? []) link.deliver(request.replyTo, text);
     });
   }
 
@@ -101,7 +114,9 @@ export class MqttTopics {
     }
     const { session_id, device: named } = decoded.message;
     const target =
-      device ?? named ?? (session_id === undefined ? undefined : registry.deviceOfSession(session_id));
+      device ??
+      named ??
+      (session_id === undefined ? undefined : registry.deviceOfSession(principal, session_id));
     if (target === undefined) {
       const detail = "neither `device` nor `session_id` names a device that is known here";
       return registry.control.refuse(message, new TendonError("device_unknown", detail));

@@ -27,6 +27,7 @@ export interface DeviceListener {
 export interface AppConnection {
   /** Delivers to this connection alone, if it has subscribed to the topic. */
   deliver(topic: string, payload: string): void;
+  close(): void;
 }
 
 /** What an admitted app may do, and who hears of it. */

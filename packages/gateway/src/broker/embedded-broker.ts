@@ -335,5 +335,6 @@ function appConnection(client: Client, filters: ReadonlySet<string>): AppConnect
         return;
       }
     },
+    close: () => client.close(),
   };
 }

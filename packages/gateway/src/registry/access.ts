@@ -6,14 +6,28 @@ export type Scope = "read" | "call" | "call:user" | "provision" | "admin";
 
 /** Whoever asks: a token, an app, later an upstream server. The name stands in history and events. */
 export interface Principal {
+  /** Unique; what is one principal's alone hangs on this. */
+  readonly id: string;
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
+  /** Where it is limited: outside these a device does not exist for it. */
+  readonly devices: { readonly ids: ReadonlySet<string>; readonly tags: ReadonlySet<string> } | undefined;
 }
 
 export type Access = "allowed" | "confirm" | "denied";
 
 export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.has("admin") || principal.scopes.has(scope);
+}
+
+export function maySee(
+  principal: Principal,
+  device: { readonly id: string; readonly tags: readonly string[] },
+): boolean {
+  const { devices } = principal;
+  return (
+    devices === undefined || devices.ids.has(device.id) || device.tags.some((tag) => devices.tags.has(tag))
+  );
 }
 
 export function requireScope(principal: Principal, scope: Scope): void {

@@ -88,6 +88,10 @@ export class DeviceRecord {
     return this.#session !== undefined || this.#lastSeenAt !== undefined;
   }
 
+  get tags(): readonly string[] {
+    return this.#stored?.tags ?? [];
+  }
+
   get alias(): string {
     return this.#alias;
   }
@@ -167,7 +171,7 @@ export class DeviceRecord {
       protocolVersion: this.#info.protocolVersion ?? null,
       toolCount: this.catalogue.size,
       toolsComplete: this.catalogue.complete,
-      tags: [],
+      tags: [...this.tags],
       node: this.#node,
     };
   }

@@ -60,7 +60,7 @@ export class Fleet {
   job(principal: Principal, id: string): Job {
     requireScope(principal, "call");
     const job = this.#jobs.get(id);
-    if (job === undefined || job.principal !== principal.name) {
+    if (job === undefined || job.principal !== principal.id) {
       throw new TendonError("not_found", "no such job, or it ended more than an hour ago");
     }
     return {
@@ -77,7 +77,7 @@ export class Fleet {
       throw new TendonError("rate_limited", "too many jobs; try again later");
     const id = newCallId();
     const job: RunningJob = {
-      principal: principal.name,
+      principal: principal.id,
       total: devices.length,
       results: [],
       endedAt: undefined,

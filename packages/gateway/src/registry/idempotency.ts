@@ -38,7 +38,7 @@ export class Idempotency {
       );
     }
     this.#forgetOld();
-    const name = `${principal.name}\u0000${key}`;
+    const name = `${principal.id}\u0000${key}`;
     const digest = createHash("sha256").update(JSON.stringify(request)).digest("base64");
     const known = this.#entries.get(name);
     if (known !== undefined) {

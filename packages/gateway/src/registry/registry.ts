@@ -21,7 +21,7 @@ import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
-import { accessTo, type Principal, requireScope } from "./access.ts";
+import { accessTo, maySee, type Principal, requireScope } from "./access.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
@@ -34,6 +34,7 @@ import { Remembering } from "./remembering.ts";
 export { hasScope, type Principal, requireScope } from "./access.ts";
 export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
+export { Tokens } from "./tokens.ts";
 
 const defaultPage = 100;
 
@@ -64,7 +65,7 @@ export class Registry implements SessionOwner {
     this.calls = new Calls({ ...needs, history: needs.store.calls }, (principal, reference) =>
       this.#find(principal, reference),
     );
-    this.fleet = new Fleet(needs.clock, this.calls, (_principal, target) => this.#targets(target));
+    this.fleet = new Fleet(needs.clock, this.calls, (principal, target) => this.#targets(principal, target));
     this.idempotency = new Idempotency(needs.clock);
     this.control = new Control({
       ...needs,
@@ -129,7 +130,7 @@ export class Registry implements SessionOwner {
     const devices: Device[] = [];
     for (const id of this.#idsAfter(query.cursor)) {
       const record = this.#devices.get(id);
-      if (record === undefined || !record.isKnown || !fits(record, query)) continue;
+      if (record === undefined || !this.#shows(principal, record) || !fits(record, query)) continue;
       if (devices.length === (query.limit ?? defaultPage)) {
         const last = devices.at(-1);
         return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
@@ -146,6 +147,7 @@ export class Registry implements SessionOwner {
     const page = await this.#needs.store.calls.query({
       ...rest,
       device: device === undefined ? undefined : this.idOf(device),
+      ...(principal.devices === undefined ? {} : { visible: (id: string) => this.visible(principal, id) }),
       since: since === undefined ? undefined : Date.parse(since),
     });
     const calls = page.calls.map(
@@ -193,9 +195,16 @@ export class Registry implements SessionOwner {
     };
   }
 
+  /** Whether somebody may know of this device at all. */
+  visible(principal: Principal, id: string): boolean {
+    const record = this.#devices.get(id);
+    return record !== undefined && this.#shows(principal, record);
+  }
+
   /** The device whose session has this id now, for messages that name only that. */
-  deviceOfSession(sessionId: string): string | undefined {
-    return this.#bySession.get(sessionId);
+  deviceOfSession(principal: Principal, sessionId: string): string | undefined {
+    const id = this.#bySession.get(sessionId);
+    return id !== undefined && this.visible(principal, id) ? id : undefined;
   }
 
   /** A device that is named in the settings is known before it is there. */
@@ -281,18 +290,22 @@ export class Registry implements SessionOwner {
     return record;
   }
 
-  #find(_principal: Principal, reference: string): DeviceRecord {
+  #shows(principal: Principal, record: DeviceRecord): boolean {
+    return record.isKnown && maySee(principal, record);
+  }
+
+  #find(principal: Principal, reference: string): DeviceRecord {
     const record = this.#devices.get(this.idOf(reference));
-    if (record === undefined || !record.isKnown)
+    if (record === undefined || !this.#shows(principal, record))
       throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
     return record;
   }
 
   /** Each device once; names that are nobody's stay in, so that they get their own error. */
-  #targets(target: FleetTarget): string[] {
+  #targets(principal: Principal, target: FleetTarget): string[] {
     if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
     if (target.all !== true) return [];
-    return this.#idsAfter(undefined).filter((id) => this.#devices.get(id)?.isKnown === true);
+    return this.#idsAfter(undefined).filter((id) => this.visible(principal, id));
   }
 
   /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */

@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";
-import { type Registry, requireScope } from "../../registry/registry.ts";
+import { type Registry, requireScope, type Tokens } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 
@@ -13,15 +13,18 @@ const catchUpBufferBytes = 64 * 1024;
 
 type Wanted = (event: GatewayEvent) => boolean;
 
-export function eventRoutes(http: Http, events: Events, registry: Registry): void {
-  const open = new Set<FastifyReply>();
+export function eventRoutes(http: Http, events: Events, registry: Registry, tokens: Tokens): void {
+  const open = new Map<FastifyReply, string>();
+  tokens.onRevoked((tokenId) => {
+    for (const [reply, principalId] of open) if (principalId === tokenId) reply.raw.end();
+  });
   const keepAlive = setInterval(() => {
-    for (const reply of open) reply.raw.write(": keep-alive\n\n");
+    for (const reply of open.keys()) reply.raw.write(": keep-alive\n\n");
   }, keepAliveMs);
   keepAlive.unref();
   http.addHook("onClose", () => {
     clearInterval(keepAlive);
-    for (const reply of open) reply.raw.end();
+    for (const reply of open.keys()) reply.raw.end();
   });
   http.get(
     "/events",
@@ -39,9 +42,12 @@ export function eventRoutes(http: Http, events: Events, registry: Registry): voi
       requireScope(request.principal, "read");
       if (open.size >= limits.eventStreams.max)
         throw new TendonError("rate_limited", "too many open event streams");
-      const wanted = readFilter(request.query, registry);
+      const { principal } = request;
+      const filter = readFilter(request.query, registry);
+      const wanted: Wanted = (event) =>
+        filter(event) && (event.device === undefined || registry.visible(principal, event.device));
       reply.hijack();
-      open.add(reply);
+      open.set(reply, principal.id);
       const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
       reply.raw.once("close", () => {
         unsubscribe();

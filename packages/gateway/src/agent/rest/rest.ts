@@ -1,7 +1,7 @@
 /** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
 import type { Provisioned } from "@tendon/protocol";
 import type { Events } from "../../events.ts";
-import type { Credentials, DeviceCredentials, Registry } from "../../registry/registry.ts";
+import type { Credentials, DeviceCredentials, Registry, Tokens } from "../../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "../authentication.ts";
 import type { Http } from "../http.ts";
 import { callRoutes } from "./calls.ts";
@@ -10,10 +10,12 @@ import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { rpcRoutes } from "./rpc.ts";
+import { tokenRoutes } from "./tokens.ts";
 
 export interface RestNeeds {
   readonly registry: Registry;
   readonly credentials: Credentials;
+  readonly tokens: Tokens;
   readonly events: Events;
   readonly identify: IdentifyToken;
   /** The settings a device is given, made from its credentials. */
@@ -36,7 +38,8 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
-        eventRoutes(guarded, needs.events, needs.registry);
+        eventRoutes(guarded, needs.events, needs.registry, needs.tokens);
+        tokenRoutes(guarded, needs.tokens);
       });
     },
     { prefix: "/api/v1" },

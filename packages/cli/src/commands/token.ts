@@ -1,0 +1,70 @@
+import type { NewToken, TokenList } from "@tendon/protocol";
+import { UsageError } from "../errors.ts";
+import { GatewayClient } from "../gateway-client.ts";
+import { ago, complain, print, printJson, printTable } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+
+interface TokenOptions extends TargetOptions {
+  readonly scope?: string[];
+  readonly device?: string[];
+  readonly tag?: string[];
+  readonly expires?: string;
+  readonly json?: boolean;
+}
+
+const knownScopes = ["read", "call", "call:user", "provision", "admin"];
+
+export async function createToken(name: string, options: TokenOptions): Promise<void> {
+  const scopes = options.scope ?? ["read", "call"];
+  const unknown = scopes.find((scope) => !knownScopes.includes(scope));
+  if (unknown !== undefined)
+    throw new UsageError(`no scope is called ${unknown}; known are ${knownScopes.join(", ")}`);
+  if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires))) {
+    throw new UsageError("--expires must be a time, such as 2027-01-31 or 2027-01-31T12:00:00Z");
+  }
+  const limited = options.device !== undefined || options.tag !== undefined;
+  const made = await new GatewayClient(readTarget(options)).post<NewToken>("/tokens", {
+    name,
+    scopes,
+    ...(limited ? { devices: { ids: options.device ?? [], tags: options.tag ?? [] } } : {}),
+    ...(options.expires === undefined ? {} : { expiresAt: new Date(options.expires).toISOString() }),
+  });
+  if (options.json === true) {
+    printJson(made);
+    return;
+  }
+  // The token alone on stdout, so that it can be piped where it belongs.
+  complain(`token ${made.id} for ${made.name} (${made.scopes.join(", ")}); it is shown this once:`);
+  print(made.token);
+}
+
+export async function listTokens(options: TokenOptions): Promise<void> {
+  const list = await new GatewayClient(readTarget(options)).get<TokenList>("/tokens");
+  if (options.json === true) {
+    printJson(list);
+    return;
+  }
+  if (list.tokens.length === 0) {
+    print("No tokens but the admin's. `tendon token create NAME` makes one.");
+    return;
+  }
+  const now = Date.now();
+  await printTable(
+    ["ID", "NAME", "SCOPES", "DEVICES", "EXPIRES", "LAST USED"],
+    list.tokens.map(({ id, name, scopes, devices, expiresAt, lastUsedAt }) => [
+      id,
+      name,
+      scopes.join(" "),
+      devices === undefined
+        ? "all"
+        : [...(devices.ids ?? []), ...(devices.tags ?? []).map((tag) => `#${tag}`)].join(" "),
+      expiresAt?.slice(0, 10) ?? "never",
+      ago(lastUsedAt, now),
+    ]),
+  );
+}
+
+export async function revokeToken(id: string, options: TokenOptions): Promise<void> {
+  await new GatewayClient(readTarget(options)).remove(`/tokens/${encodeURIComponent(id)}`);
+  if (options.json !== true) print(`token ${id} no longer counts`);
+}

@@ -1,0 +1,134 @@
+/**
+ * Who may come in from the north [TOK-1…4]. A token is shown once and kept as a hash; what it may do and see stands
+ * beside it. The admin token is not among them: it belongs to whoever owns the data folder.
+ */
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { TokenRequest, TokenView } from "@tendon/protocol";
+import { newCallId } from "../call-ids.ts";
+import { type Clock, isoTime } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import type { Store, StoredToken } from "../store/store.ts";
+import { type Principal, requireScope, type Scope } from "./access.ts";
+
+export interface TokensNeeds {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly adminToken: string;
+}
+
+interface Held {
+  readonly stored: StoredToken;
+  readonly principal: Principal;
+}
+
+const prefix = "tdn_";
+
+export class Tokens {
+  readonly #needs: TokensNeeds;
+  readonly #admin: Principal = {
+    id: "admin",
+    name: "admin",
+    scopes: new Set<Scope>(["admin"]),
+    devices: undefined,
+  };
+  readonly #adminHash: Buffer;
+  readonly #byHash = new Map<string, Held>();
+  readonly #listeners = new Set<(tokenId: string) => void>();
+
+  private constructor(needs: TokensNeeds) {
+    this.#needs = needs;
+    this.#adminHash = hash("sha256", needs.adminToken, "buffer");
+  }
+
+  static async open(needs: TokensNeeds): Promise<Tokens> {
+    const tokens = new Tokens(needs);
+    for (const stored of await needs.store.tokens.all()) tokens.#hold(stored);
+    return tokens;
+  }
+
+  /** Told when a token stops counting, so that what it has open can be closed. */
+  onRevoked(listener: (tokenId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Whose token this is. Only its hash is looked up, so that timing tells nothing about the tokens there are. */
+  identify(token: string): Principal | undefined {
+    const digest = hash("sha256", token, "buffer");
+    if (timingSafeEqual(digest, this.#adminHash)) return this.#admin;
+    const held = this.#byHash.get(digest.toString("hex"));
+    if (held === undefined) return undefined;
+    const now = this.#needs.clock.now();
+    const { id, expiresAt } = held.stored;
+    if (expiresAt !== undefined && expiresAt <= now) return undefined;
+    this.#needs.store.presence.tokenUsed(id, now);
+    return held.principal;
+  }
+
+  async create(principal: Principal, request: TokenRequest): Promise<TokenView & { readonly token: string }> {
+    requireScope(principal, "admin");
+    const now = this.#needs.clock.now();
+    const expiresAt = request.expiresAt === undefined ? undefined : Date.parse(request.expiresAt);
+    if (expiresAt !== undefined && !(expiresAt > now)) {
+      throw new TendonError("bad_request", "/expiresAt must be a time that is still to come");
+    }
+    const token = `${prefix}${randomBytes(24).toString("base64url")}`;
+    const stored: StoredToken = {
+      id: newCallId(),
+      name: request.name,
+      hash: hash("sha256", token),
+      scopes: [...new Set(request.scopes)],
+      devices:
+        request.devices === undefined
+          ? undefined
+          : { ids: request.devices.ids ?? [], tags: request.devices.tags ?? [] },
+      createdAt: now,
+      expiresAt,
+      lastUsedAt: undefined,
+      revokedAt: undefined,
+    };
+    await this.#needs.store.tokens.create(stored);
+    this.#hold(stored);
+    return { ...viewOf(stored), token };
+  }
+
+  async list(principal: Principal): Promise<TokenView[]> {
+    requireScope(principal, "admin");
+    const stored = await this.#needs.store.tokens.all();
+    return stored.filter(({ revokedAt }) => revokedAt === undefined).map(viewOf);
+  }
+
+  async revoke(principal: Principal, id: string): Promise<void> {
+    requireScope(principal, "admin");
+    if (!(await this.#needs.store.tokens.revoke(id, this.#needs.clock.now()))) {
+      throw new TendonError("not_found", "no token has this id");
+    }
+    for (const [digest, { stored }] of this.#byHash) if (stored.id === id) this.#byHash.delete(digest);
+    for (const listener of this.#listeners) listener(id);
+  }
+
+  #hold(stored: StoredToken): void {
+    if (stored.revokedAt !== undefined) return;
+    const { id, name, scopes, devices } = stored;
+    const principal: Principal = {
+      id,
+      name,
+      // Safe: only `create` writes scopes, from a list of known ones.
+      scopes: new Set(scopes as readonly Scope[]),
+      devices: devices === undefined ? undefined : { ids: new Set(devices.ids), tags: new Set(devices.tags) },
+    };
+    this.#byHash.set(stored.hash, { stored, principal });
+  }
+}
+
+function viewOf({ id, name, scopes, devices, createdAt, expiresAt, lastUsedAt }: StoredToken): TokenView {
+  return {
+    id,
+    name,
+    scopes: [...scopes],
+    ...(devices === undefined ? {} : { devices: { ids: [...devices.ids], tags: [...devices.tags] } }),
+    createdAt: isoTime(createdAt),
+    expiresAt: expiresAt === undefined ? null : isoTime(expiresAt),
+    lastUsedAt: lastUsedAt === undefined ? null : isoTime(lastUsedAt),
+  };
+}

@@ -1,0 +1,44 @@
+import Type, { type Static } from "typebox";
+
+export const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
+
+const Devices = Type.Object(
+  {
+    ids: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 10_000 })),
+    tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 })),
+  },
+  { additionalProperties: false, description: "Only these devices; outside them a device is unknown" },
+);
+
+export const TokenRequest = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 64, description: "Who or what it is for" }),
+    scopes: Type.Array(Type.Enum([...scopes]), { minItems: 1, maxItems: scopes.length }),
+    devices: Type.Optional(Devices),
+    expiresAt: Type.Optional(Type.String({ format: "date-time" })),
+  },
+  { additionalProperties: false },
+);
+export type TokenRequest = Static<typeof TokenRequest>;
+
+const tokenFields = {
+  id: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(Type.String()),
+  devices: Type.Optional(Devices),
+  createdAt: Type.String({ format: "date-time" }),
+  expiresAt: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
+  lastUsedAt: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
+};
+
+export const TokenView = Type.Object(tokenFields);
+export type TokenView = Static<typeof TokenView>;
+
+export const TokenList = Type.Object({ tokens: Type.Array(TokenView) });
+export type TokenList = Static<typeof TokenList>;
+
+export const NewToken = Type.Object({
+  ...tokenFields,
+  token: Type.String({ description: "Shown this once" }),
+});
+export type NewToken = Static<typeof NewToken>;

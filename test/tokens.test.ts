@@ -1,0 +1,140 @@
+import type { TokenRequest } from "@tendon/protocol";
+import { describe, expect, it } from "vitest";
+import { ManualClock } from "./manual-clock.ts";
+import { MqttApp } from "./mqtt-app.ts";
+import { textContent, tool } from "./raw-device.ts";
+import { openSite, type Site } from "./site.ts";
+
+const first = "02:00:00:00:00:01";
+const second = "02:00:00:00:00:02";
+
+interface Made {
+  readonly id: string;
+  readonly token: string;
+}
+
+async function make(site: Site, request: Partial<TokenRequest>): Promise<Made> {
+  const { status, body } = await site.rest("POST", "/tokens", {
+    name: "test",
+    scopes: ["read", "call"],
+    ...request,
+  });
+  expect(status).toBe(201);
+  return body as unknown as Made;
+}
+
+function as(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}
+
+describe("a token", () => {
+  it("[TOK-1] is shown once and kept as a hash", async () => {
+    const site = await openSite();
+    const { id, token } = await make(site, { name: "for the agent" });
+    expect(token).toMatch(/^tdn_[A-Za-z0-9_-]{32}$/);
+    const { body, text } = await site.rest("GET", "/tokens");
+    expect(body["tokens"]).toMatchObject([
+      { id, name: "for the agent", scopes: ["read", "call"], expiresAt: null },
+    ]);
+    expect(text).not.toContain(token);
+  });
+
+  it("[TOK-2] does what its scopes say and nothing else", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")], userTools: [tool("self.reboot")] });
+    const reader = await make(site, { scopes: ["read"] });
+    const caller = await make(site, { scopes: ["call"] });
+    const person = await make(site, { scopes: ["call", "call:user"] });
+    const call = (token: string, name: string) =>
+      site.rest("POST", `/devices/${device.id}/tools/${name}/call`, {}, as(token));
+    expect((await site.rest("GET", "/devices", undefined, as(reader.token))).status).toBe(200);
+    expect((await call(reader.token, "a")).body).toMatchObject({ code: "forbidden", scope: "call" });
+    expect((await site.rest("GET", "/devices", undefined, as(caller.token))).body["code"]).toBe("forbidden");
+    expect((await call(caller.token, "self.reboot")).body).toMatchObject({
+      code: "forbidden",
+      scope: "call:user",
+    });
+    const answer = call(person.token, "self.reboot");
+    device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
+    expect((await answer).status).toBe(200);
+    for (const at of ["/tokens", "/calls"]) {
+      expect((await site.rest("GET", at, undefined, as(caller.token))).body["code"]).toBe("forbidden");
+    }
+    const provision = { id: second, clientId: "somebody" };
+    expect((await site.rest("POST", "/devices/provision", provision, as(person.token))).body["code"]).toBe(
+      "forbidden",
+    );
+  });
+
+  it("[TOK-2] shows with a device's tools what it may use", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")], userTools: [tool("self.reboot")] });
+    const { token } = await make(site, {});
+    const { body } = await site.rest("GET", `/devices/${device.id}/tools?user=true`, undefined, as(token));
+    expect(body["tools"]).toMatchObject([
+      { name: "a", access: "allowed" },
+      { name: "self.reboot", access: "denied" },
+    ]);
+  });
+
+  it("[TOK-3] limited to some devices knows of no others, on any door", async () => {
+    const site = await openSite();
+    const one = await site.join({ tools: [tool("a")] });
+    const other = await site.join({ deviceId: second, tools: [tool("a")] });
+    const { token } = await make(site, { scopes: ["read", "call"], devices: { ids: [first] } });
+    const ask = (method: string, at: string, body?: unknown) => site.rest(method, at, body, as(token));
+    expect((await ask("GET", "/devices")).body["devices"]).toMatchObject([{ id: first }]);
+    for (const at of [`/devices/${second}`, `/devices/${second}/tools`]) {
+      expect((await ask("GET", at)).body["code"]).toBe("device_unknown");
+    }
+    expect((await ask("POST", `/devices/${second}/tools/a/call`, {})).body["code"]).toBe("device_unknown");
+    const rpc = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    expect((await ask("POST", `/devices/${second}/mcp`, rpc)).body["code"]).toBe("device_unknown");
+    expect((await ask("POST", `/devices/${second}/control`, { action: "mute" })).body["code"]).toBe(
+      "device_unknown",
+    );
+    const fanOut = ask("POST", "/calls", { target: { all: true }, tool: "a" });
+    one.reply((await one.nextRequest("tools/call")).id, textContent("ok"));
+    expect((await fanOut).body["results"]).toMatchObject([{ device: first, ok: true }]);
+    const both = ask("POST", "/calls", { target: { devices: [first, second] }, tool: "a" });
+    one.reply((await one.nextRequest("tools/call")).id, textContent("ok"));
+    expect((await both).body["results"]).toMatchObject([{ ok: true }, { error: { code: "device_unknown" } }]);
+    const events = await site.events("?type=device.notification", as(token));
+    other.notify("of-the-other");
+    one.notify("of-its-own");
+    expect((await events.next()).data["method"]).toBe("of-its-own");
+    await site.call(second, "missing");
+    const { body } = await ask("GET", "/calls");
+    expect((body["calls"] as { device: string }[]).every(({ device }) => device === first)).toBe(true);
+    expect(await other.quiet()).toEqual([]);
+  });
+
+  it("[TOK-4] that has expired, or was revoked, no longer counts, and what it has open is closed", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const soon = new Date(clock.now() + 60_000).toISOString();
+    const brief = await make(site, { expiresAt: soon });
+    const ended = await make(site, {});
+    const events = await site.events("", as(ended.token));
+    const app = await MqttApp.open(site, { token: ended.token });
+    clock.advance(60_000);
+    expect((await site.rest("GET", "/devices", undefined, as(brief.token))).status).toBe(401);
+    expect((await site.rest("DELETE", `/tokens/${ended.id}`)).status).toBe(204);
+    await app.wire.ended;
+    await events.ended;
+    expect((await site.rest("GET", "/devices", undefined, as(ended.token))).status).toBe(401);
+    expect((await site.rest("DELETE", `/tokens/${ended.id}`)).body["code"]).toBe("not_found");
+  });
+
+  it.each([
+    [{ scopes: [] }],
+    [{ scopes: ["everything"] }],
+    [{ name: "" }],
+    [{ expiresAt: "2001-01-01T00:00:00Z" }],
+    [{ colour: "red" }],
+  ])("is not made from a wrong request: %j", async (wrong) => {
+    const site = await openSite();
+    const { status, body } = await site.rest("POST", "/tokens", { name: "x", scopes: ["read"], ...wrong });
+    expect([status, body["code"]]).toEqual([400, "bad_request"]);
+  });
+});
