@@ -140,6 +140,37 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    vision: Type.Object(
+      {
+        provider: Type.Optional(
+          Type.Object(
+            {
+              url: Type.String({ pattern: "^https?://", description: "Any OpenAI-compatible address" }),
+              model: Type.String({ minLength: 1, description: "The model that explains pictures" }),
+              apiKey: Type.Optional(
+                Type.String({
+                  minLength: 1,
+                  description: "Its key; best from TENDON_VISION_PROVIDER_API_KEY",
+                }),
+              ),
+            },
+            strict,
+          ),
+        ),
+        keepMs: Type.Integer({
+          minimum: 1_000,
+          default: 3_600_000,
+          description: "How long a picture is kept",
+        }),
+        keepBytes: Type.Integer({
+          minimum: 4_194_304,
+          default: 268_435_456,
+          description: "How much all pictures together may take",
+        }),
+        keepCount: Type.Integer({ minimum: 1, default: 1_000, description: "How many pictures are kept" }),
+      },
+      strict,
+    ),
     log: Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {

@@ -170,12 +170,13 @@ function readValue(text: string, schema: TSchema): unknown {
 }
 
 function defaultsOf(schema: TSchema): unknown {
-  const { properties, default: value } = schema as {
-    properties?: Record<string, TSchema>;
-    default?: unknown;
-  };
-  if (properties === undefined) return value;
-  const entries = Object.entries(properties).map(([key, child]) => [key, defaultsOf(child)] as const);
+  const object = schema as { properties?: Record<string, TSchema>; default?: unknown; required?: string[] };
+  const { properties, required = [] } = object;
+  if (properties === undefined) return object.default;
+  // A section that may be left out is not begun by its defaults.
+  const entries = Object.entries(properties)
+    .filter(([key]) => required.includes(key))
+    .map(([key, child]) => [key, defaultsOf(child)] as const);
   return Object.fromEntries(entries.filter(([, child]) => child !== undefined));
 }
 

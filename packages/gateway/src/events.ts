@@ -151,6 +151,16 @@ export class Events {
     this.#log[problem.kind === "back" ? "info" : "warn"](problem, "storage");
   }
 
+  photoReceived(photo: { readonly device: string; readonly problem: string | undefined }): void {
+    this.#metrics.photos.inc({ outcome: photo.problem ?? "ok" });
+    this.#log.info(photo, "photo received");
+  }
+
+  photoRefused(why: { readonly code: string; readonly reason: string }): void {
+    this.#metrics.photos.inc({ outcome: why.code });
+    this.#log.warn(why, "photo refused");
+  }
+
   signInFailed(from: string | undefined): void {
     this.#metrics.signInsFailed.inc();
     this.#log.warn({ from }, "sign-in failed");

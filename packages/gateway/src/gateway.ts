@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import os from "node:os";
+import path from "node:path";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
@@ -21,13 +22,17 @@ import {
   BoardSession,
   type DeviceIdentity,
   type DeviceLink,
+  initializeParams,
   Liveness,
   type OtaSettings,
   openMqttDevice,
   otaRoutes,
+  Photos,
   randomFirstId,
   StdioDevice,
   UdpSink,
+  VisionProvider,
+  visionRoutes,
   WebSocketDevices,
 } from "./device/device.ts";
 import { messageOf, StartError } from "./errors.ts";
@@ -35,7 +40,7 @@ import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
 import { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
-import { Credentials, type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
+import { type Camera, Credentials, type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
 import {
   announceGateway,
   openDataFolder,
@@ -119,7 +124,31 @@ async function assemble(
     adminToken: options.adminToken ?? adminToken?.secret ?? "",
   });
   const identify: IdentifyToken = (token) => tokens.identify(token);
+  const photos = await Photos.open({
+    folder: path.join(dataFolder, "photos"),
+    clock,
+    ttlMs: config.vision.keepMs,
+    maxBytes: config.vision.keepBytes,
+    maxCount: config.vision.keepCount,
+    onFault: (what) => log.warn({ what }, "photos"),
+  });
+  started.push(() => photos.stop());
+  const camera: Camera = {
+    open(deviceId, callId) {
+      const { token } = photos.openTicket({ deviceId, callId });
+      const vision = { url: `${addresses().public}/vision/explain`, token };
+      return { ticket: token, initialize: initializeParams({ ...config.devices.capabilities, vision }) };
+    },
+    pictureOf(ticket) {
+      const picture = photos.pictureOf(ticket);
+      if (picture === undefined) return undefined;
+      return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
+    },
+    close: (ticket) => photos.closeTicket(ticket),
+  };
   const registry = await Registry.open({
+    // An operator's own vision server is left in peace.
+    camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
     store,
     clock,
     events,
@@ -223,6 +252,14 @@ async function assemble(
       const { transport } = config.devices;
       return transport === "mqtt" ? { mqtt: settings.mqtt } : { websocket: settings.websocket };
     },
+  });
+  const { provider } = config.vision;
+  await visionRoutes(http, {
+    clock,
+    photos,
+    ...(provider === undefined ? {} : { provider: new VisionProvider(provider, clock) }),
+    onPhoto: (photo) => events.photoReceived(photo),
+    onRefused: (why) => events.photoRefused(why),
   });
   await restRoutes(http, { registry, credentials, tokens, events, identify, settingsOf });
   http.server.on("upgrade", (request, socket, head) => {

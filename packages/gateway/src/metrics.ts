@@ -52,6 +52,12 @@ export class Metrics {
     labelNames: ["code"] as const,
     registers: [this.registry],
   });
+  readonly photos = new Counter({
+    name: "tendon_photos_total",
+    help: "Pictures that boards uploaded: ok, or why not",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
   readonly signInsFailed = new Counter({
     name: "tendon_sign_ins_failed_total",
     help: "Requests with a missing or wrong token",

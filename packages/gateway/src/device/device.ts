@@ -12,6 +12,8 @@ export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
 export { type OtaSettings, otaRoutes } from "./ota.ts";
 export { randomFirstId } from "./requests.ts";
+export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";
 export { UdpSink } from "./udp-sink.ts";
+export { Photos, VisionProvider, visionRoutes } from "./vision/vision.ts";
 export { WebSocketDevices } from "./websocket.ts";

@@ -17,6 +17,11 @@ const stepTimeoutMs = 20_000;
 const retryAfterMs = [5_000, 30_000, 120_000];
 const relistPauseMs = 1_000;
 
+/** [MCP-1] What a board is told of us. */
+export function initializeParams(capabilities: JsonObject): JsonObject {
+  return { protocolVersion: mcpVersionForDevices, capabilities: { ...capabilities }, clientInfo };
+}
+
 export class Setup {
   readonly #session: BoardSession;
   readonly #clock: Clock;
@@ -78,13 +83,8 @@ export class Setup {
   }
 
   async #initialise(round: number): Promise<DeviceInfo | "silent"> {
-    const params = {
-      protocolVersion: mcpVersionForDevices,
-      capabilities: { ...this.#capabilities() },
-      clientInfo,
-    };
     try {
-      return readInfo(await this.#ask("initialize", params));
+      return readInfo(await this.#ask("initialize", initializeParams(this.#capabilities())));
     } catch (error) {
       if (round === this.#round)
         this.#session.events.setupFailed(this.#session.deviceId, "initialize", messageOf(error));

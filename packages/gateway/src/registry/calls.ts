@@ -15,8 +15,18 @@ import type { Events } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
 import { type Principal, requireAccess, requireScope } from "./access.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import { Turns } from "./turns.ts";
+
+/** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
+export interface Camera {
+  open(deviceId: string, callId: string): { readonly ticket: string; readonly initialize: JsonObject };
+  pictureOf(ticket: string): { readonly data: string; readonly mimeType: string } | undefined;
+  close(ticket: string): void;
+}
 
 export interface CallsSettings {
+  /** `undefined` where pictures go to somebody else's server. */
+  readonly camera: Camera | undefined;
   readonly node: string;
   /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
@@ -54,12 +64,14 @@ const longestListingWaitMs = 10_000;
 export class Calls {
   readonly #settings: CallsSettings;
   readonly #find: Find;
+  readonly #photoTurns: Turns;
   #running = 0;
   #draining = false;
   #onIdle: (() => void) | undefined;
 
   constructor(settings: CallsSettings, find: Find) {
     this.#settings = settings;
+    this.#photoTurns = new Turns(settings.clock);
     this.#find = find;
   }
 
@@ -100,7 +112,30 @@ export class Calls {
     });
   }
 
-  async #send(record: DeviceRecord, tool: string, args: JsonObject, turn: Turn) {
+  #send(record: DeviceRecord, tool: string, args: JsonObject, turn: Turn) {
+    const { camera } = this.#settings;
+    if (tool !== photoTool || record.kind !== "esp32" || camera === undefined)
+      return this.#sendPlain(record, tool, args, turn);
+    // One after the other: the board keeps one address, and a second ticket would take the first call's picture.
+    return this.#photoTurns.run(record.id, () => this.#takePhoto(camera, record, args, turn), turn.options());
+  }
+
+  async #takePhoto(camera: Camera, record: DeviceRecord, args: JsonObject, turn: Turn) {
+    const { ticket, initialize } = camera.open(record.id, turn.callId);
+    try {
+      const call = { callId: turn.callId, tool: "initialize" };
+      await sessionOf(record).request("initialize", initialize, { ...turn.options(), call });
+      const done = await this.#sendPlain(record, photoTool, args, turn);
+      const picture = camera.pictureOf(ticket);
+      if (picture === undefined) return done;
+      const content = [...done.result.content, { type: "image" as const, ...picture }];
+      return { ...done, result: { ...done.result, content } };
+    } finally {
+      camera.close(ticket);
+    }
+  }
+
+  async #sendPlain(record: DeviceRecord, tool: string, args: JsonObject, turn: Turn) {
     const answer = await sessionOf(record).call(tool, args, { callId: turn.callId, tool }, turn.options());
     const result = answer.left
       ? textResult("done: the device left to carry it out")

@@ -32,7 +32,7 @@ import { Names } from "./names.ts";
 import { Remembering } from "./remembering.ts";
 
 export { hasScope, type Principal, requireScope } from "./access.ts";
-export type { CallOptions } from "./calls.ts";
+export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Tokens } from "./tokens.ts";
 
