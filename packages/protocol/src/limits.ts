@@ -104,6 +104,7 @@ export const limits = {
   fanOutParallel: bound(128, "rate_limited", "how many devices one request asks at the same time"),
   jobsKept: bound(100, "rate_limited", "finished jobs and their results stay in memory for an hour"),
   idempotencyKeys: bound(10_000, "rate_limited", "first answers kept in memory for a day"),
+  idempotencyBytes: bound(64 * 1024 * KIB, "rate_limited", "some of the first answers hold pictures"),
   idempotencyKeyLength: bound(255, "bad_request", "a UUID has 36 characters"),
   eventStreams: bound(512, "rate_limited", "each open stream holds a socket and a buffer"),
   eventStreamBufferBytes: bound(

@@ -12,6 +12,8 @@ interface Entry {
   readonly digest: string;
   readonly answer: Promise<unknown>;
   readonly expiresAt: number;
+  /** Known once it is answered. */
+  bytes: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -20,6 +22,7 @@ export class Idempotency {
   readonly #clock: Clock;
   /** In order of arrival, so that the oldest are the first to go. */
   readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,19 +52,39 @@ export class Idempotency {
       return known.answer as Promise<Answer>;
     }
     const answer = work();
-    this.#entries.set(name, { digest, answer, expiresAt: this.#clock.now() + dayMs });
-    answer.catch((error: unknown) => {
-      const reached = error instanceof TendonError && error.context["sent"] === true;
-      if (!reached) this.#entries.delete(name);
-    });
+    this.#entries.set(name, { digest, answer, expiresAt: this.#clock.now() + dayMs, bytes: 0 });
+    answer.then(
+      (value) => this.#weigh(name, value),
+      (error: unknown) => {
+        const reached = error instanceof TendonError && error.context["sent"] === true;
+        if (!reached) this.#forget(name);
+      },
+    );
     return answer;
+  }
+
+  /** Answers may hold pictures: what all of them take together is bounded, and the oldest go first. */
+  #weigh(name: string, answer: unknown): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    entry.bytes = JSON.stringify(answer).length;
+    this.#bytes += entry.bytes;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= limits.idempotencyBytes.max) return;
+      this.#forget(oldest);
+    }
   }
 
   #forgetOld(): void {
     const now = this.#clock.now();
     for (const [name, entry] of this.#entries) {
       if (entry.expiresAt > now && this.#entries.size < limits.idempotencyKeys.max) return;
-      this.#entries.delete(name);
+      this.#forget(name);
     }
+  }
+
+  #forget(name: string): void {
+    this.#bytes -= this.#entries.get(name)?.bytes ?? 0;
+    this.#entries.delete(name);
   }
 }

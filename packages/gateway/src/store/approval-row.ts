@@ -1,7 +1,7 @@
 import { fromJson, optional } from "./codec.ts";
 import type { ApprovalsTable } from "./tables.ts";
 
-export type ApprovalState = "waiting" | "approved" | "denied" | "consumed" | "expired";
+type ApprovalState = "waiting" | "approved" | "denied" | "consumed" | "expired";
 
 /** What a grant is for, and for nothing else. */
 export interface GuardedCall {

@@ -1,7 +1,7 @@
 import { flag, fromJson, optional, toJson } from "./codec.ts";
 import type { DevicesTable } from "./tables.ts";
 
-export type DeviceApproval = "approved" | "pending" | "revoked";
+type DeviceApproval = "approved" | "pending" | "revoked";
 
 /** A device as it is remembered. */
 export interface StoredDevice {

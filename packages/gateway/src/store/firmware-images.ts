@@ -2,7 +2,7 @@ import { identifier } from "./codec.ts";
 import type { Database } from "./engine.ts";
 import type { FirmwareTable } from "./tables.ts";
 
-export type FirmwareState = "offered" | "halted" | "withdrawn";
+type FirmwareState = "offered" | "halted" | "withdrawn";
 
 export interface FirmwareImage {
   readonly id: string;

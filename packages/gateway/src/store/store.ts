@@ -5,21 +5,15 @@
  * on the disk when a promise resolves; history, events and last-seen times are handed over at once, written within
  * a tenth of a second, and wait in bounded memory while the database is away.
  */
-export type { Approval, ApprovalRequest, ApprovalState, GuardedCall } from "./approval-row.ts";
+export type { GuardedCall } from "./approval-row.ts";
 export type { CallRecord } from "./call-row.ts";
-export type { CallPage, CallQuery } from "./calls.ts";
 export { openDataFolder } from "./data-folder.ts";
-export type { DeviceApproval, DeviceChanges, StoredDevice } from "./device-row.ts";
-export type { StoreTransaction } from "./durable-parts.ts";
-export type { ExposedName } from "./exposed-names.ts";
-export type { FirmwareImage, FirmwareState } from "./firmware-images.ts";
+export type { StoredDevice } from "./device-row.ts";
+export type { FirmwareImage } from "./firmware-images.ts";
 export type { StoreProblem } from "./health.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
-export { openStore, type Store, type StoreSettings, type StoreState } from "./open-store.ts";
-export type { Pairing, PairingRequest } from "./pairings.ts";
-export type { RetentionRules } from "./retention.ts";
+export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export { announceGateway } from "./run-file.ts";
 export { readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";
-export type { StoredToken, TokenDevices } from "./tokens.ts";
-export type { StoredToolList, ToolList } from "./tool-lists.ts";
+export type { StoredToken } from "./tokens.ts";

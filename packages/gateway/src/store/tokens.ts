@@ -3,7 +3,7 @@ import type { Database } from "./engine.ts";
 import type { TokensTable } from "./tables.ts";
 
 /** Which devices a token reaches, where it does not reach all. */
-export interface TokenDevices {
+interface TokenDevices {
   readonly ids: readonly string[];
   readonly tags: readonly string[];
 }

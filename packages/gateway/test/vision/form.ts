@@ -1,5 +1,5 @@
 /** Forms as the firmware streams them, and others. */
-export const boundary = "----ESP32_CAMERA_BOUNDARY";
+const boundary = "----ESP32_CAMERA_BOUNDARY";
 export const formType = `multipart/form-data; boundary=${boundary}`;
 
 export function questionHead(name = "question"): string {

@@ -46,7 +46,7 @@ export const CallQuery = Type.Object({
 });
 export type CallQuery = Static<typeof CallQuery>;
 
-export const PastCall = Type.Object({
+const PastCall = Type.Object({
   callId: Type.String(),
   at: Type.String({ format: "date-time", description: "When it ended, however it ended" }),
   device: Type.String(),

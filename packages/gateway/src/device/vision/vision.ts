@@ -3,6 +3,6 @@
  * address, uploads what it sees, and reads the reply out as the answer of its tool. The picture itself stays with the
  * ticket for whoever asked, and in a folder for an hour. A picture without a ticket reaches nobody.
  */
-export { Photos, type PhotosSettings, type Picture } from "./photos.ts";
-export { type ProviderSettings, VisionProvider } from "./provider.ts";
-export { type ExplainedPhoto, type RefusedPhoto, type VisionNeeds, visionRoutes } from "./routes.ts";
+export { Photos, type PhotosSettings } from "./photos.ts";
+export { VisionProvider } from "./provider.ts";
+export { type ExplainedPhoto, type RefusedPhoto, visionRoutes } from "./routes.ts";
