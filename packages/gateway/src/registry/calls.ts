@@ -245,7 +245,7 @@ export class Calls {
         ...row,
         id: turn.callId,
         at: this.#settings.clock.now(),
-        argumentDigest: hash("sha256", JSON.stringify(args)),
+        argumentDigest: digestOf(args),
         arguments: undefined,
         approval: undefined,
         node: this.#settings.node,
@@ -303,6 +303,16 @@ function isToolError(result: unknown): boolean {
 
 function withCallId(error: TendonError, callId: string): TendonError {
   return new TendonError(error.code, error.message, { ...error.context, callId }, error.cause ?? error);
+}
+
+/** Arguments are not kept, but equal ones can be told from others. */
+function digestOf(args: JsonObject): string {
+  try {
+    return hash("sha256", JSON.stringify(args));
+  } catch {
+    // Nested too deeply even to be written: refused long before it could reach a device.
+    return "";
+  }
 }
 
 function rounded(ms: number): number {
