@@ -17,6 +17,8 @@ export class DeviceRecord {
   readonly #node: string;
   readonly #createdAt: number;
   #stored: StoredDevice | undefined;
+  /** What was last written down, as text. */
+  #written: string | undefined;
   #alias: string;
   #session: DeviceSession | undefined;
   #info: DeviceInfo = { protocolVersion: undefined, board: undefined, firmware: undefined };
@@ -55,6 +57,10 @@ export class DeviceRecord {
     record.#lastSeenAt = stored.lastSeenAt;
     const { lastDisconnectAt: at, lastDisconnectReason: reason = "" } = stored;
     record.#lastDisconnect = at === undefined ? undefined : { at, reason };
+    if (stored.clientIdHash !== undefined) {
+      record.pair = { clientId: Buffer.from(stored.clientIdHash, "hex"), lapsesAt: stored.lapsesAt };
+    }
+    record.unwritten();
     return record;
   }
 
@@ -81,6 +87,26 @@ export class DeviceRecord {
   /** A board that has credentials and never came is nobody's business yet. */
   get isKnown(): boolean {
     return this.kind === "process" || this.everConnected;
+  }
+
+  /**
+   * The row where it differs from what was last written, and from then on it counts as written. When a device was
+   * last seen does not count: that goes another way.
+   */
+  unwritten(): StoredDevice | undefined {
+    const row = this.stored();
+    const written = this.#written;
+    const {
+      lastSeenAt: _seen,
+      lastDisconnectAt: _left,
+      lastDisconnectReason: _why,
+      transport: _way,
+      ...kept
+    } = row;
+    const text = JSON.stringify(kept);
+    if (text === written) return undefined;
+    this.#written = text;
+    return row;
   }
 
   /** It has been connected at some time. */

@@ -92,8 +92,6 @@ export class Registry implements SessionOwner {
       const list = lists.get(stored.id);
       if (list !== undefined) record.catalogue.restore(list);
       registry.#devices.set(stored.id, record);
-      if (stored.clientIdHash === undefined) continue;
-      record.pair = { clientId: Buffer.from(stored.clientIdHash, "hex"), lapsesAt: stored.lapsesAt };
     }
     return registry;
   }
@@ -223,7 +221,8 @@ export class Registry implements SessionOwner {
     record.attach(session);
     if (old === session) return;
     this.#bySession.set(session.sessionId, record.id);
-    void this.#remembering.device(record);
+    if (!session.hasTools) void this.#remembering.device(record);
+    this.#remembering.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
       this.#needs.events.connectionReplaced(record.id);
       old.close(1001, "a newer connection of this device took over");
@@ -240,7 +239,8 @@ export class Registry implements SessionOwner {
     const record = this.#current(session);
     if (record === undefined) return;
     record.identify(info);
-    void this.#remembering.device(record);
+    // Its first list follows at once and is written together with it.
+    if (record.catalogue.size > 0) void this.#remembering.device(record);
   }
 
   listed(session: DeviceSession, listing: Listing): void {
@@ -254,7 +254,7 @@ export class Registry implements SessionOwner {
         ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
       });
       const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
-      void this.#remembering.toolsOf(record, names);
+      void this.#remembering.withTools(record, names);
     } else {
       this.#needs.events.toolsUnchanged(record.id, catalogue.size);
     }

@@ -16,20 +16,33 @@ export class Remembering {
     this.#onFault = onFault;
   }
 
-  /** The whole device, on the disk when the promise resolves. */
+  /** The whole device, on the disk when the promise resolves; nothing is written where nothing has changed. */
   device(record: DeviceRecord): Promise<void> {
+    const row = record.unwritten();
+    if (row === undefined) return Promise.resolve();
     return this.#after(record.id, async () => {
-      await this.#store.devices.save(record.stored());
+      await this.#store.devices.save(row);
     });
   }
 
-  toolsOf(record: DeviceRecord, names: readonly { name: string; tool: string }[]): Promise<void> {
+  /** The device with what it can do, in one transaction: a fleet that comes for the first time pays for the disk once. */
+  withTools(record: DeviceRecord, names: readonly { name: string; tool: string }[]): Promise<void> {
     const { catalogue, id } = record;
+    const row = record.unwritten();
+    const { complete, problem, setAside } = catalogue;
+    const list = { tools: catalogue.tools(), setAside, complete, problem };
     return this.#after(id, async () => {
-      const { complete, problem, setAside } = catalogue;
-      await this.#store.toolLists.save(id, { tools: catalogue.tools(), setAside, complete, problem });
-      await this.#store.names.claim(names.map(({ name, tool }) => ({ name, device: id, tool })));
+      await this.#store.transaction(async (parts) => {
+        if (row !== undefined) await parts.devices.save(row);
+        await parts.toolLists.save(id, list);
+        await parts.names.claim(names.map(({ name, tool }) => ({ name, device: id, tool })));
+      });
     });
+  }
+
+  /** A device that came again: when and how is written with others, a moment later. */
+  seen(record: DeviceRecord, at: number, transport: string): void {
+    this.#store.presence.deviceSeen(record.id, at, transport);
   }
 
   left(record: DeviceRecord, seenAt: number, at: number, reason: string): void {
