@@ -46,7 +46,14 @@ function flags(options: ServeOptions): ConfigInput {
 
 function announce(tendon: Tendon, json: boolean): void {
   if (json) {
-    print(JSON.stringify({ event: "ready", url: tendon.url, mqtt: tendon.addresses.mqtt }));
+    print(
+      JSON.stringify({
+        event: "ready",
+        url: tendon.url,
+        mqtt: tendon.addresses.mqtt,
+        mcp: `${tendon.url}/mcp`,
+      }),
+    );
     return;
   }
   print(`tendon ready ${tendon.url}`);
