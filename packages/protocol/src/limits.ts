@@ -70,6 +70,11 @@ export const limits = {
   processLineBurst: bound(10_000, "rate_limited", "a start-up with many events"),
   processReadyMs: bound(10_000, "device_timeout", "a program that has not said `ready` by then will not"),
   processes: bound(256, "bad_request", "each is a process of this machine"),
+  unusedCredentials: bound(
+    10_000,
+    "rate_limited",
+    "boards that asked for settings and have not come; each lapses in 10 minutes",
+  ),
   toolPages: bound(256, "device_error", "200 pages of 8 KB is more than any board has"),
   toolsPerDevice: bound(1_000, "device_error", "the largest known board offers about 60"),
   toolNameLength: bound(128, "device_error", "the MCP specification's longest name"),

@@ -4,7 +4,7 @@
  * nothing that opens a door is stored. The admission policy decides about everybody else.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
+import { limits, makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { DeviceClaim, DeviceIdentity } from "../device/device.ts";
@@ -50,6 +50,8 @@ export class Credentials {
   readonly #clock: Clock;
   readonly #known: Map<string, KnownPair>;
   readonly #remember: CredentialsNeeds["remember"];
+  /** Devices that got credentials by asking and have not used them, the first to lapse first. */
+  readonly #unused = new Set<string>();
 
   constructor(needs: CredentialsNeeds) {
     this.#admission = needs.admission;
@@ -78,6 +80,7 @@ export class Credentials {
     }
     if (known === undefined && this.#admission !== "open") throw notProvisioned();
     if (known === undefined) {
+      this.#makeRoom();
       this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
     }
     return this.#credentialsOf(deviceId, clientId);
@@ -166,7 +169,22 @@ export class Credentials {
     this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
   }
 
+  /** Whoever can ask can ask in any name: what nobody has used yet is bounded [OTA-2]. */
+  #makeRoom(): void {
+    for (const deviceId of this.#unused) {
+      if (this.#pairOf(deviceId)?.lapsesAt !== undefined) break;
+      this.#unused.delete(deviceId);
+    }
+    if (this.#unused.size < limits.unusedCredentials.max) return;
+    throw new TendonError(
+      limits.unusedCredentials.error,
+      "too many devices have settings and have not come yet",
+    );
+  }
+
   #keep(deviceId: string, pair: KnownPair): void {
+    this.#unused.delete(deviceId);
+    if (pair.lapsesAt !== undefined) this.#unused.add(deviceId);
     this.#known.set(deviceId, pair);
     this.#remember(deviceId, pair);
   }
