@@ -137,6 +137,58 @@ describe("after a restart", () => {
     expect(asked.body).not.toHaveProperty("mqtt");
   });
 
+  it("what people chose for a device stays: alias and tags; old aliases lead to it", async () => {
+    const data = dataFolder();
+    const first = await start(data);
+    const { websocket } = first.provision(deviceId, clientId);
+    const device = await join(first, websocket.token);
+    const changed = await rest(first, "PATCH", `/devices/${deviceId}`, {
+      alias: "desk",
+      tags: ["office", "lamp"],
+    });
+    expect(changed.body).toMatchObject({ alias: "desk", tags: ["office", "lamp"] });
+    expect((await rest(first, "GET", "/devices?tag=office")).body["devices"]).toMatchObject([
+      { alias: "desk" },
+    ]);
+    expect((await rest(first, "GET", "/devices?tag=garden")).body["devices"]).toEqual([]);
+    const fanOut = rest(first, "POST", "/calls", { target: { tag: "lamp" }, tool: "self.lamp.on" });
+    device.reply((await device.nextRequest("tools/call")).id, textContent("on"));
+    expect((await fanOut).body).toMatchObject({ ok: 1, failed: 0 });
+    const { token: limited } = (
+      await rest(first, "POST", "/tokens", { name: "t", scopes: ["read"], devices: { tags: ["office"] } })
+    ).body as unknown as { token: string };
+    expect(limited).toMatch(/^tdn_/);
+    for (const wrong of [{ alias: "Desk" }, { alias: "" }, { tags: ["a b"] }, {}, { colour: 1 }]) {
+      expect((await rest(first, "PATCH", `/devices/${deviceId}`, wrong)).status).toBe(400);
+    }
+    await first.stop();
+    device.cut();
+    const second = await start(data);
+    for (const name of ["desk", "lamp-board-0001", deviceId]) {
+      expect((await rest(second, "GET", `/devices/${name}`)).body).toMatchObject({
+        alias: "desk",
+        tags: ["office", "lamp"],
+      });
+    }
+    await join(second, websocket.token);
+    expect((await rest(second, "GET", `/devices/${deviceId}`)).body["alias"]).toBe("desk");
+  });
+
+  it("a deleted device is gone, with its names and its credentials", async () => {
+    const data = dataFolder();
+    const first = await start(data);
+    const { websocket } = first.provision(deviceId, clientId);
+    const device = await join(first, websocket.token);
+    expect((await rest(first, "DELETE", "/devices/lamp-board-0001")).status).toBe(204);
+    expect((await device.wire.ended).reason).toBe("the device was deleted");
+    expect((await rest(first, "GET", `/devices/${deviceId}`)).body["code"]).toBe("device_unknown");
+    const again = webSocketTransport.connect(first.url, { deviceId, clientId, token: websocket.token });
+    await expect(again).rejects.toMatchObject({ status: 403 });
+    await first.stop();
+    const second = await start(data);
+    expect((await rest(second, "GET", "/devices")).body["devices"]).toEqual([]);
+  });
+
   it("a second gateway on the same folder finds what the first has written", async () => {
     const data = dataFolder();
     const first = await start(data);

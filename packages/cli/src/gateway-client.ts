@@ -18,6 +18,10 @@ export class GatewayClient {
     return this.#request("POST", path, body);
   }
 
+  patch<Body>(path: string, body: unknown): Promise<Body> {
+    return this.#request("PATCH", path, body);
+  }
+
   async remove(path: string): Promise<void> {
     const response = await this.#fetch(path, { method: "DELETE", headers: this.#headers() });
     if (!response.ok) throw await failure(response);

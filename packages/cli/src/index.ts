@@ -95,6 +95,26 @@ function build(): Command {
 
   addHomeCommand(program);
 
+  const device = program.command("device").description("Rename, tag and forget devices.");
+  gatewayOptions(device.command("rename"))
+    .description("Give a device another alias; the old one keeps leading to it.")
+    .argument("<device>", "id or alias")
+    .argument("<alias>", "lower-case letters, digits and dashes, beginning with a letter")
+    .action(async (name, alias, options) =>
+      (await import("./commands/device.ts")).renameDevice(name, alias, options),
+    );
+  gatewayOptions(device.command("tag"))
+    .description("Give a device these tags, and no others.")
+    .argument("<device>", "id or alias")
+    .argument("[tags...]", "none takes all away")
+    .action(async (name, tags, options) =>
+      (await import("./commands/device.ts")).tagDevice(name, tags, options),
+    );
+  gatewayOptions(device.command("delete"))
+    .description("Forget a device and its credentials.")
+    .argument("<device>", "id or alias")
+    .action(async (name, options) => (await import("./commands/device.ts")).deleteDevice(name, options));
+
   const token = program.command("token").description("Make, list and revoke tokens.");
   gatewayOptions(token.command("create"))
     .description("Make a token; it is shown this once.")
@@ -134,7 +154,13 @@ function build(): Command {
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
   // Subcommands inherit nothing by themselves; an unknown option must not end the process from inside commander.
-  for (const command of [...program.commands, ...simulate.commands, ...config.commands, ...token.commands]) {
+  for (const command of [
+    ...program.commands,
+    ...simulate.commands,
+    ...config.commands,
+    ...token.commands,
+    ...device.commands,
+  ]) {
     command.exitOverride().showHelpAfterError("(--help shows how it is used)");
   }
   return program;

@@ -153,6 +153,23 @@ describe("tendon calls", () => {
   });
 });
 
+describe("tendon device", () => {
+  it("tags and renames, and the old alias still leads to it", async () => {
+    expect(await run(["device", "tag", alias, "office", "desk"], { cwd })).toMatchObject({
+      code: 0,
+      stdout: `${alias}: office desk\n`,
+    });
+    expect((await run(["device", "rename", alias, "my-desk"], { cwd })).stdout).toBe(
+      "02:00:00:00:10:01 is now my-desk\n",
+    );
+    expect((await run(["call", alias, "self.get_device_status"], { cwd })).code).toBe(0);
+    expect((await run(["device", "rename", "my-desk", alias], { cwd })).code).toBe(0);
+    const wrong = await run(["device", "rename", alias, "My Desk"], { cwd });
+    expect(wrong).toMatchObject({ code: 1 });
+    expect(wrong.stderr).toContain("/alias");
+  });
+});
+
 describe("tendon control", () => {
   it("steps, mutes and restores, and prints the level", async () => {
     await run(["control", alias, "set_volume", "volume=50"], { cwd });

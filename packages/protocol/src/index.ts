@@ -18,6 +18,7 @@ export {
 } from "./api/call.ts";
 export {
   Device,
+  DeviceChange,
   DeviceDetail,
   DeviceList,
   DeviceQuery,

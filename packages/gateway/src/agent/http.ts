@@ -41,6 +41,12 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     // Addresses that cannot be read never reach a route or the error handler below.
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, asTendonError(error)),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  const parseJson = http.getDefaultJsonParser("error", "error");
+  http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+    // A request with nothing to say, such as DELETE, may still name the type it always names.
+    if (body === "") done(null, undefined);
+    else parseJson(request, body.toString(), done);
+  });
   http.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as TSchema, httpPart));
   const guard = new OriginGuard(settings.host, settings.publicUrl);
   http.addHook("onRequest", (request, _reply, next) => {

@@ -86,14 +86,20 @@ export class Credentials {
     return this.#credentialsOf(deviceId, clientId);
   }
 
+  /** The device is to be forgotten: what it holds no longer counts, unless it is provisioned anew. */
+  forget(deviceId: string): void {
+    this.#unused.delete(deviceId);
+    this.#known.delete(deviceId);
+  }
+
   admit({ deviceId, clientId, token }: DeviceClaim): void {
     const known = this.#pairOf(deviceId);
-    const proven = this.#proves("websocket", deviceId, clientId, token);
-    if (known === undefined && !proven) {
+    if (known === undefined) {
       if (this.#admission === "open") return;
       throw notProvisioned();
     }
-    if (!proven || (known !== undefined && !sameText(known.clientId, clientId ?? ""))) {
+    const proven = this.#proves("websocket", deviceId, clientId, token);
+    if (!proven || !sameText(known.clientId, clientId ?? "")) {
       throw new TendonError("unauthenticated", "the device's token or Client-Id is not the provisioned one");
     }
     this.#used(deviceId, clientId ?? "");
@@ -108,7 +114,7 @@ export class Credentials {
     const { deviceId, clientId } = identity;
     const known = this.#pairOf(deviceId);
     const proven = this.#proves("mqtt", deviceId, clientId, claim.password) && claim.username === deviceId;
-    if (!proven || (known !== undefined && !sameText(known.clientId, clientId))) {
+    if (known === undefined || !proven || !sameText(known.clientId, clientId)) {
       throw new TendonError("unauthenticated", "user name or password is not the provisioned one");
     }
     this.#used(deviceId, clientId);

@@ -17,6 +17,11 @@ export class DeviceRecord {
   readonly #node: string;
   readonly #createdAt: number;
   #stored: StoredDevice | undefined;
+  /** What people have decided about it. */
+  #chosen: { readonly aliasChosen: boolean; readonly tags: readonly string[] } = {
+    aliasChosen: false,
+    tags: [],
+  };
   /** What was last written down, as text. */
   #written: string | undefined;
   #alias: string;
@@ -47,6 +52,7 @@ export class DeviceRecord {
     const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
     record.#alias = names.takeAlias(stored.id, stored.alias);
     record.#stored = stored;
+    record.#chosen = { aliasChosen: stored.aliasChosen, tags: stored.tags };
     record.#info = {
       protocolVersion: stored.protocolVersion,
       board: stored.board,
@@ -68,6 +74,7 @@ export class DeviceRecord {
   stored(): StoredDevice {
     return {
       ...(this.#stored ?? newcomer),
+      ...this.#chosen,
       clientIdHash: this.pair?.clientId.toString("hex"),
       lapsesAt: this.pair?.lapsesAt,
       id: this.id,
@@ -115,7 +122,17 @@ export class DeviceRecord {
   }
 
   get tags(): readonly string[] {
-    return this.#stored?.tags ?? [];
+    return this.#chosen.tags;
+  }
+
+  /** A person's choice: from now on the alias no longer follows the board. */
+  rename(alias: string): void {
+    this.#alias = this.#names.takeAlias(this.id, alias);
+    this.#chosen = { ...this.#chosen, aliasChosen: true };
+  }
+
+  tag(tags: readonly string[]): void {
+    this.#chosen = { ...this.#chosen, tags: [...new Set(tags)] };
   }
 
   get alias(): string {
@@ -148,7 +165,7 @@ export class DeviceRecord {
 
   identify(info: DeviceInfo): void {
     this.#info = info;
-    if (info.board === undefined || this.kind === "process" || this.#stored?.aliasChosen === true) return;
+    if (info.board === undefined || this.kind === "process" || this.#chosen.aliasChosen) return;
     this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id));
   }
 
@@ -174,7 +191,7 @@ export class DeviceRecord {
 
   matches(text: string): boolean {
     const needle = text.toLowerCase();
-    return [this.id, this.#alias, this.#info.board ?? ""].some((field) =>
+    return [this.id, this.#alias, this.#info.board ?? "", ...this.tags].some((field) =>
       field.toLowerCase().includes(needle),
     );
   }
@@ -219,8 +236,6 @@ export class DeviceRecord {
 
 /** What nobody has decided about a device yet. */
 const newcomer = {
-  aliasChosen: false,
-  tags: [],
   transportSetting: undefined,
   approval: "approved",
   serial: undefined,

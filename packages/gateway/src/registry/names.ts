@@ -34,10 +34,14 @@ export class Names {
     return this.#aliases.get(alias);
   }
 
+  isFree(alias: string, device: string): boolean {
+    return (this.#aliases.get(alias) ?? device) === device;
+  }
+
   /** Gives a device its alias, or the nearest free one. Aliases it had before keep leading to it [AGT-3]. */
   takeAlias(device: string, wanted: string): string {
     let alias = wanted;
-    for (let number = 2; (this.#aliases.get(alias) ?? device) !== device; number += 1) {
+    for (let number = 2; !this.isFree(alias, device); number += 1) {
       const tail = `-${number}`;
       alias = `${wanted.slice(0, ALIAS_LENGTH - tail.length)}${tail}`;
     }

@@ -8,6 +8,7 @@ import {
   type CallHistory,
   type CallQuery,
   type Device,
+  type DeviceChange,
   type DeviceDetail,
   type DeviceList,
   type DeviceQuery,
@@ -164,6 +165,43 @@ export class Registry implements SessionOwner {
     return record.detail();
   }
 
+  /** Gives a device another alias, or other tags. */
+  async change(
+    principal: Principal,
+    reference: string,
+    { alias, tags }: DeviceChange,
+  ): Promise<DeviceDetail> {
+    const record = this.#find(principal, reference);
+    requireScope(principal, "admin");
+    if (alias !== undefined) {
+      if (!this.#names.isFree(alias, record.id)) {
+        throw new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
+      }
+      record.rename(alias);
+    }
+    if (tags !== undefined) record.tag(tags);
+    await this.#remembering.device(record);
+    return record.detail();
+  }
+
+  /** Forgets a device and all that hangs on it; gives its id. Its calls stay in the history. */
+  async remove(principal: Principal, reference: string): Promise<string> {
+    const record = this.#find(principal, reference);
+    requireScope(principal, "admin");
+    if (record.kind === "process") {
+      throw new TendonError(
+        "conflict",
+        "this device is a program of the settings; take it out of tendon.yaml",
+      );
+    }
+    record.session?.close(1001, "the device was deleted");
+    this.#devices.delete(record.id);
+    this.#order = undefined;
+    this.#names.forget(record.id);
+    await this.#remembering.forget(record.id);
+    return record.id;
+  }
+
   /** Waits for the first listing of a device that has just come: an empty list would be a lie. */
   async tools(principal: Principal, reference: string, withUserTools: boolean): Promise<ToolList> {
     const record = this.#find(principal, reference);
@@ -304,8 +342,9 @@ export class Registry implements SessionOwner {
   /** Each device once; names that are nobody's stay in, so that they get their own error. */
   #targets(principal: Principal, target: FleetTarget): string[] {
     if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
-    if (target.all !== true) return [];
-    return this.#idsAfter(undefined).filter((id) => this.visible(principal, id));
+    const { tag } = target;
+    const wanted = (id: string) => tag === undefined || this.#devices.get(id)?.tags.includes(tag) === true;
+    return this.#idsAfter(undefined).filter((id) => wanted(id) && this.visible(principal, id));
   }
 
   /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
@@ -324,6 +363,6 @@ export class Registry implements SessionOwner {
 
 function fits(record: DeviceRecord, query: DeviceQuery): boolean {
   if (query.online !== undefined && (record.session !== undefined) !== query.online) return false;
-  if (query.tag !== undefined) return false;
+  if (query.tag !== undefined && !record.tags.includes(query.tag)) return false;
   return query.q === undefined || record.matches(query.q);
 }

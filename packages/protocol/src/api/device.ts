@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { aliasPattern } from "../tools/names.ts";
 
 const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
 const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
@@ -67,6 +68,15 @@ export const DeviceQuery = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 128 })),
 });
 export type DeviceQuery = Static<typeof DeviceQuery>;
+
+export const DeviceChange = Type.Object(
+  {
+    alias: Type.Optional(Type.String({ pattern: aliasPattern })),
+    tags: Type.Optional(Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.:-]{1,64}$" }), { maxItems: 32 })),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type DeviceChange = Static<typeof DeviceChange>;
 
 const Schema = Type.Record(Type.String(), Type.Unknown());
 

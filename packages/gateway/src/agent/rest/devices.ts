@@ -1,4 +1,5 @@
 import {
+  DeviceChange,
   DeviceDetail,
   DeviceList,
   DeviceQuery,
@@ -36,6 +37,35 @@ export function deviceRoutes(http: Http, { registry, credentials, settingsOf }: 
       },
     },
     (request) => registry.device(request.principal, request.params.device),
+  );
+  http.patch(
+    "/devices/:device",
+    {
+      schema: {
+        summary: "Give a device another alias, or tags",
+        tags: ["devices"],
+        params: DeviceParams,
+        body: DeviceChange,
+        response: { 200: DeviceDetail, ...failures },
+      },
+    },
+    (request) => registry.change(request.principal, request.params.device, request.body),
+  );
+  http.delete(
+    "/devices/:device",
+    {
+      schema: {
+        summary: "Forget a device and its credentials",
+        description: "It is disconnected. Its calls stay in the history.",
+        tags: ["devices"],
+        params: DeviceParams,
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      credentials.forget(await registry.remove(request.principal, request.params.device));
+      await reply.code(204).send(null);
+    },
   );
   http.get(
     "/devices/:device/tools",

@@ -1,0 +1,34 @@
+import type { DeviceDetail } from "@tendon/protocol";
+import { GatewayClient } from "../gateway-client.ts";
+import { print, printJson } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+
+interface DeviceOptions extends TargetOptions {
+  readonly json?: boolean;
+}
+
+function at(device: string): string {
+  return `/devices/${encodeURIComponent(device)}`;
+}
+
+export async function renameDevice(device: string, alias: string, options: DeviceOptions): Promise<void> {
+  const changed = await new GatewayClient(readTarget(options)).patch<DeviceDetail>(at(device), { alias });
+  if (options.json === true) printJson(changed);
+  else print(`${changed.id} is now ${changed.alias}`);
+}
+
+export async function tagDevice(device: string, tags: string[], options: DeviceOptions): Promise<void> {
+  const changed = await new GatewayClient(readTarget(options)).patch<DeviceDetail>(at(device), { tags });
+  if (options.json === true) printJson(changed);
+  else
+    print(
+      changed.tags.length === 0
+        ? `${changed.alias} has no tags`
+        : `${changed.alias}: ${changed.tags.join(" ")}`,
+    );
+}
+
+export async function deleteDevice(device: string, options: DeviceOptions): Promise<void> {
+  await new GatewayClient(readTarget(options)).remove(at(device));
+  if (options.json !== true) print(`${device} is forgotten; its calls stay in the history`);
+}
