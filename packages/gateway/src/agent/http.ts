@@ -45,7 +45,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     // A request with nothing to say, such as DELETE, may still name the type it always names.
     if (body === "") done(null, undefined);
-    else parseJson(request, body.toString(), done);
+    else void parseJson(request, body.toString(), done);
   });
   http.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as TSchema, httpPart));
   const guard = new OriginGuard(settings.host, settings.publicUrl);
