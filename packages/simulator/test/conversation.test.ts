@@ -1,32 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualDevice, type VirtualDeviceOptions, webSocketTransport } from "../src/index.ts";
-import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
+import { describe, expect, it } from "vitest";
+import { type VirtualDevice, type VirtualDeviceOptions, webSocketTransport } from "../src/index.ts";
+import { useWelcomingServer } from "./welcoming-server.ts";
 
-let server: ScriptedServer;
-const devices: VirtualDevice[] = [];
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-});
-
-afterEach(async () => {
-  for (const device of devices.splice(0)) await device.stop();
-  await server.stop();
-});
-
-function make(options: VirtualDeviceOptions = {}): VirtualDevice {
-  const device = new VirtualDevice({ url: server.url, ...options });
-  devices.push(device);
-  return device;
-}
-
-async function welcomed(device: VirtualDevice): Promise<ServerConnection> {
-  const connected = device.connect();
-  const connection = await server.connections.take();
-  await connection.welcome();
-  await connected;
-  return connection;
-}
+const site = useWelcomingServer();
+const make = (options: VirtualDeviceOptions = {}) => site.make(options);
+const welcomed = (device: VirtualDevice) => site.welcomed(device);
 
 describe("conversation", () => {
   it("follows speech, and listens again afterwards", async () => {
@@ -50,7 +28,7 @@ describe("conversation", () => {
   it("does not begin to speak before it is connected", async () => {
     const device = make();
     const connected = device.connect();
-    const connection = await server.connections.take();
+    const connection = await site.current.connections.take();
     connection.send({ type: "tts", state: "start" });
     await device.waitFor("message");
     expect(device.phase).toBe("connecting");
@@ -109,7 +87,7 @@ describe("conversation", () => {
     [2, "00020000000000000000002a000000030a0b0c"],
     [3, "000000030a0b0c"],
   ] as const)("frames audio for protocol version %i, both ways", async (version, hex) => {
-    const device = make({ transport: webSocketTransport({ url: server.url, version }) });
+    const device = make({ transport: webSocketTransport({ url: site.current.url, version }) });
     const connection = await welcomed(device);
     device.sendAudio(Buffer.from([10, 11, 12]), 42);
     expect((await connection.binaries.take()).toString("hex")).toBe(hex);
@@ -123,7 +101,7 @@ describe("conversation", () => {
   });
 
   it("does not read past the end of an audio frame that lies about its length", async () => {
-    const device = make({ transport: webSocketTransport({ url: server.url, version: 3 }) });
+    const device = make({ transport: webSocketTransport({ url: site.current.url, version: 3 }) });
     const connection = await welcomed(device);
     const ignored = device.waitFor("frame-ignored");
     connection.socket.send(Buffer.from("0000ffff0a", "hex"));

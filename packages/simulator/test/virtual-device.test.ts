@@ -1,35 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
+import { useWelcomingServer } from "./welcoming-server.ts";
 
-let server: ScriptedServer;
-const devices: VirtualDevice[] = [];
-
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-});
-
-afterEach(async () => {
-  for (const device of devices.splice(0)) await device.stop();
-  await server.stop();
-});
-
-function make(options: VirtualDeviceOptions = {}): VirtualDevice {
-  const device = new VirtualDevice({ url: server.url, ...options });
-  devices.push(device);
-  return device;
-}
-
-async function welcomed(device: VirtualDevice): Promise<ServerConnection> {
-  const connected = device.connect();
-  const connection = await server.connections.take();
-  await connection.welcome();
-  await connected;
-  return connection;
-}
+const site = useWelcomingServer();
+const make = (options: VirtualDeviceOptions = {}) => site.make(options);
+const welcomed = (device: VirtualDevice) => site.welcomed(device);
 
 describe("the handshake", () => {
   const board = { mac: "02:00:00:00:00:07", clientId: "11111111-2222-4333-8444-555555555555" };
@@ -56,7 +34,7 @@ describe("the handshake", () => {
   it("tells of echo cancellation, and leaves the font out where glyphs cannot be pushed", async () => {
     const device = make({ board: { aec: true, glyphPush: false } });
     void device.connect();
-    const connection = await server.connections.take();
+    const connection = await site.current.connections.take();
     expect(await connection.texts.take()).toContain(
       '"features":{"aec":true,"mcp":true,"glyph_push":false},"transport"',
     );
@@ -65,9 +43,8 @@ describe("the handshake", () => {
   });
 
   it("rejects with a code when nobody is there", async () => {
-    const { url } = server;
-    await server.stop();
-    server = await ScriptedServer.start();
+    const { url } = site.current;
+    await site.current.stop();
     await expect(make({ url, autoReconnect: false }).connect()).rejects.toMatchObject({
       code: "unreachable",
     });
@@ -99,9 +76,9 @@ describe("coming and going", () => {
     device.disconnect();
     expect(await connection.closed).toBe(1006);
     expect(device.connected).toBe(false);
-    expect(server.seen).toBe(1);
+    expect(site.current.seen).toBe(1);
     await welcomed(device);
-    expect(server.seen).toBe(2);
+    expect(site.current.seen).toBe(2);
   });
 
   it("neither answers a Close frame nor ends TCP after one", async () => {
@@ -141,7 +118,7 @@ describe("coming and going", () => {
       await device.idle();
       expect(device.phase).toBe("idle");
       clock.advance(1);
-      connection = await server.connections.take();
+      connection = await site.current.connections.take();
     }
     expect(delays).toEqual([1_000, 2_000, 4_000, 4_000]);
     await connection.welcome();
@@ -158,7 +135,7 @@ describe("coming and going", () => {
     const clock = new ManualClock();
     const device = make({ clock });
     const connected = device.connect();
-    const first = await server.connections.take();
+    const first = await site.current.connections.take();
     await first.texts.take();
     first.mcp({ id: 4, method: "initialize" });
     await first.quiet();
@@ -175,10 +152,10 @@ describe("coming and going", () => {
     const device = make({ clock });
     await welcomed(device);
     await device.connect();
-    expect(server.seen).toBe(1);
+    expect(site.current.seen).toBe(1);
     clock.advance(120_001);
     await welcomed(device);
-    expect(server.seen).toBe(2);
+    expect(site.current.seen).toBe(2);
   });
 
   it("returns from a reboot without what it had only in memory, and never answers for it", async () => {
@@ -199,7 +176,7 @@ describe("coming and going", () => {
     connection.mcp({ id: 3, method: "tools/call", params: { name: "self.reboot" } });
     expect(await connection.closed).toBe(1006);
     expect(connection.texts.waiting).toBe(0);
-    const again = await server.connections.take();
+    const again = await site.current.connections.take();
     await again.welcome("s2");
     again.mcp({
       id: 4,
@@ -229,11 +206,11 @@ describe("coming and going", () => {
   it("falls over and recovers when the server's hello has no transport", async () => {
     const device = make({ timing: { bootMs: 1 } });
     const connected = device.connect();
-    const connection = await server.connections.take();
+    const connection = await site.current.connections.take();
     await connection.texts.take();
     connection.send({ type: "hello", session_id: "s" });
     expect(await connection.closed).toBe(1006);
-    await (await server.connections.take()).welcome();
+    await (await site.current.connections.take()).welcome();
     await connected;
     expect(device.sessionId).toBe("s");
   });
