@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { errorKinds } from "@tendon/gateway";
+import { errorKinds, settingsReference } from "@tendon/gateway";
 import { errorTitles } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 
@@ -57,3 +57,22 @@ describe("the documents", () => {
     expect(missing).toEqual([]);
   });
 });
+
+describe("docs/configuration.md", () => {
+  const text = fs.readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
+  const named = new Set([...text.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = ""]) => namesIn(cell)));
+
+  it.each(settingsReference().map(({ name }) => name))("has %s", (name) => {
+    expect([...named]).toContain(name);
+  });
+});
+
+/** `a.b`, `.c` in one cell is a.b and a.c. */
+function namesIn(cell: string): string[] {
+  const names: string[] = [];
+  for (const [, name = ""] of cell.matchAll(/`([^`]+)`/g)) {
+    const before = names.at(-1) ?? "";
+    names.push(name.startsWith(".") ? `${before.slice(0, before.lastIndexOf("."))}${name}` : name);
+  }
+  return names;
+}
