@@ -1,7 +1,10 @@
-import { type Bound, isErrorCode, limits } from "@tendon/protocol";
+import { type Bound, isErrorCode, limits, visionLimits } from "@tendon/protocol";
 import { describe, expect, it, test } from "vitest";
 
-const bounds: readonly (readonly [string, Bound])[] = Object.entries(limits);
+const bounds: readonly (readonly [string, Bound])[] = [
+  ...Object.entries(limits),
+  ...Object.entries(visionLimits),
+];
 
 describe("a bound", () => {
   test.each(bounds)("%s is a positive whole number", (_, { max }) => {

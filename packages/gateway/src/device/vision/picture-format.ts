@@ -1,4 +1,4 @@
-import { visionBounds } from "./vision-bounds.ts";
+import { visionLimits } from "@tendon/protocol";
 
 export type PictureType = "image/jpeg" | "image/png";
 
@@ -19,7 +19,7 @@ interface Size {
 }
 
 function isPlausible({ width, height }: Size): boolean {
-  const { max } = visionBounds.pictureSide;
+  const { max } = visionLimits.pictureSide;
   return width >= 1 && height >= 1 && width <= max && height <= max;
 }
 

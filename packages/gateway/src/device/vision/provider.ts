@@ -2,12 +2,11 @@
  * Whoever explains pictures: any address that answers chat completions as OpenAI's does. It is asked once and has a
  * deadline; what it says when it fails goes nowhere, because such texts like to repeat the key they were sent.
  */
-import { isObject, parseJson } from "@tendon/protocol";
+import { isObject, parseJson, visionLimits } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import { StartError } from "../../errors.ts";
 import type { PictureType } from "./picture-format.ts";
 import { plainText } from "./reply.ts";
-import { visionBounds } from "./vision-bounds.ts";
 import { VisionProblem } from "./vision-problem.ts";
 
 export interface ProviderSettings {
@@ -48,7 +47,7 @@ export class VisionProvider {
   /** Its words about the picture. Throws a VisionProblem, also when `signal` says that nobody waits any more. */
   async explain(picture: Question, signal: AbortSignal): Promise<string> {
     const late = new AbortController();
-    const timer = this.#clock.after(visionBounds.explainMs.max, () => late.abort());
+    const timer = this.#clock.after(visionLimits.explainMs.max, () => late.abort());
     try {
       return await this.#ask(picture, AbortSignal.any([late.signal, signal]));
     } catch (error) {
@@ -109,7 +108,7 @@ async function readBody(response: Response): Promise<string> {
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > visionBounds.providerReplyBytes.max) throw new VisionProblem("provider_unreadable");
+    if (length > visionLimits.providerReplyBytes.max) throw new VisionProblem("provider_unreadable");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -1,5 +1,5 @@
 /** The words a board gets back. It hands them on as they are, so they are short, readable and always JSON. */
-import { visionBounds } from "./vision-bounds.ts";
+import { visionLimits } from "@tendon/protocol";
 
 export function successReply(text: string): string {
   return JSON.stringify({ success: true, result: fitted(text) });
@@ -14,8 +14,8 @@ const ellipsis = "…";
 
 /** Cut between characters where it would be too long, in itself or as it is written in JSON. */
 function fitted(text: string): string {
-  const room = visionBounds.explanationBytes.max - Buffer.byteLength(ellipsis);
-  const roomInJson = visionBounds.replyBytes.max - envelopeBytes;
+  const room = visionLimits.explanationBytes.max - Buffer.byteLength(ellipsis);
+  const roomInJson = visionLimits.replyBytes.max - envelopeBytes;
   let bytes = 0;
   let inJson = 0;
   let end = 0;

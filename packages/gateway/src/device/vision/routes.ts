@@ -1,4 +1,5 @@
 /** Where boards upload what they see, and what they are answered: always 200 once it is clear whose picture it is. */
+import { visionLimits } from "@tendon/protocol";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../clock.ts";
 import { messageOf, TendonError } from "../../errors.ts";
@@ -9,7 +10,6 @@ import type { VisionProvider } from "./provider.ts";
 import { failureReply, plainText, successReply } from "./reply.ts";
 import type { Claim, Ticket } from "./tickets.ts";
 import { acceptUploads, discardUpload, readUpload } from "./upload.ts";
-import { visionBounds } from "./vision-bounds.ts";
 import { VisionProblem, type VisionProblemCode } from "./vision-problem.ts";
 
 /** A picture that reached its call. */
@@ -80,7 +80,7 @@ class VisionDoor {
     this.#running += 1;
     try {
       if (claim.kind !== "granted") return await this.#turnAway(request, claim.kind);
-      if (this.#running > visionBounds.uploadsAtOnce.max) return await this.#turnAway(request, "busy");
+      if (this.#running > visionLimits.uploadsAtOnce.max) return await this.#turnAway(request, "busy");
       return await this.#receive(request, reply, claim.ticket);
     } catch (error) {
       const problem = error instanceof VisionProblem ? error : new VisionProblem("fault");

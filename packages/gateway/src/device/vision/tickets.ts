@@ -2,10 +2,11 @@
  * Tickets for one picture each. A ticket belongs to one call of one device; it is used once and ends with its call.
  * Only hashes are kept, so that how long a look-up takes says nothing of the tokens themselves.
  */
+
 import { createHash, randomBytes } from "node:crypto";
+import { visionLimits } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import { visionBounds } from "./vision-bounds.ts";
 
 export interface TicketHolder {
   readonly deviceId: string;
@@ -45,8 +46,8 @@ export class Tickets<Content> {
 
   open(holder: TicketHolder): string {
     this.#lapse();
-    if (this.#open.size >= visionBounds.openTickets.max) {
-      throw new TendonError(visionBounds.openTickets.error, "too many pictures are being taken at once");
+    if (this.#open.size >= visionLimits.openTickets.max) {
+      throw new TendonError(visionLimits.openTickets.error, "too many pictures are being taken at once");
     }
     const token = randomBytes(24).toString("base64url");
     this.#open.set(hashOf(token), {
@@ -95,13 +96,13 @@ export class Tickets<Content> {
   }
 
   #lapse(): void {
-    const before = this.#clock.monotonic() - visionBounds.ticketMs.max;
+    const before = this.#clock.monotonic() - visionLimits.ticketMs.max;
     for (const [key, { openedAt }] of this.#open) {
       if (openedAt > before) break;
       this.#close(key);
     }
     for (const [key, { at }] of this.#closed) {
-      if (at > before && this.#closed.size <= visionBounds.closedTickets.max) break;
+      if (at > before && this.#closed.size <= visionLimits.closedTickets.max) break;
       this.#closed.delete(key);
     }
   }

@@ -2,11 +2,12 @@
  * One upload as it comes in: a form with a question and a picture, in chunks, without a length. Whatever is wrong
  * with it, the rest is read up to a bound before the answer goes out: a board that is still sending would not hear it.
  */
+
 import type { IncomingMessage } from "node:http";
 import multipart, { type MultipartFile } from "@fastify/multipart";
+import { visionLimits } from "@tendon/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Clock } from "../../clock.ts";
-import { visionBounds } from "./vision-bounds.ts";
 import { VisionProblem } from "./vision-problem.ts";
 
 export interface Upload {
@@ -22,10 +23,10 @@ export async function acceptUploads(routes: FastifyInstance): Promise<void> {
     // By its name alone: then nothing but the picture is larger than a question.
     isPartAFile: (name) => name === "file",
     limits: {
-      fileSize: visionBounds.pictureBytes.max,
-      fieldSize: visionBounds.questionBytes.max,
-      parts: visionBounds.parts.max,
-      headerPairs: visionBounds.partHeaders.max,
+      fileSize: visionLimits.pictureBytes.max,
+      fieldSize: visionLimits.questionBytes.max,
+      parts: visionLimits.parts.max,
+      headerPairs: visionLimits.partHeaders.max,
       files: 1,
     },
   });
@@ -65,7 +66,7 @@ async function inTime<Result>(
   const deadline = new Promise<never>((_resolve, reject) => {
     late = reject;
   });
-  const timer = clock.after(visionBounds.uploadMs.max, () => late(new VisionProblem("too_slow")));
+  const timer = clock.after(visionLimits.uploadMs.max, () => late(new VisionProblem("too_slow")));
   try {
     return await work(deadline);
   } finally {
@@ -111,7 +112,7 @@ function endOf(raw: IncomingMessage): Promise<void> {
     if (raw.destroyed) cut();
     raw.on("data", (chunk: Buffer) => {
       received += chunk.length;
-      if (received > visionBounds.bodyBytes.max) reject(new VisionProblem("picture_too_large"));
+      if (received > visionLimits.bodyBytes.max) reject(new VisionProblem("picture_too_large"));
     });
     raw.on("end", resolve);
     raw.on("error", cut);
