@@ -90,7 +90,7 @@ export class Calls {
         throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${tool}\``);
       }
       requireAccess(principal, definition ?? { name: tool, audience: "user" });
-      record.catalogue.checkArguments(tool, args, record.kind);
+      record.catalogue.checkArguments(tool, args, turn.argumentText, record.kind);
       return await this.#send(record, tool, args, turn);
     });
   }
@@ -209,7 +209,7 @@ export class Calls {
     if (this.#draining)
       throw new TendonError("shutting_down", "the gateway is stopping and takes no new calls");
     const record = this.#find(principal, device);
-    const turn = new Turn(this.#settings, tool, options);
+    const turn = new Turn(this.#settings, tool, args, options);
     this.#running += 1;
     let outcome = "internal";
     let queuedMs = 0;
@@ -245,7 +245,7 @@ export class Calls {
         ...row,
         id: turn.callId,
         at: this.#settings.clock.now(),
-        argumentDigest: digestOf(args),
+        argumentDigest: hash("sha256", turn.argumentText),
         arguments: undefined,
         approval: undefined,
         node: this.#settings.node,
@@ -259,12 +259,15 @@ export class Calls {
 /** One call's identity and clock: its deadline runs from its arrival, whatever it waits for. */
 class Turn {
   readonly callId = newCallId();
+  /** The arguments as JSON, written once for their size and their digest. */
+  readonly argumentText: string;
   readonly timeoutMs: number;
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #given: CallOptions;
 
-  constructor(settings: CallsSettings, tool: string, options: CallOptions) {
+  constructor(settings: CallsSettings, tool: string, args: JsonObject, options: CallOptions) {
+    this.argumentText = writeArguments(args);
     this.#clock = settings.clock;
     this.#startedAt = settings.clock.monotonic();
     this.#given = options;
@@ -305,10 +308,9 @@ function withCallId(error: TendonError, callId: string): TendonError {
   return new TendonError(error.code, error.message, { ...error.context, callId }, error.cause ?? error);
 }
 
-/** Arguments are not kept, but equal ones can be told from others. */
-function digestOf(args: JsonObject): string {
+function writeArguments(args: JsonObject): string {
   try {
-    return hash("sha256", JSON.stringify(args));
+    return JSON.stringify(args);
   } catch {
     // Nested too deeply even to be written: refused long before it could reach a device.
     return "";

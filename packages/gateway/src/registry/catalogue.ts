@@ -81,7 +81,7 @@ export class Catalogue {
   }
 
   /** [MCP-9…11] Checks a call's arguments before anything is sent; defaults are the device's to fill in. */
-  checkArguments(name: string, args: JsonObject, kind: DeviceSession["kind"]): void {
+  checkArguments(name: string, args: JsonObject, text: string, kind: DeviceSession["kind"]): void {
     const entry = this.#entries.get(name);
     // A tool that is not listed has no schema; what a device would misread is refused all the same.
     // First, because the validator throws on names that are not Unicode and follows any depth.
@@ -92,7 +92,7 @@ export class Catalogue {
       const detail = `${first?.path === "" ? "the arguments" : first?.path} ${first?.message}`;
       throw new TendonError("arguments_invalid", detail, { errors: problems.slice(0, 20) });
     }
-    if (Buffer.byteLength(JSON.stringify(args)) > limits.callArgumentBytes.max) {
+    if (Buffer.byteLength(text) > limits.callArgumentBytes.max) {
       throw new TendonError(
         "payload_too_large",
         `arguments may take ${limits.callArgumentBytes.max} bytes at most`,
