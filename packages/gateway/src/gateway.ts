@@ -4,43 +4,29 @@
  */
 import { randomUUID } from "node:crypto";
 import os from "node:os";
-import path from "node:path";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
-import {
-  createHttp,
-  docsRoutes,
-  type Http,
-  type IdentifyToken,
-  operationRoutes,
-  restRoutes,
-} from "./agent/agent.ts";
+import { createHttp, docsRoutes, type IdentifyToken, operationRoutes, restRoutes } from "./agent/agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { type Config, type ConfigInput, inheritedEnvironment, loadConfig } from "./config.ts";
+import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import {
   BoardSession,
   type DeviceIdentity,
   type DeviceLink,
-  initializeParams,
   Liveness,
   type OtaSettings,
   openMqttDevice,
   otaRoutes,
-  Photos,
   randomFirstId,
-  StdioDevice,
   UdpSink,
-  VisionProvider,
-  visionRoutes,
   WebSocketDevices,
 } from "./device/device.ts";
-import { messageOf, StartError } from "./errors.ts";
+import { StartError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
-import { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
-import { type Camera, Credentials, type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
+import { Credentials, type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
 import {
   announceGateway,
   openDataFolder,
@@ -49,6 +35,7 @@ import {
   type SecretFile,
 } from "./store/store.ts";
 import { version } from "./version.ts";
+import { listen, type MqttCarrier, openVision, portOf, startMqtt, startProcesses } from "./wiring/wiring.ts";
 
 export interface StartOptions {
   /** The admin token of this run, instead of the one in the data folder. */
@@ -124,31 +111,17 @@ async function assemble(
     adminToken: options.adminToken ?? adminToken?.secret ?? "",
   });
   const identify: IdentifyToken = (token) => tokens.identify(token);
-  const photos = await Photos.open({
-    folder: path.join(dataFolder, "photos"),
+  const vision = await openVision({
+    config,
+    dataFolder,
     clock,
-    ttlMs: config.vision.keepMs,
-    maxBytes: config.vision.keepBytes,
-    maxCount: config.vision.keepCount,
-    onFault: (what) => log.warn({ what }, "photos"),
+    events,
+    log,
+    uploadUrl: () => `${addresses().public}/vision/explain`,
   });
-  started.push(() => photos.stop());
-  const camera: Camera = {
-    open(deviceId, callId) {
-      const { token } = photos.openTicket({ deviceId, callId });
-      const vision = { url: `${addresses().public}/vision/explain`, token };
-      return { ticket: token, initialize: initializeParams({ ...config.devices.capabilities, vision }) };
-    },
-    pictureOf(ticket) {
-      const picture = photos.pictureOf(ticket);
-      if (picture === undefined) return undefined;
-      return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
-    },
-    close: (ticket) => photos.closeTicket(ticket),
-  };
+  started.push(() => vision.stop());
   const registry = await Registry.open({
-    // An operator's own vision server is left in peace.
-    camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
+    camera: vision.camera,
     store,
     clock,
     events,
@@ -195,25 +168,14 @@ async function assemble(
   };
   const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
 
-  const processes = [...config.devices.stdio, ...(options.processes ?? [])].map((settings) => {
-    registry.expect(settings.alias, "process");
-    return new StdioDevice(
-      { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
-      {
-        clock,
-        events,
-        owner: registry,
-        queueLimit: config.calls.queue,
-        random: Math.random,
-        environment: inheritedEnvironment(),
-      },
-    );
+  const stopProcesses = startProcesses({
+    programs: [...config.devices.stdio, ...(options.processes ?? [])],
+    clock,
+    events,
+    registry,
+    queueLimit: config.calls.queue,
   });
-  const stopProcesses = async () => {
-    await Promise.all(processes.map((device) => device.stop()));
-  };
   started.push(stopProcesses);
-  for (const device of processes) device.start();
 
   const http = await createHttp({
     ...config.http,
@@ -253,14 +215,7 @@ async function assemble(
       return transport === "mqtt" ? { mqtt: settings.mqtt } : { websocket: settings.websocket };
     },
   });
-  const { provider } = config.vision;
-  await visionRoutes(http, {
-    clock,
-    photos,
-    ...(provider === undefined ? {} : { provider: new VisionProvider(provider, clock) }),
-    onPhoto: (photo) => events.photoReceived(photo),
-    onRefused: (why) => events.photoRefused(why),
-  });
+  await vision.routes(http);
   await restRoutes(http, { registry, credentials, tokens, events, identify, settingsOf });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
@@ -268,7 +223,7 @@ async function assemble(
     else if (mqttPaths.has(path) && !stopping && mqtt.upgrade(request, socket, head)) return;
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
-  await listen(http, config);
+  await listen(http, config.http);
   const withdraw = announceGateway(dataFolder, addresses().local);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
@@ -327,26 +282,6 @@ function refuseOpenToTheWorld(config: Config, options: StartOptions): void {
     `With devices.admission \`open\` anybody who reaches ${config.http.host} could connect a device. ` +
       "Listen on 127.0.0.1, choose another admission, or say --allow-open.",
   );
-}
-
-async function listen(http: Http, config: Config): Promise<void> {
-  const { host, port } = config.http;
-  try {
-    await http.listen({ host, port });
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EADDRINUSE") {
-      throw new StartError(
-        `Port ${port} on ${host} is taken. Choose another with --port, or 0 for any free one.`,
-      );
-    }
-    throw new StartError(`Cannot listen on ${host}:${port} (${messageOf(error)}).`, [], error);
-  }
-}
-
-function portOf(http: Http): number {
-  const address = http.server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** Waits for the promise, but not longer than this. */

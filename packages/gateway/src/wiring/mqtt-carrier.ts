@@ -5,14 +5,14 @@
 import fs from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type IdentifyToken, MqttTopics } from "./agent/agent.ts";
-import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "./broker/broker.ts";
-import type { Clock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import type { DeviceIdentity, MqttConnection, MqttListener } from "./device/device.ts";
-import { messageOf, StartError, TendonError } from "./errors.ts";
-import type { Events } from "./events.ts";
-import type { Credentials, Registry } from "./registry/registry.ts";
+import { type IdentifyToken, MqttTopics } from "../agent/agent.ts";
+import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/broker.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
+import { messageOf, StartError, TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import type { Credentials, Registry } from "../registry/registry.ts";
 
 export interface MqttCarrier {
   /** The port devices are given; of the outside broker where there is one. */

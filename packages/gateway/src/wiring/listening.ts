@@ -1,0 +1,25 @@
+/** Taking the gateway's own port, with words for a port that is taken. */
+import type { Http } from "../agent/agent.ts";
+import { messageOf, StartError } from "../errors.ts";
+
+export async function listen(
+  http: Http,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  try {
+    await http.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EADDRINUSE") {
+      throw new StartError(
+        `Port ${port} on ${host} is taken. Choose another with --port, or 0 for any free one.`,
+      );
+    }
+    throw new StartError(`Cannot listen on ${host}:${port} (${messageOf(error)}).`, [], error);
+  }
+}
+
+export function portOf(http: Http): number {
+  const address = http.server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -1,0 +1,36 @@
+/** The programs of the settings, run as devices. */
+import type { Clock } from "../clock.ts";
+import { type Config, inheritedEnvironment } from "../config.ts";
+import { StdioDevice } from "../device/device.ts";
+import type { Events } from "../events.ts";
+import type { Registry } from "../registry/registry.ts";
+
+export interface ProcessDevicesNeeds {
+  readonly programs: Config["devices"]["stdio"];
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly registry: Registry;
+  readonly queueLimit: number;
+}
+
+/** Starts them all; gives what stops them. */
+export function startProcesses({ programs, clock, events, registry, queueLimit }: ProcessDevicesNeeds) {
+  const devices = programs.map((settings) => {
+    registry.expect(settings.alias, "process");
+    return new StdioDevice(
+      { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
+      {
+        clock,
+        events,
+        owner: registry,
+        queueLimit,
+        random: Math.random,
+        environment: inheritedEnvironment(),
+      },
+    );
+  });
+  for (const device of devices) device.start();
+  return async () => {
+    await Promise.all(devices.map((device) => device.stop()));
+  };
+}
