@@ -130,6 +130,7 @@ async function assemble(
     actions: Actions.of(defaultActions, config.control.actions),
   });
   started.push(() => registry.remembered());
+  started.push(() => registry.toolset.stop());
   const credentials = new Credentials({
     admission: config.devices.admission,
     secret: deviceSecret,

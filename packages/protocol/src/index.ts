@@ -11,6 +11,7 @@ export {
   FleetReply,
   FleetResult,
   type FleetTarget,
+  FunctionCallRequest,
   Job,
   RpcReplyBody,
   RpcRequestBody,

@@ -30,6 +30,23 @@ export function maySee(
   );
 }
 
+const agents = new WeakMap<Principal, Principal>();
+
+/**
+ * The same principal at a door for agents. There `admin` stands for reading and calling only: user-only tools are for
+ * tokens that name `call:user`, so that an agent with the wrong token cannot restart a house.
+ */
+export function asAgent(principal: Principal): Principal {
+  if (!principal.scopes.has("admin")) return principal;
+  const known = agents.get(principal);
+  if (known !== undefined) return known;
+  const scopes = new Set<Scope>(["read", "call", ...principal.scopes]);
+  scopes.delete("admin");
+  const agent = { ...principal, scopes };
+  agents.set(principal, agent);
+  return agent;
+}
+
 export function requireScope(principal: Principal, scope: Scope): void {
   if (hasScope(principal, scope)) return;
   throw new TendonError("forbidden", `the token lacks the scope \`${scope}\``, { scope });

@@ -135,6 +135,10 @@ export class DeviceRecord {
     this.#chosen = { ...this.#chosen, tags: [...new Set(tags)] };
   }
 
+  get board(): string | undefined {
+    return this.#info.board;
+  }
+
   get alias(): string {
     return this.#alias;
   }

@@ -3,7 +3,7 @@
  * table for as long as its device exists; it is never taken apart again [AGT-1…3].
  */
 import { createHash } from "node:crypto";
-import { exposedName, fitsAsExposedName, shortenedName } from "@tendon/protocol";
+import { bareToolName, exposedName, fitsAsExposedName, shortenedName } from "@tendon/protocol";
 
 export interface ToolAddress {
   readonly device: string;
@@ -17,17 +17,45 @@ export class Names {
   readonly #addresses = new Map<string, ToolAddress>();
   /** device NUL tool NUL alias -> name, so that a name is worked out once. */
   readonly #given = new Map<string, string>();
+  /** device -> exposed names it was ever given. */
+  readonly #ofDevice = new Map<string, string[]>();
+  /** device -> its tools by the name without prefix, worked out when first asked for. */
+  readonly #bare = new Map<string, Map<string, string>>();
 
   /** What was given in earlier runs. */
   restore(aliases: ReadonlyMap<string, string>, names: Iterable<{ name: string } & ToolAddress>): void {
     for (const [alias, device] of aliases) this.#aliases.set(alias, device);
-    for (const { name, device, tool } of names) this.#addresses.set(name, { device, tool });
+    for (const { name, device, tool } of names) this.#give(name, { device, tool });
   }
 
   forget(device: string): void {
     for (const [alias, owner] of this.#aliases) if (owner === device) this.#aliases.delete(alias);
-    for (const [name, address] of this.#addresses)
-      if (address.device === device) this.#addresses.delete(name);
+    for (const name of this.#ofDevice.get(device) ?? []) this.#addresses.delete(name);
+    for (const key of this.#given.keys()) if (key.startsWith(`${device}\u0000`)) this.#given.delete(key);
+    this.#ofDevice.delete(device);
+    this.#bare.delete(device);
+  }
+
+  /** [AGT-2] Whose tool this exposed name is, or was when it was given. */
+  addressOf(name: string): ToolAddress | undefined {
+    return this.#addresses.get(name);
+  }
+
+  /** The same for a name without prefix. */
+  bareAddressOf(device: string, name: string): ToolAddress | undefined {
+    const tool = this.#bareOf(device).get(name);
+    return tool === undefined ? undefined : { device, tool };
+  }
+
+  /** The name of a tool where only its device is shown; whoever had it first keeps it. */
+  bare(device: string, tool: string): string {
+    const tools = this.#bareOf(device);
+    const plain = bareToolName(tool);
+    const holder = tools.get(plain) ?? tool;
+    const name =
+      holder === tool && fitsAsExposedName(plain) ? plain : shortenedName(plain, device, tool, sha256Hex);
+    tools.set(name, tool);
+    return name;
   }
 
   deviceOf(alias: string): string | undefined {
@@ -58,8 +86,30 @@ export class Names {
     const free = taken === undefined || (taken.device === device && taken.tool === tool);
     const name = free && fitsAsExposedName(plain) ? plain : shortenedName(plain, device, tool, sha256Hex);
     this.#given.set(key, name);
-    this.#addresses.set(name, { device, tool });
+    this.#give(name, { device, tool });
     return name;
+  }
+
+  #give(name: string, address: ToolAddress): void {
+    if (this.#addresses.has(name)) return;
+    this.#addresses.set(name, address);
+    const given = this.#ofDevice.get(address.device);
+    if (given === undefined) this.#ofDevice.set(address.device, [name]);
+    else given.push(name);
+  }
+
+  /** A tool that once had its plain name behind the prefix has it without, also when it is no longer listed. */
+  #bareOf(device: string): Map<string, string> {
+    const known = this.#bare.get(device);
+    if (known !== undefined) return known;
+    const tools = new Map<string, string>();
+    for (const name of this.#ofDevice.get(device) ?? []) {
+      const tool = this.#addresses.get(name)?.tool ?? "";
+      const plain = bareToolName(tool);
+      if (name.endsWith(`__${plain}`) && !tools.has(plain)) tools.set(plain, tool);
+    }
+    this.#bare.set(device, tools);
+    return tools;
   }
 }
 

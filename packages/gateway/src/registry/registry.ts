@@ -31,11 +31,13 @@ import { Fleet } from "./fleet.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Names } from "./names.ts";
 import { Remembering } from "./remembering.ts";
+import { Toolset } from "./toolset/toolset.ts";
 
-export { hasScope, type Principal, requireScope } from "./access.ts";
+export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
 export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Tokens } from "./tokens.ts";
+export type { ExposedTool } from "./toolset/toolset.ts";
 
 const defaultPage = 100;
 
@@ -51,6 +53,7 @@ export class Registry implements SessionOwner {
   readonly fleet: Fleet;
   readonly idempotency: Idempotency;
   readonly control: Control;
+  readonly toolset: Toolset;
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
   readonly #devices = new Map<string, DeviceRecord>();
@@ -67,6 +70,12 @@ export class Registry implements SessionOwner {
       this.#find(principal, reference),
     );
     this.fleet = new Fleet(needs.clock, this.calls, (principal, target) => this.#targets(principal, target));
+    this.toolset = new Toolset({
+      clock: needs.clock,
+      names: this.#names,
+      devices: this.#devices,
+      shows: (principal, record) => this.#shows(principal, record),
+    });
     this.idempotency = new Idempotency(needs.clock);
     this.control = new Control({
       ...needs,
@@ -116,6 +125,7 @@ export class Registry implements SessionOwner {
     this.#devices.delete(deviceId);
     this.#order = undefined;
     this.#names.forget(deviceId);
+    this.toolset.changed(deviceId);
     void this.#remembering.forget(deviceId);
   }
 
@@ -180,7 +190,8 @@ export class Registry implements SessionOwner {
       record.rename(alias);
     }
     if (tags !== undefined) record.tag(tags);
-    await this.#remembering.device(record);
+    this.toolset.changed(record.id);
+    await this.#remember(record, alias !== undefined);
     return record.detail();
   }
 
@@ -198,6 +209,7 @@ export class Registry implements SessionOwner {
     this.#devices.delete(record.id);
     this.#order = undefined;
     this.#names.forget(record.id);
+    this.toolset.changed(record.id);
     await this.#remembering.forget(record.id);
     return record.id;
   }
@@ -276,9 +288,12 @@ export class Registry implements SessionOwner {
   initialised(session: DeviceSession, info: DeviceInfo): void {
     const record = this.#current(session);
     if (record === undefined) return;
+    const { alias, board } = record;
     record.identify(info);
+    const renamed = record.alias !== alias;
+    if (renamed || record.board !== board) this.toolset.changed(record.id);
     // Its first list follows at once and is written together with it.
-    if (record.catalogue.size > 0) void this.#remembering.device(record);
+    if (record.catalogue.size > 0) void this.#remember(record, renamed);
   }
 
   listed(session: DeviceSession, listing: Listing): void {
@@ -291,8 +306,8 @@ export class Registry implements SessionOwner {
         complete: catalogue.complete,
         ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
       });
-      const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
-      void this.#remembering.withTools(record, names);
+      void this.#remembering.withTools(record);
+      this.toolset.changed(record.id);
     } else {
       this.#needs.events.toolsUnchanged(record.id, catalogue.size);
     }
@@ -312,6 +327,11 @@ export class Registry implements SessionOwner {
     record.detach(session, now, reason);
     this.#remembering.left(record, session.lastSeenAt, now, reason);
     this.#needs.events.deviceOffline(record.id, reason);
+  }
+
+  /** Under another alias its tools have other names, which are kept as those before are. */
+  #remember(record: DeviceRecord, renamed: boolean): Promise<void> {
+    return renamed ? this.#remembering.withTools(record) : this.#remembering.device(record);
   }
 
   #current(session: DeviceSession): DeviceRecord | undefined {

@@ -26,8 +26,9 @@ export class Remembering {
   }
 
   /** The device with what it can do, in one transaction: a fleet that comes for the first time pays for the disk once. */
-  withTools(record: DeviceRecord, names: readonly { name: string; tool: string }[]): Promise<void> {
+  withTools(record: DeviceRecord): Promise<void> {
     const { catalogue, id } = record;
+    const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
     const row = record.unwritten();
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };

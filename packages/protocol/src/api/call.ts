@@ -16,6 +16,14 @@ export const CallRequest = Type.Object(
 );
 export type CallRequest = Static<typeof CallRequest>;
 
+export const FunctionCallRequest = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 128, description: "The name the function is shown under" }),
+    ...CallRequest.properties,
+  },
+  { additionalProperties: false },
+);
+
 export const ToolResultBody = Type.Object({
   content: Type.Array(Type.Record(Type.String(), Type.Unknown())),
   isError: Type.Boolean(),

@@ -9,6 +9,7 @@ import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
 import { fleetRoutes } from "./fleet.ts";
+import { functionRoutes } from "./functions.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -37,6 +38,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         callRoutes(guarded, needs.registry);
         controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);
+        functionRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs.events, needs.registry, needs.tokens);
         tokenRoutes(guarded, needs.tokens);
