@@ -116,7 +116,8 @@ describe("settings for a board", () => {
     const answer = await askOta(site, { body, headers });
     expect(answer.status).toBe(200);
     expect(mqttOf(answer).client_id).toContain(clientId);
-    expect(answer.body["firmware"]).toEqual({ version: "0.0.0", url: "" });
+    // The User-Agent says it too.
+    expect(answer.body["firmware"]).toEqual({ version: "2.4.2", url: "" });
   });
 
   it.each([

@@ -215,6 +215,7 @@ async function assemble(
       const { transport } = config.devices;
       return transport === "mqtt" ? { mqtt: settings.mqtt } : { websocket: settings.websocket };
     },
+    firmwareFor: () => Promise.resolve(undefined),
   });
   await vision.routes(http);
   await restRoutes(http, { registry, credentials, tokens, events, identify, settingsOf });
