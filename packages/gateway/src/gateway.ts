@@ -7,7 +7,14 @@ import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
-import { createHttp, docsRoutes, type IdentifyToken, operationRoutes, restRoutes } from "./agent/agent.ts";
+import {
+  createHttp,
+  docsRoutes,
+  type IdentifyToken,
+  mcpRoutes,
+  operationRoutes,
+  restRoutes,
+} from "./agent/agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import {
@@ -219,6 +226,7 @@ async function assemble(
   });
   await vision.routes(http);
   await restRoutes(http, { registry, credentials, tokens, events, identify, settingsOf });
+  await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) devices.upgrade(request, socket, head);

@@ -118,6 +118,23 @@ export const limits = {
     "a reader this far behind resumes by Last-Event-ID",
   ),
   eventsKept: bound(10_000, "bad_request", "how far back Last-Event-ID can resume"),
+  mcpBodyBytes: bound(
+    1024 * KIB,
+    "payload_too_large",
+    "a call's arguments are bounded by 64 KiB; an answer to a question may be longer",
+  ),
+  mcpSessions: bound(2_000, "rate_limited", "each holds a server of the SDK in memory"),
+  mcpSessionsPerToken: bound(
+    200,
+    "rate_limited",
+    "a client that forgets to end its sessions hurts only itself",
+  ),
+  mcpSubscriptionStreams: bound(200, "rate_limited", "open streams of one token at one address"),
+  mcpStreamBufferBytes: bound(
+    16 * 1024 * KIB,
+    "rate_limited",
+    "two of the largest pictures as text; a reader further behind is cut off",
+  ),
   lineIdLength: bound(256, "bad_request", "a UUID has 36 characters"),
   lineEventNameLength: bound(128, "bad_request", "names of events are names, as those of tools are"),
   notificationBytes: bound(16 * KIB, "payload_too_large", "a device's event is kept in memory for resume"),

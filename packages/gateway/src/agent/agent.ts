@@ -5,6 +5,7 @@
 export type { IdentifyToken } from "./authentication.ts";
 export { docsRoutes } from "./docs.ts";
 export { createHttp, type Http } from "./http.ts";
+export { mcpRoutes } from "./mcp/mcp.ts";
 export { MqttTopics } from "./mqtt-topics.ts";
 export { operationRoutes } from "./operations.ts";
 export { restRoutes } from "./rest/rest.ts";

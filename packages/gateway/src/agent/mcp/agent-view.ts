@@ -1,0 +1,95 @@
+/** What one token sees at one address: which tools, under which names, and where each name leads. */
+import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import type { JsonObject } from "@tendon/protocol";
+import type { Clock } from "../../clock.ts";
+import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
+import { ListPages } from "./list-pages.ts";
+import type { Surface } from "./surface.ts";
+
+export interface AgentViewNeeds {
+  readonly registry: Registry;
+  readonly clock: Clock;
+}
+
+export interface ToolAddress {
+  readonly device: string;
+  readonly tool: string;
+}
+
+export class AgentView {
+  readonly principal: Principal;
+  readonly registry: Registry;
+  readonly surface: Surface;
+  /** The list as it was last shown, and what it was made from. */
+  #shown: readonly ExposedTool[] | undefined;
+  #pages = new ListPages<Tool>([], "name");
+
+  constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
+    this.principal = principal;
+    this.registry = needs.registry;
+    this.surface = surface;
+  }
+
+  list(cursor: string | undefined): ListToolsResult {
+    this.#refresh();
+    const { items, nextCursor } = this.#pages.page(cursor);
+    return { tools: [...items], ...(nextCursor === undefined ? {} : { nextCursor }) };
+  }
+
+  /** Whether a change of these devices changes the list here. */
+  noticeChange(devices: ReadonlySet<string>): boolean {
+    if (this.surface.kind === "device" && !devices.has(this.surface.device)) return false;
+    return this.#refresh();
+  }
+
+  /** Where a name leads; a name that leads nowhere is the one mistake that is an error of the protocol [SRV-5]. */
+  addressOf(name: string): ToolAddress {
+    const { toolset } = this.registry;
+    const within = this.surface.kind === "device" ? { device: this.surface.device } : {};
+    const address = toolset.resolve(this.principal, name, within);
+    if (address !== undefined) return address;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}`);
+  }
+
+  #refresh(): boolean {
+    const shown = this.#deviceTools();
+    if (shown === this.#shown) return false;
+    this.#shown = shown;
+    const bare = this.surface.kind === "device";
+    this.#pages = new ListPages(
+      shown.map((tool) => listed(tool, bare)),
+      "name",
+    );
+    return true;
+  }
+
+  #deviceTools(): readonly ExposedTool[] {
+    const { surface, principal } = this;
+    const { toolset } = this.registry;
+    switch (surface.kind) {
+      case "auto":
+        return toolset.fits(principal) ? toolset.list(principal) : none;
+      case "flat":
+        return toolset.list(principal);
+      case "compact":
+        return none;
+      case "device":
+        return toolset.list(principal, { device: surface.device });
+    }
+  }
+}
+
+const none: readonly ExposedTool[] = [];
+
+function listed(tool: ExposedTool, bare: boolean): Tool {
+  return {
+    name: bare ? tool.bareName : tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: tool.inputSchema as Tool["inputSchema"],
+    ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema as JsonObject }),
+    annotations: tool.annotations,
+    _meta: tool.meta,
+  };
+}

@@ -1,0 +1,41 @@
+/** How a call's end looks to an agent [SRV-5]: every failure is a result that begins with its code. */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { JsonObject, ToolResult } from "@tendon/protocol";
+import { TendonError } from "../../errors.ts";
+
+export interface Finished {
+  readonly callId: string;
+  readonly device: string;
+  readonly tool: string;
+  readonly result: ToolResult;
+  readonly queuedMs: number;
+  readonly durationMs: number;
+}
+
+export function finishedResult({ result, ...call }: Finished): CallToolResult {
+  return {
+    // Safe: the protocol package lets only known kinds of content through, each with the fields of its kind.
+    content: result.content as CallToolResult["content"],
+    ...(result.isError ? { isError: true } : {}),
+    ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
+    _meta: { "tendon/call": call },
+  };
+}
+
+/** The text tells an agent what happened and what to do; programs find the same in `_meta`. */
+export function failedResult(error: TendonError, lastStatus?: JsonObject | null): CallToolResult {
+  const { code, message, context, kind } = error;
+  const known =
+    lastStatus === undefined || lastStatus === null
+      ? ""
+      : `\nlast known state: ${JSON.stringify(lastStatus)}`;
+  return {
+    content: [{ type: "text", text: `${code}: ${message}${known}` }],
+    isError: true,
+    _meta: { "tendon/error": { code, retryable: kind.retryable, ...context } },
+  };
+}
+
+export function asTendonError(error: unknown): TendonError {
+  return error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
+}

@@ -1,0 +1,66 @@
+/**
+ * Whoever is connected: one endpoint for each token and address it uses, with its sessions and streams. Endpoints that
+ * nobody has used for a while are dropped; they hold nothing that cannot be made again.
+ */
+import type { Timer } from "../../clock.ts";
+import type { Principal } from "../../registry/registry.ts";
+import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import { SessionCount } from "./session-count.ts";
+import { type Surface, surfaceKey } from "./surface.ts";
+
+export type HubNeeds = Omit<EndpointNeeds, "sessionCount">;
+
+const sweepMs = 60_000;
+
+export class Hub {
+  readonly #needs: EndpointNeeds;
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #sweeping: Timer;
+  readonly #unlisten: () => void;
+
+  constructor(needs: HubNeeds) {
+    this.#needs = { ...needs, sessionCount: new SessionCount() };
+    this.#sweeping = needs.clock.every(sweepMs, () => this.#sweep());
+    this.#unlisten = needs.registry.toolset.onChange((devices) => {
+      for (const endpoint of this.#endpoints.values()) endpoint.toolsChanged(devices);
+    });
+  }
+
+  async serve(principal: Principal, surface: Surface, exchange: Exchange): Promise<void> {
+    await this.#endpointOf(principal, surface).serve(exchange);
+  }
+
+  /** What a revoked token has open is closed [TOK-4]. */
+  revoked(tokenId: string): void {
+    for (const [key, endpoint] of this.#endpoints) {
+      if (endpoint.principal.id !== tokenId) continue;
+      this.#endpoints.delete(key);
+      void endpoint.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unlisten();
+    this.#sweeping.cancel();
+    const endpoints = [...this.#endpoints.values()];
+    this.#endpoints.clear();
+    await Promise.all(endpoints.map((endpoint) => endpoint.close()));
+  }
+
+  #endpointOf(principal: Principal, surface: Surface): Endpoint {
+    const key = `${principal.id}\u0000${surfaceKey(surface)}`;
+    const known = this.#endpoints.get(key);
+    if (known?.principal === principal) return known;
+    void known?.close();
+    const made = new Endpoint(this.#needs, principal, surface);
+    this.#endpoints.set(key, made);
+    return made;
+  }
+
+  #sweep(): void {
+    for (const [key, endpoint] of this.#endpoints) {
+      if (endpoint.sweep() === "unused") this.#endpoints.delete(key);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** An agent: the official client, in the era a test asks for. It goes when the test that opened it ends. */
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { onTestFinished } from "vitest";
+import { adminToken, type Site } from "../site.ts";
+
+export type Era = "modern" | "legacy";
+export const eras: readonly Era[] = ["modern", "legacy"];
+
+export interface AgentOptions extends ClientOptions {
+  readonly at?: string;
+  readonly token?: string;
+}
+
+export async function openAgent(site: Site, era: Era, options: AgentOptions = {}): Promise<Client> {
+  const { at = "/mcp", token = adminToken, ...client } = options;
+  const agent = new Client(
+    { name: "test", version: "1" },
+    { versionNegotiation: { mode: era === "modern" ? "auto" : "legacy" }, ...client },
+  );
+  onTestFinished(() => agent.close());
+  const transport = new StreamableHTTPClientTransport(new URL(at, site.url), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  });
+  await agent.connect(transport);
+  return agent;
+}
+
+/** The text of a result that has nothing else. */
+export function textOf(result: { readonly content?: unknown }): string {
+  const [only] = result.content as { readonly type: string; readonly text: string }[];
+  return only?.text ?? "";
+}
