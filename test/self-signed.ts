@@ -6,15 +6,14 @@ import { onTestFinished } from "vitest";
 
 const openssl = "openssl";
 
-/** A certificate for 127.0.0.1 and its key, as files that go with the test. */
-export function selfSigned(): { readonly cert: string; readonly key: string } {
+/** A certificate for 127.0.0.1, or another name, and its key, as files that go with the test. */
+export function selfSigned(name = "IP:127.0.0.1", days = 2): { readonly cert: string; readonly key: string } {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-tls-"));
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
   const [cert, key] = [path.join(folder, "cert.pem"), path.join(folder, "key.pem")];
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-  execFileSync(openssl, ["req", "-x509", ...curve, ...subject, "-days", "2", "-keyout", key, "-out", cert], {
-    stdio: "ignore",
-  });
+  const subject = ["-subj", `/CN=${name.split(":")[1] ?? name}`, "-addext", `subjectAltName=${name}`];
+  const made = ["-days", String(days), "-keyout", key, "-out", cert];
+  execFileSync(openssl, ["req", "-x509", ...curve, ...subject, ...made], { stdio: "ignore" });
   return { cert, key };
 }

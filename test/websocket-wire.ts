@@ -47,6 +47,7 @@ export class WebSocketWire implements DeviceWire {
     const url = `${gatewayUrl.replace(/^http/, "ws")}${claim.path ?? "/xiaozhi/v1/"}`;
     const socket = new WebSocket(url, {
       headers: claim.headers,
+      rejectUnauthorized: false,
       perMessageDeflate: false,
       autoPong: claim.autoPong ?? true,
     });

@@ -1,13 +1,16 @@
 /** REST as the commands use it: one request, its JSON, or an error in a sentence. */
 import type { Problem } from "@tendon/protocol";
 import { OperationError } from "./errors.ts";
+import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest } from "./gateway-fetch.ts";
 import type { Target } from "./target.ts";
 
 export class GatewayClient {
   readonly target: Target;
+  readonly #send: GatewayFetch;
 
   constructor(target: Target) {
     this.target = target;
+    this.#send = fetchFrom(target);
   }
 
   get<Body>(path: string): Promise<Body> {
@@ -48,11 +51,18 @@ export class GatewayClient {
     return this.target.token === undefined ? {} : { authorization: `Bearer ${this.target.token}` };
   }
 
-  async #fetch(path: string, init: RequestInit): Promise<Response> {
+  async #fetch(path: string, request: GatewayRequest): Promise<Response> {
     try {
-      return await fetch(`${this.target.url}/api/v1${path}`, init);
+      return await this.#send(`${this.target.url}/api/v1${path}`, request);
     } catch (error) {
-      if (init.signal?.aborted) throw error;
+      if (request.signal?.aborted) throw error;
+      const why = distrust(error);
+      if (why !== undefined) {
+        throw new OperationError(
+          `The certificate of ${this.target.url} is not trusted (${why}). Name the authority that signed it with ` +
+            "NODE_EXTRA_CA_CERTS=FILE, or on the gateway's own machine its data folder with --data.",
+        );
+      }
       throw new OperationError(
         `No gateway answers at ${this.target.url}. Start one with \`tendon serve\`, or name another with --url.`,
       );

@@ -13,28 +13,33 @@ export interface Target {
   readonly url: string;
   readonly token: string | undefined;
   readonly dataFolder: string;
+  /** The certificate that the gateway of the data folder serves, a file; only where that is the one meant. */
+  readonly certificate: string | undefined;
 }
 
 const defaultUrl = "http://127.0.0.1:8000";
 
 export function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target {
   const dataFolder = options.data ?? env["TENDON_DATA"] ?? "./data";
-  const url = options.url ?? env["TENDON_URL"] ?? announcedUrl(dataFolder) ?? defaultUrl;
+  const announced = readAnnouncement(dataFolder);
+  const url = (options.url ?? env["TENDON_URL"] ?? announced?.url ?? defaultUrl).replace(/\/+$/, "");
   if (!/^https?:\/\/[^/]/.test(url))
     throw new UsageError(`--url must begin with http:// or https://, got ${url}`);
   return {
-    url: url.replace(/\/+$/, ""),
+    url,
     token: options.token ?? env["TENDON_TOKEN"] ?? readText(path.join(dataFolder, "admin-token")),
     dataFolder,
+    certificate: url === announced?.url ? announced.certificate : undefined,
   };
 }
 
-function announcedUrl(dataFolder: string): string | undefined {
+function readAnnouncement(dataFolder: string): { url: string; certificate: string | undefined } | undefined {
   const text = readText(path.join(dataFolder, "gateway.json"));
   if (text === undefined) return undefined;
   try {
-    const { url } = JSON.parse(text) as { url?: unknown };
-    return typeof url === "string" ? url : undefined;
+    const { url, certificate } = JSON.parse(text) as { url?: unknown; certificate?: unknown };
+    if (typeof url !== "string") return undefined;
+    return { url, certificate: typeof certificate === "string" ? certificate : undefined };
   } catch {
     return undefined;
   }

@@ -69,6 +69,10 @@ export class RunningTendon {
     });
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<Finished> {
     this.#child.kill(signal);
     return await this.finished();
@@ -109,6 +113,6 @@ export async function startServe(
   env: Record<string, string> = {},
 ): Promise<{ readonly process: RunningTendon; readonly url: string }> {
   const process = start(["serve", "--port", "0", "--mqtt-port", "0", ...args], { cwd: folder, env });
-  const [, url = ""] = await process.until("stdout", /^tendon ready (http:\/\/\S+)$/m);
+  const [, url = ""] = await process.until("stdout", /^tendon ready (https?:\/\/\S+)$/m);
   return { process, url };
 }

@@ -38,6 +38,8 @@ export interface Addresses {
 export interface AddressSettings {
   readonly host: string;
   readonly httpPort: number;
+  /** Whether the port speaks TLS. */
+  readonly tls: boolean;
   readonly publicUrl: string | undefined;
   /** The outside broker's host, where there is one. */
   readonly mqttHost: string | undefined;
@@ -46,14 +48,15 @@ export interface AddressSettings {
 }
 
 export function addressesOf(settings: AddressSettings): Addresses {
-  const { host, httpPort, publicUrl, mqttHost, mqttPort, publicEndpoint } = settings;
+  const { host, httpPort, tls, publicUrl, mqttHost, mqttPort, publicEndpoint } = settings;
   const here = bracketed(isEveryInterface(host) ? "127.0.0.1" : host);
   const reachable = isEveryInterface(host) ? (lanAddress() ?? "127.0.0.1") : here;
-  const open = (publicUrl ?? `http://${reachable}:${httpPort}`).replace(/\/+$/, "");
+  const scheme = tls ? "https" : "http";
+  const open = (publicUrl ?? `${scheme}://${reachable}:${httpPort}`).replace(/\/+$/, "");
   const publicHost = publicUrl === undefined ? reachable : new URL(publicUrl).hostname;
   const [endpointHost = mqttHost ?? publicHost, endpointPort] = publicEndpoint?.split(":") ?? [];
   return {
-    local: `http://${here}:${httpPort}`,
+    local: `${scheme}://${here}:${httpPort}`,
     public: open,
     ota: `${open}/xiaozhi/ota/`,
     deviceWebSocket: `${open.replace(/^http/, "ws")}/xiaozhi/v1/`,

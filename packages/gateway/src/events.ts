@@ -151,6 +151,10 @@ export class Events {
     this.#log[problem.kind === "back" ? "info" : "warn"](problem, "storage");
   }
 
+  certificate(state: "renewed" | "refused" | "ends soon", detail: string): void {
+    this.#log[state === "renewed" ? "info" : "warn"]({ state, detail }, "TLS certificate");
+  }
+
   photoReceived(photo: { readonly device: string; readonly problem: string | undefined }): void {
     this.#metrics.photos.inc({ outcome: photo.problem ?? "ok" });
     this.#log.info(photo, "photo received");

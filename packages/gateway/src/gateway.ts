@@ -42,7 +42,16 @@ import {
   type SecretFile,
 } from "./store/store.ts";
 import { version } from "./version.ts";
-import { listen, type MqttCarrier, openVision, portOf, startMqtt, startProcesses } from "./wiring/wiring.ts";
+import {
+  listen,
+  type MqttCarrier,
+  openCertificate,
+  openVision,
+  portOf,
+  serveCertificate,
+  startMqtt,
+  startProcesses,
+} from "./wiring/wiring.ts";
 
 export interface StartOptions {
   /** The admin token of this run, instead of the one in the data folder. */
@@ -64,6 +73,8 @@ export interface Tendon {
   readonly adminToken: SecretFile | undefined;
   /** The settings of a device that is about to connect, over either transport. */
   provision(id: string, clientId: string): Required<OtaSettings>;
+  /** Looks at the files of `tls` now; says whether another certificate is served from now on. */
+  reloadCertificate(): boolean;
   /** No new calls, running ones finish or fail with a code, devices are told, everything is closed. */
   stop(): Promise<void>;
 }
@@ -105,6 +116,8 @@ async function assemble(
 
   const metrics = new Metrics();
   const events = new Events(clock, log, metrics);
+  const certificate = openCertificate(config.tls, { clock, events });
+  started.push(() => certificate?.stop());
   const store = await openStore({
     url: config.storage,
     dataFolder,
@@ -155,6 +168,7 @@ async function assemble(
     addressesOf({
       host: config.http.host,
       httpPort: portOf(http),
+      tls: certificate !== undefined,
       publicUrl: config.http.publicUrl,
       mqttHost: mqtt.host,
       mqttPort: mqtt.port,
@@ -188,13 +202,16 @@ async function assemble(
   const http = await createHttp({
     ...config.http,
     publicUrl: config.http.publicUrl,
+    tls: certificate?.pair,
     version,
     reportFault: (error) => log.error({ err: error }, "a request failed"),
   });
+  serveCertificate(http, certificate);
   started.push(() => http.close());
   // After HTTP, because it ends before it: a server does not close while apps hold WebSockets of its open.
   const mqtt = await startMqtt({
     config,
+    certificate,
     clock,
     registry,
     events,
@@ -234,7 +251,7 @@ async function assemble(
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
   await listen(http, config.http);
-  const withdraw = announceGateway(dataFolder, addresses().local);
+  const withdraw = announceGateway(dataFolder, addresses().local, certificate?.file);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
   let stopped: Promise<void> | undefined;
@@ -259,6 +276,7 @@ async function assemble(
     config,
     adminToken,
     provision: (id, clientId) => settingsOf(credentials.provision(id, clientId)),
+    reloadCertificate: () => certificate?.reload() ?? false,
     stop() {
       stopped ??= stop();
       return stopped;

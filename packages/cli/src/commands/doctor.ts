@@ -3,6 +3,7 @@ import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { lanAddress, loadConfig, version } from "@tendon/gateway";
+import { fetchFrom } from "../gateway-fetch.ts";
 import { colours, print, printJson } from "../output.ts";
 import { readTarget, type Target, type TargetOptions } from "../target.ts";
 
@@ -89,7 +90,7 @@ function checkData(folder: string): Finding {
 
 async function findGateway(target: Target): Promise<Finding | undefined> {
   try {
-    const response = await fetch(`${target.url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetchFrom(target)(`${target.url}/readyz`, { signal: AbortSignal.timeout(2_000) });
     const body = (await response.json()) as { status?: unknown };
     if (typeof body.status !== "string") return undefined;
     const state = response.ok ? "ok" : "warning";

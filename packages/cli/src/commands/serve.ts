@@ -29,6 +29,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const tendon = await startGateway(config, { adminToken, allowOpen: options.allowOpen, processes });
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
   announce(tendon, options.json === true);
+  // On a terminal the signal says that the terminal is gone, and ends the gateway as it ends any program.
+  if (!process.stdout.isTTY) process.on("SIGHUP", () => tendon.reloadCertificate());
   await told;
   await stop(tendon, demo);
 }

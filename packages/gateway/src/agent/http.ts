@@ -24,6 +24,8 @@ export interface HttpSettings {
   readonly host: string;
   readonly publicUrl: string | undefined;
   readonly trustProxy: boolean;
+  /** Certificate and key, where the port speaks TLS. */
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly version: string;
   readonly reportFault: (error: unknown) => void;
 }
@@ -40,6 +42,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
     // Addresses that cannot be read never reach a route or the error handler below.
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, asTendonError(error)),
+    // The framework's types know either server; all that is used here is in both.
+    ...((settings.tls === undefined ? {} : { https: settings.tls }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
   const parseJson = http.getDefaultJsonParser("error", "error");
   http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {

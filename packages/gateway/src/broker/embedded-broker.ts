@@ -64,6 +64,7 @@ export class EmbeddedBroker {
   /** The newest peer of each device. */
   readonly #devices = new Map<string, DevicePeer>();
   readonly #servers: net.Server[] = [];
+  readonly #tlsServers: tls.Server[] = [];
   /** Every open connection, with the end of its patience until it has signed in. */
   readonly #sockets = new Map<Duplex, Timer>();
 
@@ -117,10 +118,7 @@ export class EmbeddedBroker {
   /** Listens for MQTT over TCP, or over TLS where there are keys; gives the real port. */
   async listen(host: string, port: number, keys?: { cert: Buffer; key: Buffer }): Promise<number> {
     const handle = (socket: net.Socket) => this.accept(socket, socket.remoteAddress);
-    const server =
-      keys === undefined
-        ? net.createServer(handle)
-        : tls.createServer({ ...keys, handshakeTimeout: connectPatienceMs }, handle);
+    const server = keys === undefined ? net.createServer(handle) : this.#tlsServer(keys, handle);
     server.on("error", () => undefined);
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
@@ -136,6 +134,11 @@ export class EmbeddedBroker {
     this.#servers.push(server);
     const address = server.address();
     return typeof address === "object" && address !== null ? address.port : port;
+  }
+
+  /** Connections from now on get this certificate; those that stand are left alone. */
+  useKeys(keys: { readonly cert: Buffer; readonly key: Buffer }): void {
+    for (const server of this.#tlsServers) server.setSecureContext(keys);
   }
 
   /** Takes a connection from any carrier: a TCP or TLS socket, or a WebSocket's stream. */
@@ -179,6 +182,12 @@ export class EmbeddedBroker {
     for (const server of this.#servers) server.close();
     await new Promise<void>((resolve) => this.#aedes.close(() => resolve()));
     for (const socket of this.#sockets.keys()) socket.destroy();
+  }
+
+  #tlsServer(keys: { cert: Buffer; key: Buffer }, handle: (socket: net.Socket) => void): tls.Server {
+    const server = tls.createServer({ ...keys, handshakeTimeout: connectPatienceMs }, handle);
+    this.#tlsServers.push(server);
+    return server;
   }
 
   #authenticate(

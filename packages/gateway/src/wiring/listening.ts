@@ -1,6 +1,8 @@
 /** Taking the gateway's own port, with words for a port that is taken. */
+import https from "node:https";
 import type { Http } from "../agent/agent.ts";
 import { messageOf, StartError } from "../errors.ts";
+import type { Certificate } from "./certificate.ts";
 
 export async function listen(
   http: Http,
@@ -17,6 +19,14 @@ export async function listen(
     }
     throw new StartError(`Cannot listen on ${host}:${port} (${messageOf(error)}).`, [], error);
   }
+}
+
+/** A renewed certificate reaches the connections that come from now on [TLS-2]. */
+export function serveCertificate(http: Http, certificate: Certificate | undefined): void {
+  const { server } = http;
+  certificate?.serve((pair) => {
+    if (server instanceof https.Server) server.setSecureContext(pair);
+  });
 }
 
 export function portOf(http: Http): number {

@@ -2,7 +2,6 @@
  * The MQTT half of the composition root: devices and apps on the embedded broker, or devices on an outside one.
  * Wiring only, like gateway.ts.
  */
-import fs from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type IdentifyToken, MqttTopics } from "../agent/agent.ts";
@@ -10,9 +9,10 @@ import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/brok
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
-import { messageOf, StartError, TendonError } from "../errors.ts";
+import { StartError, TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Credentials, Registry } from "../registry/registry.ts";
+import type { Certificate } from "./certificate.ts";
 
 export interface MqttCarrier {
   /** The port devices are given; of the outside broker where there is one. */
@@ -32,6 +32,7 @@ export interface MqttCarrier {
 
 export interface CarrierNeeds {
   readonly config: Config;
+  readonly certificate: Certificate | undefined;
   readonly clock: Clock;
   readonly registry: Registry;
   readonly events: Events;
@@ -82,7 +83,7 @@ async function startEmbedded(needs: CarrierNeeds) {
   };
   const webSocket = new MqttWebSocket((stream, from) => broker.accept(stream, from));
   try {
-    const port = await listen(broker, config);
+    const port = await listen(broker, config, needs.certificate);
     return {
       port,
       host: undefined,
@@ -103,23 +104,18 @@ async function startEmbedded(needs: CarrierNeeds) {
   }
 }
 
-async function listen(broker: EmbeddedBroker, { http, mqtt, tls }: Config): Promise<number> {
-  const { cert, key } = tls;
-  if ((cert === undefined) !== (key === undefined)) throw new StartError("tls.cert and tls.key go together.");
-  if (cert !== undefined && key !== undefined) {
-    await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, { cert: readPem(cert), key: readPem(key) });
+async function listen(
+  broker: EmbeddedBroker,
+  { http, mqtt }: Config,
+  certificate: Certificate | undefined,
+): Promise<number> {
+  if (certificate !== undefined) {
+    await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, certificate.pair);
+    certificate.serve((pair) => broker.useKeys(pair));
   } else if (mqtt.tlsPort !== undefined) {
     throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
   }
   return await broker.listen(http.host, mqtt.port);
-}
-
-function readPem(file: string): Buffer {
-  try {
-    return fs.readFileSync(file);
-  } catch (error) {
-    throw new StartError(`${file} cannot be read (${messageOf(error)}).`);
-  }
 }
 
 /** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */

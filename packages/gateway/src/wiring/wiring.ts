@@ -2,7 +2,8 @@
  * Parts of the composition root that would crowd it: each builds one corner out of several rooms and hands back what
  * the rest needs of it. Like gateway.ts they may enter every room, and no room may enter them.
  */
-export { listen, portOf } from "./listening.ts";
+export { openCertificate } from "./certificate.ts";
+export { listen, portOf, serveCertificate } from "./listening.ts";
 export { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
 export { startProcesses } from "./process-devices.ts";
 export { openVision } from "./vision-link.ts";

@@ -16,7 +16,7 @@ export interface VirtualDeviceOptions {
   readonly transport?: TransportFactory;
   /** All that a new device knows: it asks there at every boot how to connect. Instead of the addresses above. */
   readonly otaUrl?: string;
-  /** For the connections that `otaUrl` leads to. */
+  /** For all its connections, but those of a `transport` of one's own. */
   readonly tls?: TlsTrust;
   readonly faults?: readonly Fault[];
   /** Real devices connect when they are woken; virtual ones keep their connection unless this is false. */

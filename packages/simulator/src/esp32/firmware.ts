@@ -14,7 +14,7 @@ import { downloadImage } from "./firmware-image.ts";
 import type { Machine } from "./machine.ts";
 import { MainLoop } from "./main-loop.ts";
 import { type McpReply, McpServer } from "./mcp-server.ts";
-import { nodeHttp } from "./node-http.ts";
+import { nodeHttpTrusting } from "./node-http.ts";
 import { screenPicture } from "./screen-picture.ts";
 import type { Tool } from "./tool.ts";
 import { userTools } from "./user-tools.ts";
@@ -197,7 +197,7 @@ export class Firmware {
   #makeMachine(): Machine {
     const device = this;
     const { state } = this;
-    const { http = nodeHttp, picture } = this.#options;
+    const { http = nodeHttpTrusting(this.#options.tls ?? {}), picture } = this.#options;
     return {
       get board() {
         return device.board;

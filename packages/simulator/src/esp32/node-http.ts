@@ -1,16 +1,23 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { TlsTrust } from "./device-options.ts";
 import type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
 
 /** The firmware's own waits: so long for the headers, then as long again for the body. */
 const waitMs = 30_000;
 
-export const nodeHttp: DeviceHttp = {
-  get: async (url, signal) => await exchange("GET", url, {}, [], signal),
-  post: async (url, headers, chunks, signal) => await exchange("POST", url, headers, chunks, signal),
-};
+export const nodeHttp: DeviceHttp = nodeHttpTrusting({});
+
+/** The same, with something to say about whom it trusts. */
+export function nodeHttpTrusting(tls: TlsTrust): DeviceHttp {
+  return {
+    get: async (url, signal) => await exchange(tls, "GET", url, {}, [], signal),
+    post: async (url, headers, chunks, signal) => await exchange(tls, "POST", url, headers, chunks, signal),
+  };
+}
 
 async function exchange(
+  { ca, insecureTls }: TlsTrust,
   method: "GET" | "POST",
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -22,8 +29,9 @@ async function exchange(
     return { kind: "unopened", cause: `not an http address: ${url}` };
   }
   const open = target.protocol === "https:" ? httpsRequest : httpRequest;
+  const trust = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecureTls !== true };
   return await new Promise((resolve) => {
-    const request = open(target, { method, headers, agent: false, signal, timeout: waitMs });
+    const request = open(target, { ...trust, method, headers, agent: false, signal, timeout: waitMs });
     request.on("response", (response) => resolve(answer(response)));
     request.on("timeout", () => request.destroy());
     request.on("error", (cause) => resolve({ kind: "unopened", cause }));

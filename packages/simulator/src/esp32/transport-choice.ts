@@ -6,13 +6,13 @@ import { webSocketTransport } from "./websocket-transport.ts";
 
 /** Undefined where nothing but the configuration address is known, or nothing at all. */
 export function transportOf(options: VirtualDeviceOptions): TransportFactory | undefined {
-  const { url, token, mqtt, transport, otaUrl } = options;
+  const { url, token, mqtt, transport, otaUrl, tls } = options;
   if (otaUrl !== undefined && (url !== undefined || mqtt !== undefined || transport !== undefined)) {
     throw new DeviceOptionError("a device that asks otaUrl for its address cannot be given another");
   }
   if (transport !== undefined) return transport;
-  if (mqtt !== undefined) return mqttTransport(mqtt);
+  if (mqtt !== undefined) return mqttTransport({ ...tls, ...mqtt });
   return url === undefined
     ? undefined
-    : webSocketTransport({ url, ...(token === undefined ? {} : { token }) });
+    : webSocketTransport({ ...tls, url, ...(token === undefined ? {} : { token }) });
 }

@@ -1,0 +1,87 @@
+/** Commands against a gateway whose certificate nobody but its own data folder vouches for. */
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const openssl = "openssl";
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+/** Writes cert.pem and key.pem into the folder. */
+function certify(name: string): void {
+  const at = (file: string) => path.join(folder.path, file);
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const subject = ["-subj", "/CN=tendon", "-addext", `subjectAltName=${name}`];
+  const made = ["-days", "2", "-keyout", at("next-key.pem"), "-out", at("next-cert.pem")];
+  execFileSync(openssl, ["req", "-x509", ...curve, ...subject, ...made], { stdio: "ignore" });
+  for (const part of ["key", "cert"]) fs.renameSync(at(`next-${part}.pem`), at(`${part}.pem`));
+}
+
+const env = { TENDON_TLS_CERT: "cert.pem", TENDON_TLS_KEY: "key.pem", TENDON_MQTT_TLS_PORT: "0" };
+
+describe("commands over TLS", () => {
+  it("[TLS-3] trust the gateway of their data folder, whatever name its certificate has", async () => {
+    certify("DNS:somewhere.example");
+    const cwd = folder.path;
+    const { process, url } = await startServe(cwd, ["--demo"], env);
+    expect(url).toMatch(/^https:/);
+    const listed = await run(["devices", "--json"], { cwd });
+    expect(listed.stderr).toBe("");
+    const { devices } = JSON.parse(listed.stdout) as { devices: { alias: string; online: boolean }[] };
+    expect(devices.length).toBeGreaterThanOrEqual(2);
+    expect(devices.every(({ online }) => online)).toBe(true);
+    const alias = devices[0]?.alias ?? "";
+    expect(await run(["call", alias, "self.get_device_status"], { cwd })).toMatchObject({ code: 0 });
+    expect(await run(["device", "delete", "nobody"], { cwd })).toMatchObject({ code: 1 });
+    const watch = start(["watch"], { cwd });
+    const board = start(["simulate", "esp32", "--board", "tls-board"], { cwd });
+    await board.until("stderr", /1 of 1 connected/);
+    await watch.until("stdout", /device\.online/);
+    for (const one of [watch, board]) await one.end();
+    expect((await process.end()).code).toBe(0);
+  });
+
+  it("[TLS-3] elsewhere they trust what NODE_EXTRA_CA_CERTS names, and say so when it is missing", async () => {
+    certify("IP:127.0.0.1");
+    const { process, url } = await startServe(folder.path, [], env);
+    const token = fs.readFileSync(path.join(folder.path, "data", "admin-token"), "utf8").trim();
+    const elsewhere = ["devices", "--url", url, "--token", token, "--data", path.join(folder.path, "none")];
+    const refused = await run(elsewhere);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("is not trusted");
+    expect(refused.stderr).toContain("NODE_EXTRA_CA_CERTS");
+    const trusted = { NODE_EXTRA_CA_CERTS: path.join(folder.path, "cert.pem") };
+    expect(await run(elsewhere, { env: trusted })).toMatchObject({ code: 0, stderr: "" });
+    await process.end();
+  });
+
+  it("[TLS-2] SIGHUP makes the gateway look for a renewed certificate", async () => {
+    certify("IP:127.0.0.1");
+    const cwd = folder.path;
+    const { process } = await startServe(cwd, [], env);
+    certify("IP:127.0.0.1");
+    process.signal("SIGHUP");
+    await process.until("stderr", /"state":"renewed"/);
+    expect(await run(["devices"], { cwd })).toMatchObject({ code: 0 });
+    expect((await process.end()).code).toBe(0);
+  });
+
+  it("[TLS-1] files that do not belong together stop the start in a sentence", async () => {
+    certify("IP:127.0.0.1");
+    const key = fs.readFileSync(path.join(folder.path, "key.pem"));
+    certify("IP:127.0.0.1");
+    fs.writeFileSync(path.join(folder.path, "key.pem"), key);
+    const { code, stderr } = await run(["serve", "--port", "0", "--mqtt-port", "0"], {
+      cwd: folder.path,
+      env,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain("tendon: tls.key (key.pem) is not the key of tls.cert (cert.pem).");
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
