@@ -25,7 +25,7 @@ export interface HttpSettings {
   readonly publicUrl: string | undefined;
   readonly trustProxy: boolean;
   /** Certificate and key, where the port speaks TLS. */
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly version: string;
   readonly reportFault: (error: unknown) => void;
 }
