@@ -42,6 +42,11 @@ export class Events {
     return () => this.#listeners.delete(listener);
   }
 
+  /** The id of the newest event; what comes later is `since` it. */
+  get lastId(): string {
+    return `${this.#run}-${this.#sequence}`;
+  }
+
   /** Everything after the event with this id; `undefined` when that is too far back or of another run. */
   since(id: string): readonly GatewayEvent[] | undefined {
     const [run, number] = id.split("-");

@@ -130,6 +130,7 @@ export const limits = {
     "a client that forgets to end its sessions hurts only itself",
   ),
   mcpSubscriptionStreams: bound(200, "rate_limited", "open streams of one token at one address"),
+  eventWaits: bound(1_000, "rate_limited", "agents that wait for events; each holds a request open"),
   mcpStreamBufferBytes: bound(
     16 * 1024 * KIB,
     "rate_limited",

@@ -3,13 +3,18 @@ import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { JsonObject } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
+import type { Events } from "../../events.ts";
 import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
+import { compactDefinitions } from "./compact/compact.ts";
 import { ListPages } from "./list-pages.ts";
 import type { Surface } from "./surface.ts";
 
 export interface AgentViewNeeds {
   readonly registry: Registry;
   readonly clock: Clock;
+  readonly events: Events;
+  /** How many agents wait for events now, whoever they are. */
+  readonly waits: { count: number };
 }
 
 export interface ToolAddress {
@@ -20,6 +25,9 @@ export interface ToolAddress {
 export class AgentView {
   readonly principal: Principal;
   readonly registry: Registry;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly waits: { count: number };
   readonly surface: Surface;
   /** The list as it was last shown, and what it was made from. */
   #shown: readonly ExposedTool[] | undefined;
@@ -28,6 +36,9 @@ export class AgentView {
   constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
     this.principal = principal;
     this.registry = needs.registry;
+    this.clock = needs.clock;
+    this.events = needs.events;
+    this.waits = needs.waits;
     this.surface = surface;
   }
 
@@ -57,10 +68,8 @@ export class AgentView {
     if (shown === this.#shown) return false;
     this.#shown = shown;
     const bare = this.surface.kind === "device";
-    this.#pages = new ListPages(
-      shown.map((tool) => listed(tool, bare)),
-      "name",
-    );
+    const tools = shown.map((tool) => listed(tool, bare));
+    this.#pages = new ListPages(bare ? tools : [...compactDefinitions, ...tools], "name");
     return true;
   }
 

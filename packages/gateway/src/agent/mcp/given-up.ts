@@ -10,6 +10,12 @@ export function givenUp({ mcpReq, http }: ServerContext): Cancellation {
   return hungUp === undefined ? mcpReq.signal : new EitherSignal(mcpReq.signal, hungUp);
 }
 
+/** The same for work that waits for many things at once. */
+export function givenUpSignal({ mcpReq, http }: ServerContext): AbortSignal {
+  const hungUp = http?.req?.signal;
+  return hungUp === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, hungUp]);
+}
+
 class EitherSignal implements Cancellation {
   readonly #signals: readonly AbortSignal[];
 

@@ -9,7 +9,7 @@ import type { Exchange } from "./exchange.ts";
 import { SessionCount } from "./session-count.ts";
 import { type Surface, surfaceKey } from "./surface.ts";
 
-export type HubNeeds = Omit<EndpointNeeds, "sessionCount">;
+export type HubNeeds = Omit<EndpointNeeds, "sessionCount" | "waits">;
 
 const sweepMs = 60_000;
 
@@ -20,7 +20,7 @@ export class Hub {
   readonly #unlisten: () => void;
 
   constructor(needs: HubNeeds) {
-    this.#needs = { ...needs, sessionCount: new SessionCount() };
+    this.#needs = { ...needs, sessionCount: new SessionCount(), waits: { count: 0 } };
     this.#sweeping = needs.clock.every(sweepMs, () => this.#sweep());
     this.#unlisten = needs.registry.toolset.onChange((devices) => {
       for (const endpoint of this.#endpoints.values()) endpoint.toolsChanged(devices);

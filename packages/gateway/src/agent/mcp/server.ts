@@ -1,7 +1,7 @@
 import { Server } from "@modelcontextprotocol/server";
 import { version } from "../../version.ts";
 import type { AgentView } from "./agent-view.ts";
-import { callTool } from "./call.ts";
+import { callTool } from "./call-tool.ts";
 
 /** One server for one session, or for one request of the newer era; all that lasts is in the view. */
 export function agentServer(view: AgentView): Server {

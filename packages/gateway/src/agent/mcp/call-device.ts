@@ -1,28 +1,22 @@
-import type { CallToolRequest, CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import type { CallToolResult, InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type { TendonError } from "../../errors.ts";
 import type { AgentView, ToolAddress } from "./agent-view.ts";
 import { asTendonError, failedResult, finishedResult } from "./call-result.ts";
 import { givenUp } from "./given-up.ts";
 
-export async function callTool(
-  view: AgentView,
-  request: CallToolRequest,
-  context: ServerContext,
-): Promise<CallToolResult> {
-  const { name, arguments: args = {} } = request.params;
-  return await callDevice(view, view.addressOf(name), args, context);
-}
+export type CallEnd = CallToolResult | InputRequiredResult;
 
-async function callDevice(
+export async function callDevice(
   view: AgentView,
   { device, tool }: ToolAddress,
   args: Record<string, unknown>,
   context: ServerContext,
-): Promise<CallToolResult> {
+  timeoutMs?: number,
+): Promise<CallEnd> {
   const { registry, principal } = view;
   try {
-    const done = await registry.calls.call(principal, device, tool, args, { signal: givenUp(context) });
-    return finishedResult(done);
+    const options = { timeoutMs, signal: givenUp(context) };
+    return finishedResult(await registry.calls.call(principal, device, tool, args, options));
   } catch (error) {
     const known = asTendonError(error);
     return failedResult(known, lastStatus(view, device, known));

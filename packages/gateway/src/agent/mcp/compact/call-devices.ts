@@ -1,0 +1,93 @@
+import type { FleetResult, FleetTarget } from "@tendon/protocol";
+import Type from "typebox";
+import { TendonError } from "../../../errors.ts";
+import type { AgentView } from "../agent-view.ts";
+import { callDevice } from "../call-device.ts";
+import { givenUpSignal } from "../given-up.ts";
+import { Arguments, answer, compactTool, Device, inputOf, TimeoutMs } from "./compact-tool.ts";
+import { addressOf } from "./tool-address.ts";
+
+const ToolName = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: "As tools_search names it, or the device's own name",
+});
+
+export const deviceCall = compactTool(
+  {
+    name: "device_call",
+    title: "Call a device's tool",
+    description:
+      "Calls one tool of one device and waits for its answer. A failure begins with its code, such as `device_offline`.",
+    readOnly: false,
+    input: inputOf({
+      device: Type.Optional(Device),
+      tool: ToolName,
+      arguments: Arguments,
+      timeoutMs: TimeoutMs,
+    }),
+  },
+  (view, { device, tool, arguments: args = {}, timeoutMs }, context) =>
+    callDevice(view, addressOf(view, device, tool), args, context, timeoutMs),
+);
+
+export const fleetCall = compactTool(
+  {
+    name: "fleet_call",
+    title: "Call a tool on many devices",
+    description:
+      "Calls the same tool on several devices at once: those named, those with a tag, or all. Each device has its own result.",
+    readOnly: false,
+    input: inputOf({
+      devices: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+          minItems: 1,
+          maxItems: 500,
+          description: "Aliases or ids",
+        }),
+      ),
+      tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      all: Type.Optional(Type.Boolean({ description: "true: every device" })),
+      tool: ToolName,
+      arguments: Arguments,
+      timeoutMs: TimeoutMs,
+    }),
+  },
+  async (view, { tool, arguments: args = {}, timeoutMs, ...named }, context) => {
+    const reply = await view.registry.fleet.call(view.principal, targetOf(named), {
+      tool: wireName(view, tool),
+      args,
+      options: { timeoutMs, signal: givenUpSignal(context) },
+    });
+    if ("job" in reply) {
+      throw new TendonError("bad_request", `more than 500 devices; it runs as job ${reply.job}`, reply);
+    }
+    return answer({ ...reply, results: reply.results.map(withoutPictures) });
+  },
+);
+
+function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): FleetTarget {
+  const { devices, tag, all } = named;
+  const given = [devices, tag, all === true ? true : undefined].filter((one) => one !== undefined);
+  if (given.length !== 1) {
+    throw new TendonError("arguments_invalid", "exactly one of `devices`, `tag` and `all: true` is needed");
+  }
+  if (devices !== undefined) return { devices };
+  return tag === undefined ? { all: true } : { tag };
+}
+
+/** Devices of a kind share their tools' names, so the first device that knows a short name speaks for all. */
+function wireName(view: AgentView, tool: string): string {
+  const known = view.registry.toolset.list(view.principal);
+  if (known.some((one) => one.tool === tool)) return tool;
+  return known.find((one) => one.bareName === tool || one.name === tool)?.tool ?? tool;
+}
+
+/** Hundreds of pictures in one answer help nobody; a single device's is had by device_call. */
+function withoutPictures(result: FleetResult): FleetResult {
+  if (result.result === undefined) return result;
+  const content = result.result.content.map((item) =>
+    item["type"] === "image" || item["type"] === "audio" ? { type: "text", text: `(${item["type"]})` } : item,
+  );
+  return { ...result, result: { ...result.result, content } };
+}

@@ -1,0 +1,75 @@
+import type { CallToolResult, ServerContext, Tool } from "@modelcontextprotocol/server";
+import type { JsonObject } from "@tendon/protocol";
+import Type, { type Static, type TObject } from "typebox";
+import { Compile } from "typebox/compile";
+import { TendonError } from "../../../errors.ts";
+import type { AgentView } from "../agent-view.ts";
+import type { CallEnd } from "../call-device.ts";
+
+/** One of the tools that are always there, whatever devices are. */
+export interface CompactTool {
+  readonly definition: Tool;
+  run(view: AgentView, args: unknown, context: ServerContext): Promise<CallEnd> | CallToolResult;
+}
+
+interface Words<Schema extends TObject> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** It looks and changes nothing. */
+  readonly readOnly: boolean;
+  readonly input: Schema;
+}
+
+export function compactTool<Schema extends TObject>(
+  { name, title, description, readOnly, input }: Words<Schema>,
+  run: (view: AgentView, args: Static<Schema>, context: ServerContext) => Promise<CallEnd> | CallToolResult,
+): CompactTool {
+  const compiled = Compile(input);
+  return {
+    definition: {
+      name,
+      title,
+      description,
+      inputSchema: JSON.parse(JSON.stringify(input)) as Tool["inputSchema"],
+      annotations: {
+        readOnlyHint: readOnly,
+        destructiveHint: !readOnly,
+        idempotentHint: readOnly,
+        openWorldHint: !readOnly,
+      },
+    },
+    run(view, args, context) {
+      if (compiled.Check(args)) return run(view, args, context);
+      const problems = [...compiled.Errors(args)].map(({ instancePath, message }) => ({
+        path: instancePath,
+        message,
+      }));
+      const [first] = problems;
+      throw new TendonError("arguments_invalid", `${first?.path || "the arguments"} ${first?.message}`, {
+        errors: problems.slice(0, 20),
+      });
+    },
+  };
+}
+
+/** An answer both as text, which every client shows to its model, and as data. */
+export function answer(value: JsonObject): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
+}
+
+const strict = { additionalProperties: false };
+
+export function inputOf<Properties extends Record<string, Type.TSchema>>(properties: Properties) {
+  return Type.Object(properties, strict);
+}
+
+export const Device = Type.String({ minLength: 1, maxLength: 64, description: "A device's alias or id" });
+
+export const Arguments = Type.Optional(
+  Type.Unsafe<JsonObject>({ type: "object", description: "The tool's arguments, as its inputSchema says" }),
+);
+
+export const TimeoutMs = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 300_000, description: "How long to wait for the answer" }),
+);

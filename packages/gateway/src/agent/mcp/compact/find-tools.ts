@@ -1,0 +1,75 @@
+import Type from "typebox";
+import { TendonError } from "../../../errors.ts";
+import type { ExposedTool } from "../../../registry/registry.ts";
+import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
+import { addressOf } from "./tool-address.ts";
+
+const foundAtOnce = 8;
+const summaryLength = 200;
+
+export const toolsSearch = compactTool(
+  {
+    name: "tools_search",
+    title: "Find tools",
+    description:
+      "Finds the tools of all devices that fit a request in plain words, best first, such as `louder` or `take a photo in the kitchen`. Then call one with device_call; tool_describe shows its arguments.",
+    readOnly: true,
+    input: inputOf({
+      query: Type.String({ minLength: 1, maxLength: 256, description: "What is to be done" }),
+      device: Type.Optional(Device),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 where it is left out" })),
+    }),
+  },
+  (view, { query, device, limit = foundAtOnce }) => {
+    const { registry, principal } = view;
+    const only = device === undefined ? {} : { device: registry.device(principal, device).id };
+    const found = registry.toolset.search(principal, query, { ...only, limit });
+    return answer({ tools: found.map(({ tool }) => inShort(tool)) });
+  },
+);
+
+function inShort(tool: ExposedTool) {
+  const { description } = tool;
+  const summary =
+    description.length > summaryLength ? `${description.slice(0, summaryLength - 1)}…` : description;
+  return {
+    device: tool.alias,
+    tool: tool.bareName,
+    description: summary,
+    arguments: Object.keys((tool.inputSchema["properties"] ?? {}) as object),
+    ...(tool.access === "confirm" ? { confirm: true } : {}),
+  };
+}
+
+export const toolDescribe = compactTool(
+  {
+    name: "tool_describe",
+    title: "Describe a tool",
+    description: "One tool in full: what it does and the JSON Schema of its arguments.",
+    readOnly: true,
+    input: inputOf({
+      device: Type.Optional(Device),
+      tool: Type.String({ minLength: 1, maxLength: 128, description: "As tools_search names it" }),
+    }),
+  },
+  (view, { device, tool }) => {
+    const { registry, principal } = view;
+    const at = addressOf(view, device, tool);
+    const id = registry.device(principal, at.device).id;
+    const found = registry.toolset.list(principal, { device: id }).find((known) => known.tool === at.tool);
+    if (found === undefined) throw new TendonError("tool_unknown", `no tool is called \`${tool}\``);
+    const { name, bareName, alias, title, description, inputSchema, outputSchema, annotations, access } =
+      found;
+    return answer({
+      device: alias,
+      tool: bareName,
+      name,
+      title,
+      description,
+      inputSchema,
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+      annotations,
+      access,
+    });
+  },
+);
