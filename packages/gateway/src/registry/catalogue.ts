@@ -1,7 +1,5 @@
 /** What one device can do, as it last said; kept while it is offline, so that its tools are known at once again. */
-import { Validator } from "@cfworker/json-schema";
 import {
-  type ArgumentProblem,
   firmwareHazards,
   type JsonObject,
   limits,
@@ -11,24 +9,13 @@ import {
 } from "@tendon/protocol";
 import type { DeviceSession, Listing } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import { readProblems } from "./argument-problems.ts";
-
-interface Entry {
-  readonly tool: ToolDefinition;
-  validator: Validator | undefined;
-}
-
-function misfits(entry: Entry, args: JsonObject): ArgumentProblem[] {
-  entry.validator ??= new Validator(entry.tool.inputSchema, "2020-12", false);
-  const outcome = entry.validator.validate(args);
-  return outcome.valid ? [] : readProblems(outcome.errors);
-}
+import { type KnownTool, knownTool } from "./known-tool.ts";
 
 export class Catalogue {
-  #entries = new Map<string, Entry>();
-  #digest = "";
+  #entries = new Map<string, KnownTool>();
   #setAside: readonly ToolSetAside[] = [];
-  #complete = false;
+  /** `undefined` until there has been a list at all. */
+  #complete: boolean | undefined;
   #problem: string | undefined;
 
   get size(): number {
@@ -36,7 +23,7 @@ export class Catalogue {
   }
 
   get complete(): boolean {
-    return this.#complete;
+    return this.#complete === true;
   }
 
   get problem(): string | undefined {
@@ -48,11 +35,11 @@ export class Catalogue {
   }
 
   tools(): ToolDefinition[] {
-    return [...this.#entries.values()].map(({ tool }) => tool);
+    return [...this.#entries.values()].map(({ definition }) => definition);
   }
 
   find(name: string): ToolDefinition | undefined {
-    return this.#entries.get(name)?.tool;
+    return this.#entries.get(name)?.definition;
   }
 
   /** The list of an earlier run. */
@@ -65,15 +52,13 @@ export class Catalogue {
    * keeps the rest: a fault on the way must not make tools vanish.
    */
   update(listing: Listing): boolean {
-    const entries = new Map<string, Entry>();
-    for (const tool of listing.tools) entries.set(tool.name, { tool, validator: undefined });
+    const entries = new Map<string, KnownTool>();
+    for (const tool of listing.tools) entries.set(tool.name, knownTool(tool));
     if (!listing.complete) {
       for (const [name, entry] of this.#entries) if (!entries.has(name)) entries.set(name, entry);
     }
-    const digest = JSON.stringify([[...entries.values()].map(({ tool }) => tool), listing.complete]);
-    const changed = digest !== this.#digest;
-    if (changed) this.#entries = entries;
-    this.#digest = digest;
+    const changed = listing.complete !== this.#complete || !sameInOrder(entries, this.#entries);
+    this.#entries = entries;
     this.#setAside = listing.setAside;
     this.#complete = listing.complete;
     this.#problem = listing.problem;
@@ -86,7 +71,7 @@ export class Catalogue {
     // A tool that is not listed has no schema; what a device would misread is refused all the same.
     // First, because the validator throws on names that are not Unicode and follows any depth.
     const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
-    const problems = hazards.length > 0 ? hazards : entry === undefined ? [] : misfits(entry, args);
+    const problems = hazards.length > 0 ? hazards : (entry?.misfits(args) ?? []);
     if (problems.length > 0) {
       const [first] = problems;
       const detail = `${first?.path === "" ? "the arguments" : first?.path} ${first?.message}`;
@@ -99,4 +84,12 @@ export class Catalogue {
       );
     }
   }
+}
+
+/** Equal tools are one object, so that comparing lists compares no texts. */
+function sameInOrder(one: ReadonlyMap<string, KnownTool>, other: ReadonlyMap<string, KnownTool>): boolean {
+  if (one.size !== other.size) return false;
+  const others = other.values();
+  for (const tool of one.values()) if (tool !== others.next().value) return false;
+  return true;
 }
