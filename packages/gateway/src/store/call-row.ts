@@ -1,6 +1,7 @@
 import { TendonError } from "../errors.ts";
+import { BulkInsert } from "./bulk-insert.ts";
 import { fromJson, optional } from "./codec.ts";
-import type { Database } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 import type { CallsTable } from "./tables.ts";
 
 /** One line of the history. */
@@ -26,30 +27,51 @@ export interface CallRecord {
 /** Where a row stands in the history. */
 export interface CallKey {
   readonly at: number;
-  readonly id: string;
+  readonly seq: number;
 }
 
-export async function insertCalls(db: Database, rows: readonly CallRecord[]): Promise<void> {
-  await db
-    .insertInto("tendon_calls")
-    .values(
-      rows.map((call) => ({
-        at: call.at,
-        id: call.id,
-        device: call.device,
-        tool: call.tool,
-        principal: call.principal,
-        outcome: call.outcome,
-        queued_ms: Math.round(call.queuedMs),
-        duration_ms: Math.round(call.durationMs),
-        argument_digest: call.argumentDigest,
-        arguments: typeof call.arguments === "string" ? call.arguments : null,
-        approval: call.approval ?? null,
-        node: call.node ?? null,
-      })),
-    )
-    .onConflict((conflict) => conflict.columns(["at", "id"]).doNothing())
-    .execute();
+const emptyRow: Omit<CallsTable, "seq"> = {
+  at: 0,
+  id: "",
+  device: "",
+  tool: "",
+  principal: "",
+  outcome: "",
+  queued_ms: 0,
+  duration_ms: 0,
+  argument_digest: "",
+  arguments: null,
+  approval: null,
+  node: null,
+};
+
+/** How the history takes calls in; values stand in the order of the columns above. */
+export function callInsert(kind: Engine["kind"]): BulkInsert<CallRecord> {
+  return new BulkInsert<CallRecord>({
+    write(db, rows) {
+      const insert = db
+        .insertInto("tendon_calls")
+        .values(Array.from<typeof emptyRow>({ length: rows }).fill(emptyRow));
+      // A connection that broke may have written them all the same; SQLite knows no such doubt.
+      return kind === "sqlite"
+        ? insert.compile()
+        : insert.onConflict((conflict) => conflict.columns(["at", "id"]).doNothing()).compile();
+    },
+    values: (call) => [
+      call.at,
+      call.id,
+      call.device,
+      call.tool,
+      call.principal,
+      call.outcome,
+      Math.round(call.queuedMs),
+      Math.round(call.durationMs),
+      call.argumentDigest,
+      typeof call.arguments === "string" ? call.arguments : null,
+      call.approval ?? null,
+      call.node ?? null,
+    ],
+  });
 }
 
 export function readCall(row: Omit<CallsTable, "seq">): CallRecord {
@@ -69,12 +91,12 @@ export function readCall(row: Omit<CallsTable, "seq">): CallRecord {
   };
 }
 
-export function writeCursor({ at, id }: CallKey): string {
-  return `${at.toString(36)}.${id}`;
+export function writeCursor({ at, seq }: CallKey): string {
+  return `${at.toString(36)}.${seq.toString(36)}`;
 }
 
 export function readCursor(cursor: string): CallKey {
-  const [, at = "", id = ""] = /^([0-9a-z]{1,11})\.(.{1,128})$/.exec(cursor) ?? [];
-  if (id === "") throw new TendonError("bad_request", "`cursor` is not one that was given out");
-  return { at: Number.parseInt(at, 36), id };
+  const [, at = "", seq = ""] = /^([0-9a-z]{1,11})\.([0-9a-z]{1,11})$/.exec(cursor) ?? [];
+  if (seq === "") throw new TendonError("bad_request", "`cursor` is not one that was given out");
+  return { at: Number.parseInt(at, 36), seq: Number.parseInt(seq, 36) };
 }

@@ -1,5 +1,5 @@
 import type { Buffers } from "./buffers.ts";
-import { type CallKey, type CallRecord, insertCalls, readCall, readCursor, writeCursor } from "./call-row.ts";
+import { type CallKey, type CallRecord, callInsert, readCall, readCursor, writeCursor } from "./call-row.ts";
 import { toJson } from "./codec.ts";
 import { type Database, type Engine, stepAside } from "./engine.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
@@ -41,13 +41,14 @@ export class Calls {
 
   constructor(engine: Engine, buffers: Buffers) {
     this.#db = engine.db;
+    const insert = callInsert(engine.kind);
     this.#buffer = buffers.make<CallRecord>({
       what: "call history",
       delayMs,
       maxRows,
       maxBytes,
       bytesOf: ({ arguments: args }) => rowBytes + (typeof args === "string" ? args.length : 0),
-      write: async (rows) => await engine.relaxed(async (db) => await insertCalls(db, rows)),
+      write: async (rows) => await engine.relaxed(async (db) => await insert.run(db, rows)),
     });
   }
 
@@ -64,6 +65,7 @@ export class Calls {
     const limit = Math.min(Math.max(query.limit ?? defaultPage, 1), largestPage);
     const { visible = () => true } = query;
     const calls: CallRecord[] = [];
+    let last: CallKey | undefined;
     let before = query.cursor === undefined ? undefined : readCursor(query.cursor);
     for (let step = 0; step < steps; step += 1) {
       const end = await this.#stepEnd(query, before);
@@ -71,14 +73,14 @@ export class Calls {
       const rows = await this.#rows(query, before, end, wanted);
       for (const row of rows) {
         if (!visible(row.device)) continue;
-        const last = calls.at(-1);
         if (calls.length === limit) return { calls, nextCursor: last && writeCursor(last) };
         calls.push(readCall(row));
+        last = row;
       }
       const lastRow = rows.at(-1);
       const cutShort = rows.length === wanted && lastRow !== undefined;
       if (!cutShort && end === undefined) return { calls, nextCursor: undefined };
-      before = cutShort ? { at: lastRow.at, id: lastRow.id } : end;
+      before = cutShort ? { at: lastRow.at, seq: lastRow.seq } : end;
       await stepAside();
     }
     return { calls, nextCursor: before && writeCursor(before) };
@@ -114,7 +116,7 @@ export class Calls {
   /** The last key this step may look at; none when the step reaches the end. */
   async #stepEnd(query: CallQuery, before: CallKey | undefined): Promise<CallKey | undefined> {
     return await this.#walk(query, before)
-      .select(["at", "id"])
+      .select(["at", "seq"])
       .offset(stepRows - 1)
       .limit(1)
       .executeTakeFirst();
@@ -123,7 +125,7 @@ export class Calls {
   async #rows(query: CallQuery, before: CallKey | undefined, end: CallKey | undefined, limit: number) {
     let select = this.#walk(query, before).selectAll().limit(limit);
     if (end !== undefined)
-      select = select.where((eb) => eb(eb.refTuple("at", "id"), ">=", eb.tuple(end.at, end.id)));
+      select = select.where((eb) => eb(eb.refTuple("at", "seq"), ">=", eb.tuple(end.at, end.seq)));
     for (const column of ["tool", "principal", "outcome"] as const) {
       const value = query[column];
       if (value !== undefined) select = select.where(column, "=", value);
@@ -133,11 +135,11 @@ export class Calls {
 
   /** What an index can find, in its order. */
   #walk(query: CallQuery, before: CallKey | undefined) {
-    let select = this.#db.selectFrom("tendon_calls").orderBy("at", "desc").orderBy("id", "desc");
+    let select = this.#db.selectFrom("tendon_calls").orderBy("at", "desc").orderBy("seq", "desc");
     if (query.device !== undefined) select = select.where("device", "=", query.device);
     if (query.since !== undefined) select = select.where("at", ">=", query.since);
     if (before !== undefined)
-      select = select.where((eb) => eb(eb.refTuple("at", "id"), "<", eb.tuple(before.at, before.id)));
+      select = select.where((eb) => eb(eb.refTuple("at", "seq"), "<", eb.tuple(before.at, before.seq)));
     return select;
   }
 }

@@ -14,6 +14,9 @@ const FILE_NAME = "tendon.db";
 /** Other processes on the same file: patient while starting, when several migrate; short later, as it blocks. */
 const patienceAtStartMs = 5_000;
 const patienceMs = 1_000;
+/** The history touches the same index pages again and again: each is copied into the file once in 16 MB, not in 4. */
+const checkpointPages = 4_000;
+const cacheKb = 16 * 1024;
 const walAttempts = 50;
 const walPauseMs = 100;
 
@@ -62,6 +65,8 @@ async function prepareFile(file: string): Promise<SqliteDatabase> {
       database.exec(`pragma busy_timeout = ${patienceAtStartMs}`);
       await useWriteAheadLog(database);
       database.exec("pragma synchronous = full");
+      database.exec(`pragma wal_autocheckpoint = ${checkpointPages}`);
+      database.exec(`pragma cache_size = -${cacheKb}`);
       return database;
     } catch (error) {
       database.close();

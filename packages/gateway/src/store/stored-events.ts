@@ -1,4 +1,5 @@
 import type { Buffers } from "./buffers.ts";
+import { BulkInsert } from "./bulk-insert.ts";
 import { fromJson, optional, toJson } from "./codec.ts";
 import type { Database, Engine } from "./engine.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
@@ -30,13 +31,14 @@ export class StoredEvents {
 
   constructor(engine: Engine, buffers: Buffers) {
     this.#db = engine.db;
+    const insert = eventInsert();
     this.#buffer = buffers.make<Written>({
       what: "events",
       delayMs,
       maxRows,
       maxBytes,
       bytesOf: ({ data }) => rowBytes + data.length,
-      write: async (rows) => await engine.relaxed(async (db) => await insert(db, rows)),
+      write: async (rows) => await engine.relaxed(async (db) => await insert.run(db, rows)),
     });
   }
 
@@ -103,19 +105,22 @@ export class StoredEvents {
   }
 }
 
-async function insert(db: Database, rows: readonly Written[]): Promise<void> {
-  await db
-    .insertInto("tendon_events")
-    .values(
-      rows.map(({ stream, sequence, type, at, device, data }) => ({
-        stream,
-        sequence,
-        type,
-        at,
-        device: device ?? null,
-        data,
-      })),
-    )
-    .onConflict((conflict) => conflict.columns(["stream", "sequence"]).doNothing())
-    .execute();
+function eventInsert(): BulkInsert<Written> {
+  const empty = { stream: "", sequence: 0, type: "", at: 0, device: null, data: "" };
+  return new BulkInsert<Written>({
+    write: (db, rows) =>
+      db
+        .insertInto("tendon_events")
+        .values(Array.from<typeof empty>({ length: rows }).fill(empty))
+        .onConflict((conflict) => conflict.columns(["stream", "sequence"]).doNothing())
+        .compile(),
+    values: ({ stream, sequence, type, at, device, data }) => [
+      stream,
+      sequence,
+      type,
+      at,
+      device ?? null,
+      data,
+    ],
+  });
 }

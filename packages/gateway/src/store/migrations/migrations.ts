@@ -8,6 +8,7 @@ import type { Tables } from "../tables.ts";
 import { createDevices } from "./0001-devices.ts";
 import { createHistory } from "./0002-history.ts";
 import { createProvisioning } from "./0003-provisioning.ts";
+import { lightenHistory } from "./0004-lighter-history.ts";
 
 export interface Migration {
   readonly name: string;
@@ -19,4 +20,5 @@ export const migrations: readonly Migration[] = [
   { name: "devices", run: createDevices },
   { name: "history", run: createHistory },
   { name: "provisioning", run: createProvisioning },
+  { name: "lighter history", run: lightenHistory },
 ];
