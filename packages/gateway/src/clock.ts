@@ -26,6 +26,13 @@ export const systemClock: Clock = {
   },
 };
 
+let lastMs = Number.NaN;
+let lastText = "";
+
+/** Many things happen in one millisecond, and writing a time out costs more than most of them. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms === lastMs) return lastText;
+  lastText = new Date(ms).toISOString();
+  lastMs = ms;
+  return lastText;
 }
