@@ -2,12 +2,13 @@
  * The one place where things that happened become events, log lines and metrics. Rooms say what happened in the
  * domain's words; nobody else writes a log line about a device or counts a call.
  */
-import { randomBytes } from "node:crypto";
-import { type EventType, type GatewayEvent, limits } from "@tendon/protocol";
+import type { EventType, GatewayEvent } from "@tendon/protocol";
 import type { Logger } from "pino";
-import { type Clock, isoTime } from "./clock.ts";
+import type { Clock } from "./clock.ts";
+import { type EventJournal, EventMemory, type KeptEvent, type Missed } from "./event-memory.ts";
 import type { Metrics } from "./metrics.ts";
 
+export type { EventJournal, Missed } from "./event-memory.ts";
 export type EventListener = (event: GatewayEvent) => void;
 
 export interface FinishedCall {
@@ -26,10 +27,7 @@ export class Events {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<EventListener>();
-  readonly #recent: GatewayEvent[] = [];
-  /** Ids of another run must not be taken for ours after a restart. */
-  readonly #run = randomBytes(4).toString("hex");
-  #sequence = 0;
+  #memory: EventMemory | undefined;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
     this.#clock = clock;
@@ -42,19 +40,21 @@ export class Events {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The id of the newest event; what comes later is `since` it. */
-  get lastId(): string {
-    return `${this.#run}-${this.#sequence}`;
+  /** Events have numbers from here on, and are kept; before it nothing may be published. */
+  async keepIn(journal: EventJournal): Promise<void> {
+    this.#memory = await EventMemory.open(journal, (error) =>
+      this.#log.warn({ err: error }, "no numbers for events yet"),
+    );
   }
 
-  /** Everything after the event with this id; `undefined` when that is too far back or of another run. */
-  since(id: string): readonly GatewayEvent[] | undefined {
-    const [run, number] = id.split("-");
-    const sequence = Number(number);
-    if (run !== this.#run || !Number.isInteger(sequence) || sequence > this.#sequence) return undefined;
-    const missed = this.#sequence - sequence;
-    if (missed > this.#recent.length) return undefined;
-    return missed === 0 ? [] : this.#recent.slice(-missed);
+  /** The id of the newest event; what comes later is `since` it. */
+  get lastId(): string {
+    return this.#memory?.lastId ?? "";
+  }
+
+  /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
+  since(id: string): Missed | undefined {
+    return this.#memory?.since(id);
   }
 
   deviceOnline(device: string, data: { transport: string; alias: string; mcp: boolean }): void {
@@ -87,12 +87,13 @@ export class Events {
     this.#publish("device.notification", device, { method, params: params ?? null });
   }
 
-  callFinished(call: FinishedCall): void {
+  /** Gives the number of its event: the history keeps both as one. */
+  callFinished(call: FinishedCall): number {
     const { device, ...data } = call;
     this.#metrics.calls.inc({ outcome: call.outcome });
     this.#metrics.callSeconds.observe(call.durationMs / 1000);
     if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");
-    this.#publish("call.finished", device, data);
+    return this.#publish("call.finished", device, data);
   }
 
   callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
@@ -175,20 +176,18 @@ export class Events {
     this.#log.warn({ from }, "sign-in failed");
   }
 
-  #publish(type: EventType, device: string, data: { readonly [key: string]: unknown }): void {
-    this.#sequence += 1;
-    const event: GatewayEvent = {
-      id: `${this.#run}-${this.#sequence}`,
-      type,
-      at: isoTime(this.#clock.now()),
-      device,
-      data: { ...data },
-    };
-    this.#recent.push(event);
-    // Cut in blocks: shifting one by one would cost a move of the whole list for every event.
-    if (this.#recent.length > limits.eventsKept.max * 1.25) {
-      this.#recent.splice(0, this.#recent.length - limits.eventsKept.max);
-    }
+  #publish(type: EventType, device: string, data: { readonly [key: string]: unknown }): number {
+    if (this.#memory === undefined)
+      throw new TypeError("something happened before there were numbers for it");
+    const kept = { type, at: this.#clock.now(), device, data };
+    const { number, event } = this.#memory.add(kept, type === "call.finished");
     for (const listener of this.#listeners) listener(event);
+    return number;
   }
+}
+
+/** The event of a call, made again from what the history has of it. */
+export function finishedAgain(sequence: number, at: number, call: FinishedCall): KeptEvent {
+  const { device, ...data } = call;
+  return { sequence, type: "call.finished", at, device, data };
 }

@@ -38,11 +38,13 @@ import {
   announceGateway,
   openDataFolder,
   openStore,
+  readOrMakeNodeId,
   readOrMakeSecret,
   type SecretFile,
 } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
+  eventJournal,
   listen,
   type MqttCarrier,
   openCertificate,
@@ -113,6 +115,7 @@ async function assemble(
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
   const deviceSecret = readOrMakeSecret(dataFolder, "device-secret").secret;
+  const nodeId = readOrMakeNodeId(dataFolder);
 
   const metrics = new Metrics();
   const events = new Events(clock, log, metrics);
@@ -125,6 +128,7 @@ async function assemble(
     onProblem: (problem) => events.storage(problem),
   });
   started.push(() => store.close());
+  await events.keepIn(eventJournal(store, nodeId));
   const tokens = await Tokens.open({
     store,
     clock,
@@ -146,6 +150,7 @@ async function assemble(
     clock,
     events,
     node: os.hostname(),
+    nodeId,
     defaultTimeoutMs: config.calls.timeoutMs,
     actions: Actions.of(defaultActions, config.control.actions),
   });

@@ -28,6 +28,8 @@ export interface CallsSettings {
   /** `undefined` where pictures go to somebody else's server. */
   readonly camera: Camera | undefined;
   readonly node: string;
+  /** What this gateway is called in the history. */
+  readonly nodeId: string;
   /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
   readonly clock: Clock;
@@ -240,7 +242,7 @@ export class Calls {
         queuedMs: rounded(queuedMs),
         durationMs: rounded(turn.elapsedMs),
       };
-      this.#settings.events.callFinished({ callId: turn.callId, ...row });
+      const event = this.#settings.events.callFinished({ callId: turn.callId, ...row });
       this.#settings.history.append({
         ...row,
         id: turn.callId,
@@ -248,7 +250,8 @@ export class Calls {
         argumentDigest: hash("sha256", turn.argumentText),
         arguments: undefined,
         approval: undefined,
-        node: this.#settings.node,
+        node: this.#settings.nodeId,
+        event,
       });
       this.#running -= 1;
       if (this.#running === 0) this.#onIdle?.();

@@ -21,7 +21,10 @@ export interface CallRecord {
   readonly arguments: unknown;
   /** The approval that let it through. */
   readonly approval: string | undefined;
+  /** The gateway that carried it out. */
   readonly node: string | undefined;
+  /** The number of its event there: that event is not kept a second time. */
+  readonly event: number | undefined;
 }
 
 /** Where a row stands in the history. */
@@ -43,6 +46,7 @@ const emptyRow: Omit<CallsTable, "seq"> = {
   arguments: null,
   approval: null,
   node: null,
+  event: null,
 };
 
 /** How the history takes calls in; values stand in the order of the columns above. */
@@ -70,6 +74,7 @@ export function callInsert(kind: Engine["kind"]): BulkInsert<CallRecord> {
       typeof call.arguments === "string" ? call.arguments : null,
       call.approval ?? null,
       call.node ?? null,
+      call.event ?? null,
     ],
   });
 }
@@ -88,6 +93,7 @@ export function readCall(row: Omit<CallsTable, "seq">): CallRecord {
     arguments: row.arguments === null ? undefined : fromJson<unknown>(row.arguments),
     approval: optional(row.approval),
     node: optional(row.node),
+    event: optional(row.event),
   };
 }
 

@@ -1,7 +1,10 @@
+import type { ExpressionBuilder, SelectQueryBuilder } from "kysely";
 import type { Buffers } from "./buffers.ts";
 import { type CallKey, type CallRecord, callInsert, readCall, readCursor, writeCursor } from "./call-row.ts";
 import { toJson } from "./codec.ts";
-import { type Database, type Engine, stepAside } from "./engine.ts";
+import { atomically, type Database, type Engine, stepAside } from "./engine.ts";
+import { noteForgotten } from "./forgotten-events.ts";
+import type { Tables } from "./tables.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
 export interface CallQuery {
@@ -34,6 +37,8 @@ const stepRows = 2_000;
 const steps = 50;
 /** Rows fetched at once where some may not be shown. */
 const sievedRows = 500;
+
+type Doomed = SelectQueryBuilder<Tables, "tendon_calls", { seq: number }>;
 
 export class Calls {
   readonly #db: Database;
@@ -86,31 +91,68 @@ export class Calls {
     return { calls, nextCursor: before && writeCursor(before) };
   }
 
+  /**
+   * Calls whose events have numbers between these two, both excluded, in any order; `undefined` when there are more
+   * than `limit`. They are found from the newest back: they were written in the order of their numbers.
+   */
+  async eventsBetween(
+    node: string,
+    after: number,
+    before: number,
+    limit: number,
+  ): Promise<CallRecord[] | undefined> {
+    const found: CallRecord[] = [];
+    let below: number | undefined;
+    for (let step = 0; step < steps; step += 1) {
+      const rows = await this.#newestBelow(below);
+      for (const row of rows) {
+        if (row.node !== node || row.event === null || row.event >= before) continue;
+        if (row.event <= after) return found;
+        if (found.length === limit) return undefined;
+        found.push(readCall(row));
+      }
+      if (rows.length < stepRows) return found;
+      below = rows.at(-1)?.seq;
+      await stepAside();
+    }
+    return undefined;
+  }
+
   /** One step of retention; says how many rows went. */
   async forget(olderThan: number, keepRows: number, limit: number): Promise<number> {
     const newest = await this.#db
       .selectFrom("tendon_calls")
       .select((eb) => eb.fn.max("seq").as("seq"))
       .executeTakeFirst();
-    const seq = Number(newest?.seq ?? 0);
-    const byNumber = await this.#db
-      .deleteFrom("tendon_calls")
-      .where("seq", "in", (eb) =>
-        eb
-          .selectFrom("tendon_calls")
-          .select("seq")
-          .where("seq", "<=", seq - keepRows)
-          .orderBy("seq")
-          .limit(limit),
-      )
-      .executeTakeFirst();
-    const byAge = await this.#db
-      .deleteFrom("tendon_calls")
-      .where("seq", "in", (eb) =>
-        eb.selectFrom("tendon_calls").select("seq").where("at", "<", olderThan).orderBy("at").limit(limit),
-      )
-      .executeTakeFirst();
-    return Number(byNumber.numDeletedRows + byAge.numDeletedRows);
+    const end = Number(newest?.seq ?? 0) - keepRows;
+    const byNumber = await this.#remove((eb) =>
+      eb.selectFrom("tendon_calls").select("seq").where("seq", "<=", end).orderBy("seq").limit(limit),
+    );
+    const byAge = await this.#remove((eb) =>
+      eb.selectFrom("tendon_calls").select("seq").where("at", "<", olderThan).orderBy("at").limit(limit),
+    );
+    return byNumber + byAge;
+  }
+
+  async #remove(which: (eb: ExpressionBuilder<Tables, "tendon_calls">) => Doomed): Promise<number> {
+    return await atomically(this.#db, async (tx) => {
+      const gone = await tx
+        .deleteFrom("tendon_calls")
+        .where("seq", "in", which)
+        .returning(["node", "event"])
+        .execute();
+      const newest = new Map<string, number>();
+      for (const { node, event } of gone)
+        if (node !== null && event !== null) newest.set(node, Math.max(event, newest.get(node) ?? 0));
+      for (const [node, event] of newest) await noteForgotten(tx, { node }, event);
+      return gone.length;
+    });
+  }
+
+  async #newestBelow(seq: number | undefined) {
+    let select = this.#db.selectFrom("tendon_calls").selectAll().orderBy("seq", "desc").limit(stepRows);
+    if (seq !== undefined) select = select.where("seq", "<", seq);
+    return await select.execute();
   }
 
   /** The last key this step may look at; none when the step reaches the end. */

@@ -80,7 +80,7 @@ export class Store implements StoreTransaction {
     this.#retention = new Retention(
       new Map([
         ["calls", (limit) => this.calls.forget(clock.now() - rules.callsForMs, rules.calls, limit)],
-        ["events", (limit) => this.events.forget(rules.events, limit)],
+        ["events", (limit) => this.events.forget(clock.now() - rules.eventsForMs, rules.events, limit)],
         ["approvals", (limit) => this.approvals.forgetOld(limit)],
         ["pairings", (limit) => this.pairings.forgetOld(limit)],
         ["tool lists", (limit) => this.toolLists.forgetUnused(limit)],

@@ -1,3 +1,4 @@
+import { limits } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { OnProblem } from "./health.ts";
@@ -6,13 +7,15 @@ import { StoreError } from "./store-error.ts";
 export interface RetentionRules {
   readonly callsForMs: number;
   readonly calls: number;
+  readonly eventsForMs: number;
   readonly events: number;
 }
 
 export const defaultRules: RetentionRules = {
   callsForMs: 90 * 24 * 60 * 60_000,
   calls: 1_000_000,
-  events: 10_000,
+  eventsForMs: 7 * 24 * 60 * 60_000,
+  events: limits.eventsKept.max,
 };
 
 /** One step of forgetting one kind of thing: at most so many rows; says how many went. */

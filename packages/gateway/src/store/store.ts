@@ -14,6 +14,6 @@ export type { StoreProblem } from "./health.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export { announceGateway } from "./run-file.ts";
-export { readOrMakeSecret, type SecretFile } from "./secret-file.ts";
+export { readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";
 export type { StoredToken } from "./tokens.ts";

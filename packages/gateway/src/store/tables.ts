@@ -13,6 +13,7 @@ export interface Tables {
   tendon_calls: CallsTable;
   tendon_approvals: ApprovalsTable;
   tendon_events: EventsTable;
+  tendon_event_streams: EventStreamsTable;
   tendon_pairings: PairingsTable;
   tendon_imports: ImportsTable;
   tendon_firmware: FirmwareTable;
@@ -108,6 +109,8 @@ export interface CallsTable {
   arguments: string | null;
   approval: string | null;
   node: string | null;
+  /** The number of its `call.finished` event in the node's stream. */
+  event: number | null;
 }
 
 export interface ApprovalsTable {
@@ -127,6 +130,16 @@ export interface ApprovalsTable {
   decided_at: number | null;
   decided_by: string | null;
   consumed_at: number | null;
+}
+
+interface EventStreamsTable {
+  node: string;
+  /** Part of every id, and random: ids of another database are not taken for ours. */
+  stream: string;
+  /** The first number that nobody has taken. */
+  next: number;
+  /** The newest number of an event, kept here or as a call, that is no longer there. */
+  forgotten: number;
 }
 
 interface EventsTable {

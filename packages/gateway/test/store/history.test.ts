@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../../../../test/inbox.ts";
 import { Databases, kinds } from "./databases.ts";
-import { call, deviceId, event } from "./samples.ts";
+import { call, deviceId } from "./samples.ts";
 
 const day = 24 * 60 * 60_000;
 
@@ -149,40 +149,5 @@ describe("the call history after a connection broke in mid-commit", () => {
     await store.flush();
     store.calls.append(call(1));
     expect((await store.calls.query({})).calls).toEqual([call(1)]);
-  });
-});
-
-describe.each(kinds)("events in %s", (kind) => {
-  const databases = new Databases(kind);
-
-  it("are resumed from a number, in order, each stream by itself, also after a restart", async () => {
-    const { store, place } = await databases.open();
-    expect(await store.events.last("one")).toBe(0);
-    expect(await store.events.since("one", 0)).toEqual([]);
-    for (let sequence = 1; sequence <= 30; sequence += 1) store.events.append(event(sequence));
-    store.events.append(event(1, { stream: "two", device: undefined, data: undefined }));
-    expect(await store.events.since("one", 27)).toEqual([event(28), event(29), event(30)]);
-    expect(await store.events.since("one", 0, 2)).toEqual([event(1), event(2)]);
-    expect(await store.events.since("one", 5, 2)).toEqual([event(6), event(7)]);
-    expect(await store.events.since("one", 30)).toEqual([]);
-    expect(await store.events.since("one", 31)).toBeUndefined();
-    await store.close();
-    const again = (await databases.open(place)).store;
-    expect(await again.events.last("one")).toBe(30);
-    expect(await again.events.since("two", 0)).toEqual([
-      event(1, { stream: "two", device: undefined, data: null }),
-    ]);
-  });
-
-  it("are kept by number, in small steps; what is gone is said to be", async () => {
-    const { store } = await databases.open({ retention: { events: 100 } });
-    for (let sequence = 1; sequence <= 1_600; sequence += 1) store.events.append(event(sequence));
-    await store.flush();
-    expect(await store.forgetOld()).toBe(1_000);
-    expect(await store.forgetOld()).toBe(500);
-    expect(await store.forgetOld()).toBe(0);
-    expect(await store.events.since("one", 1_499)).toBeUndefined();
-    expect(await store.events.since("one", 1_500)).toHaveLength(100);
-    expect(await store.events.since("one", 1_501)).toHaveLength(99);
   });
 });

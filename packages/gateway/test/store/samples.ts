@@ -65,6 +65,7 @@ export function call(number: number, more: Partial<CallRecord> = {}): CallRecord
     arguments: undefined,
     approval: undefined,
     node: undefined,
+    event: undefined,
     ...more,
   };
 }

@@ -3,13 +3,15 @@ import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/proto
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
-import type { Events } from "../../events.ts";
+import type { Events, Missed } from "../../events.ts";
 import { type Registry, requireScope, type Tokens } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 
 const keepAliveMs = 15_000;
 const catchUpBufferBytes = 64 * 1024;
+
+const nothing: Missed = { earlier: undefined, recent: [] };
 
 type Wanted = (event: GatewayEvent) => boolean;
 
@@ -85,13 +87,17 @@ function stream(
     connection: "keep-alive",
   });
   raw.write(": tendon events\n\n");
-  const write = (event: GatewayEvent) => raw.write(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
-  const missed = resumeFrom === undefined || resumeFrom === "" ? [] : events.since(resumeFrom);
-  if (missed === undefined) raw.write("event: reset\ndata: {}\n\n");
+  // Between its end and its close a stream takes nothing more.
+  const send = (text: string) => {
+    if (!raw.writableEnded && !raw.destroyed) raw.write(text);
+  };
+  const write = (event: GatewayEvent) => send(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+  const reset = () => send("event: reset\ndata: {}\n\n");
   // What was missed may be many megabytes: it goes out as fast as the reader takes it, and what happens meanwhile
   // waits behind it.
-  let backlog = (missed ?? []).filter(wanted);
+  let backlog: GatewayEvent[] = [];
   let at = 0;
+  let waiting = false;
   const catchUp = () => {
     for (; at < backlog.length; at += 1) {
       const event = backlog[at];
@@ -104,14 +110,28 @@ function stream(
     backlog = [];
     at = 0;
   };
-  catchUp();
+  const missed = resumeFrom === undefined || resumeFrom === "" ? nothing : events.since(resumeFrom);
+  if (missed === undefined) reset();
+  backlog = (missed?.recent ?? []).filter(wanted);
+  if (missed?.earlier === undefined) catchUp();
+  else {
+    waiting = true;
+    const goOn = (earlier: readonly GatewayEvent[] | undefined) => {
+      waiting = false;
+      if (earlier === undefined) reset();
+      backlog = [...(earlier ?? []).filter(wanted), ...backlog];
+      catchUp();
+    };
+    // A journal that does not answer leaves the reader with what there is, and the word that something is missing.
+    missed.earlier().then(goOn, () => goOn(undefined));
+  }
   return events.subscribe((event) => {
     if (!wanted(event)) return;
     const behind = backlog.length - at;
     // A reader that far behind is cut off; it resumes from the last event it has seen.
-    if (behind > 2 * limits.eventsKept.max || raw.writableLength > limits.eventStreamBufferBytes.max)
+    if (behind > 3 * limits.eventsKept.max || raw.writableLength > limits.eventStreamBufferBytes.max)
       raw.destroy();
-    else if (behind > 0) backlog.push(event);
+    else if (waiting || behind > 0) backlog.push(event);
     else write(event);
   });
 }

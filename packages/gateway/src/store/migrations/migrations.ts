@@ -9,6 +9,7 @@ import { createDevices } from "./0001-devices.ts";
 import { createHistory } from "./0002-history.ts";
 import { createProvisioning } from "./0003-provisioning.ts";
 import { lightenHistory } from "./0004-lighter-history.ts";
+import { createEventStreams } from "./0005-event-streams.ts";
 
 export interface Migration {
   readonly name: string;
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   { name: "history", run: createHistory },
   { name: "provisioning", run: createProvisioning },
   { name: "lighter history", run: lightenHistory },
+  { name: "event streams", run: createEventStreams },
 ];

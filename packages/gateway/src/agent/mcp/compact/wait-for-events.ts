@@ -45,14 +45,22 @@ export const eventsWait = compactTool(
       (only === undefined || only === event.device) &&
       (event.device === undefined || registry.visible(principal, event.device));
     const from = since ?? events.lastId;
+    // What earlier runs of the gateway published is asked for first: nothing may happen unseen after the second look.
+    const { earlier: ask = none } = events.since(from) ?? {};
+    const earlier = await ask();
     const missed = events.since(from);
-    if (missed === undefined) return answer({ events: [], next: events.lastId, reset: true });
-    const already = firstOf(missed, wanted);
+    if (earlier === undefined || missed === undefined)
+      return answer({ events: [], next: events.lastId, reset: true });
+    const already = firstOf([...earlier, ...missed.recent], wanted);
     if (already.length > 0) return answer({ events: already, next: already.at(-1)?.id ?? from });
     const came = await nextEvent(view, wanted, timeoutMs, context);
     return answer({ events: came === undefined ? [] : [came], next: came?.id ?? events.lastId });
   },
 );
+
+async function none(): Promise<readonly GatewayEvent[]> {
+  return [];
+}
 
 function firstOf(missed: readonly GatewayEvent[], wanted: Wanted): GatewayEvent[] {
   const found: GatewayEvent[] = [];
