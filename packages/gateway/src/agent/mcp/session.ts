@@ -1,8 +1,10 @@
 /** A session of the older era: lives from `initialize` until it is ended, lapses, or its token is revoked. */
 import { randomUUID } from "node:crypto";
 import { type Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { isObject } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Exchange } from "./exchange.ts";
+import { Replay } from "./replay.ts";
 
 export interface SessionOwner {
   opened(id: string, session: Session): void;
@@ -24,6 +26,7 @@ export class Session {
     this.#usedAt = clock.monotonic();
     this.#transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
+      eventStore: new Replay(),
       onsessioninitialized: (id) => owner.opened(id, this),
     });
     server.onclose = () => owner.closed(this.#transport.sessionId);
@@ -38,6 +41,9 @@ export class Session {
     });
     await this.#connected;
     const response = await this.#transport.handleRequest(exchange.request, { parsedBody: exchange.body });
+    const cancelled = cancelledRequest(exchange.body);
+    // The SDK does not answer what was cancelled, and would keep the stream of the answer open.
+    if (cancelled !== undefined) setImmediate(() => this.#transport.closeSSEStream(cancelled));
     // An `initialize` that was refused leaves nothing behind.
     if (this.#transport.sessionId === undefined) this.close();
     return response;
@@ -54,4 +60,11 @@ export class Session {
   close(): void {
     void this.#server.close().catch(() => undefined);
   }
+}
+
+function cancelledRequest(body: unknown): string | number | undefined {
+  if (!isObject(body) || body["method"] !== "notifications/cancelled" || !isObject(body["params"]))
+    return undefined;
+  const { requestId } = body["params"];
+  return typeof requestId === "string" || typeof requestId === "number" ? requestId : undefined;
 }

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { textContent, tool } from "../raw-device.ts";
+import { openSite } from "../site.ts";
+import { eras, openAgent, textOf } from "./agent.ts";
+import { listen, modern, openSession, say } from "./rpc.ts";
+
+const slow = tool("slow");
+const gone = { name: "device_call", arguments: { device: "02:00:00:00:00:01", tool: "slow" } };
+
+describe("[SRV-7] a call that nobody waits for any more frees its device at once", () => {
+  it.each(eras)("when the official client of the %s era cancels it", async (era) => {
+    const site = await openSite();
+    const device = await site.join({ tools: [slow, tool("next")] });
+    const agent = await openAgent(site, era);
+    const stop = new AbortController();
+    const call = agent.callTool(gone, { signal: stop.signal });
+    await device.nextRequest("tools/call");
+    stop.abort("changed my mind");
+    await expect(call).rejects.toThrow("changed my mind");
+    const next = agent.callTool({ name: "device_call", arguments: { device: device.id, tool: "next" } });
+    const request = await device.nextRequest("tools/call");
+    expect(request.params["name"]).toBe("next");
+    device.reply(request.id, textContent("done"));
+    expect(textOf(await next)).toBe("done");
+  });
+
+  it.each(eras)("when the connection of the %s era that waits for it is gone", async (era) => {
+    const site = await openSite();
+    const device = await site.join({ tools: [slow, tool("next")] });
+    const stop = new AbortController();
+    const legacy = { headers: { "mcp-session-id": era === "legacy" ? await openSession(site) : "" } };
+    const body = { jsonrpc: "2.0", id: 5, method: "tools/call", params: gone };
+    const said = era === "legacy" ? { ...legacy, body } : modern("tools/call", gone);
+    const waiting = listen(site, { ...said, signal: stop.signal }).catch(() => undefined);
+    await device.nextRequest("tools/call");
+    const events = await site.events("?type=call.finished");
+    stop.abort();
+    const stream = await waiting;
+    stream?.destroy();
+    expect((await events.next()).data).toMatchObject({ tool: "slow", outcome: "cancelled" });
+    const next = site.call(device.id, "next");
+    const request = await device.nextRequest("tools/call");
+    expect(request.params["name"]).toBe("next");
+    device.reply(request.id, textContent("done"));
+    expect((await next).status).toBe(200);
+  });
+
+  it("when its session is ended", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [slow] });
+    const id = await openSession(site);
+    const headers = { "mcp-session-id": id };
+    const body = { jsonrpc: "2.0", id: 5, method: "tools/call", params: gone };
+    const stream = await listen(site, { headers, body });
+    await device.nextRequest("tools/call");
+    const events = await site.events("?type=call.finished");
+    await say(site, { method: "DELETE", headers });
+    expect((await events.next()).data).toMatchObject({ tool: "slow", outcome: "cancelled" });
+    stream.destroy();
+  });
+
+  it("and the stream of a cancelled call in a session ends too", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [slow] });
+    const headers = { "mcp-session-id": await openSession(site) };
+    const body = { jsonrpc: "2.0", id: 5, method: "tools/call", params: gone };
+    const stream = await listen(site, { headers, body });
+    await device.nextRequest("tools/call");
+    const ended = new Promise((resolve) => {
+      stream.once("end", resolve);
+      stream.resume();
+    });
+    await say(site, {
+      headers,
+      body: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 5 } },
+    });
+    await ended;
+    expect(await device.quiet()).toEqual([]);
+  });
+});

@@ -1,0 +1,65 @@
+import { limits } from "@tendon/protocol";
+import { describe, expect, it } from "vitest";
+import { openSite } from "../site.ts";
+import { initialize, modern, say } from "./rpc.ts";
+
+describe("[SRV-2] the door of /mcp", () => {
+  it("wants a token, and says so in the header clients look for", async () => {
+    const site = await openSite();
+    for (const token of ["", "not-a-token-of-this-gateway"]) {
+      const { status, headers } = await say(site, { token, body: initialize() });
+      expect(status).toBe(401);
+      expect(headers["www-authenticate"]).toMatch(/^Bearer realm="tendon"/);
+    }
+  });
+
+  it("wants the scope `read`", async () => {
+    const site = await openSite();
+    const { body } = await site.rest("POST", "/tokens", { name: "x", scopes: ["provision"] });
+    const answer = await say(site, { token: String(body["token"]), body: initialize() });
+    expect(answer.status).toBe(403);
+    expect(answer.body).toMatchObject({ code: "forbidden", scope: "read" });
+  });
+
+  it.each([
+    ["Origin", { origin: "https://evil.example" }],
+    ["Host", { host: "evil.example" }],
+  ])("refuses a foreign %s before it looks at token or body", async (_which, headers) => {
+    const site = await openSite();
+    const { status } = await say(site, { token: "", headers, body: "{" });
+    expect(status).toBe(403);
+  });
+
+  it("lets a page of its own origin in", async () => {
+    const site = await openSite();
+    expect((await say(site, { headers: { origin: site.url }, body: initialize() })).status).toBe(200);
+  });
+
+  it.each([
+    ["no JSON", "{", {}, 400, -32700],
+    ["nothing", "", {}, 400, -32700],
+    ["JSON that is no JSON-RPC", '{"a":1}', {}, 400, -32600],
+    ["another content type", "{}", { "content-type": "text/plain" }, 415, -32600],
+    ["a body that is too large", `"${"x".repeat(limits.mcpBodyBytes.max)}"`, {}, 413, -32600],
+    ["a prototype", '{"jsonrpc":"2.0","id":1,"method":"ping","__proto__":{}}', {}, 400, -32700],
+  ])("answers %s in JSON-RPC's words", async (_what, text, headers, status, code) => {
+    const site = await openSite();
+    const answer = await say(site, { body: text, headers });
+    expect([answer.status, answer.body["error"]]).toEqual([status, expect.objectContaining({ code })]);
+  });
+
+  it("has only POST for the newer era, and no other methods for anybody", async () => {
+    const site = await openSite();
+    const headers = { "mcp-protocol-version": "2026-07-28" };
+    expect((await say(site, { method: "GET", headers })).status).toBe(405);
+    expect((await say(site, { method: "DELETE", headers })).status).toBe(405);
+    expect((await say(site, { method: "GET" })).status).toBe(400);
+    expect((await say(site, { method: "PUT", headers })).status).toBe(405);
+  });
+
+  it("knows an address of a device only where the token knows the device", async () => {
+    const site = await openSite();
+    const { status, body } = await say(site, { ...modern("tools/list"), at: "/mcp/devices/nobody" });
+    expect([status, body["code"]]).toEqual([404, "device_unknown"]);
+  });
+});

@@ -1,0 +1,77 @@
+/** An agent and a board over the board's whole life, through the official client, without ever reconnecting. */
+import { VirtualDevice } from "@tendon/simulator";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Inbox } from "../inbox.ts";
+import { openSite, type Site } from "../site.ts";
+import { eras, openAgent, textOf } from "./agent.ts";
+
+const mac = "02:00:00:00:00:07";
+const clientId = "77777777-7777-4777-8777-777777777777";
+
+async function board(site: Site): Promise<VirtualDevice> {
+  const { websocket } = site.tendon.provision(mac, clientId);
+  const device = new VirtualDevice({
+    board: { mac, clientId, name: "camera-board" },
+    url: websocket.url,
+    token: websocket.token,
+    autoReconnect: false,
+  });
+  onTestFinished(() => device.stop());
+  await device.connect();
+  return device;
+}
+
+describe.each(eras)("an agent of the %s era", (era) => {
+  it("[SRV-9] sees a device appear, calls it, gets its picture, sees it go and come back", async () => {
+    const site = await openSite();
+    const changes = new Inbox<string[]>("change of the tool list");
+    const agent = await openAgent(site, era, {
+      listChanged: {
+        tools: {
+          debounceMs: 0,
+          onChanged: (_error, tools) => changes.put((tools ?? []).map(({ name }) => name)),
+        },
+      },
+    });
+    expect((await agent.listTools()).tools).toHaveLength(7);
+    let device = await board(site);
+    const prefix = `${String((await site.device(mac))["alias"])}__`;
+    let listed: string[] = [];
+    while (!listed.includes(`${prefix}camera_take_photo`)) listed = await changes.take();
+    expect(listed).not.toContain(`${prefix}reboot`);
+
+    const volume = { name: `${prefix}audio_speaker_set_volume`, arguments: { volume: 30 } };
+    expect(textOf(await agent.callTool(volume))).toBe("true");
+    const photo = await agent.callTool({
+      name: `${prefix}camera_take_photo`,
+      arguments: { question: "What is this?" },
+    });
+    const [, picture] = photo.content as { type: string; data: string; mimeType: string }[];
+    expect(picture).toMatchObject({ type: "image", mimeType: "image/jpeg" });
+    expect(Buffer.from(picture?.data ?? "", "base64").subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]));
+    await agent.callTool({ name: `${prefix}get_device_status`, arguments: {} });
+
+    const position = async () => {
+      const { structuredContent } = await agent.callTool({
+        name: "events_wait",
+        arguments: { timeoutMs: 0 },
+      });
+      return (structuredContent as { next: string }).next;
+    };
+    const since = await position();
+    await device.stop();
+    const gone = await agent.callTool({
+      name: "events_wait",
+      arguments: { since, types: ["device.offline"] },
+    });
+    expect(gone.structuredContent).toMatchObject({ events: [{ type: "device.offline", device: mac }] });
+    const failed = await agent.callTool(volume);
+    expect(failed.isError).toBe(true);
+    expect(textOf(failed)).toMatch(/^device_offline: offline since .*\nlast known state: .*"volume":30/);
+
+    const again = (gone.structuredContent as { next: string }).next;
+    device = await board(site);
+    await agent.callTool({ name: "events_wait", arguments: { since: again, types: ["device.online"] } });
+    expect(textOf(await agent.callTool(volume))).toBe("true");
+  });
+});

@@ -1,0 +1,96 @@
+/** MCP by hand: requests as they go over the wire, for what no official client would do. */
+import { type Answer, ask, askAll, asObject, type Json } from "../http-client.ts";
+import { adminToken, type Site } from "../site.ts";
+
+export interface Said {
+  readonly at?: string;
+  readonly method?: string;
+  readonly token?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+const accept = "application/json, text/event-stream";
+
+function question({ at = "/mcp", method = "POST", token = adminToken, headers = {}, body, signal }: Said) {
+  return {
+    method,
+    path: at,
+    headers: {
+      accept,
+      "content-type": "application/json",
+      ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: typeof body === "string" || body === undefined ? body : JSON.stringify(body),
+    signal,
+  };
+}
+
+export async function say(site: Site, said: Said): Promise<Answer> {
+  return await askAll(site.url, question(said));
+}
+
+/** An open stream; what comes on it is read by `messages`. */
+export async function listen(site: Site, said: Said) {
+  return await ask(site.url, question(said));
+}
+
+/** The JSON-RPC messages of an answer that is a stream of events. */
+export function messagesOf(text: string): { [key: string]: Json }[] {
+  return [...text.matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => asObject(data));
+}
+
+export function initialize(version = "2025-11-25"): object {
+  return {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: version, capabilities: {}, clientInfo: { name: "by-hand", version: "1" } },
+  };
+}
+
+/** Opens a session of the older era and gives its id. */
+export async function openSession(site: Site, said: Said = {}): Promise<string> {
+  const { headers } = await say(site, { ...said, body: initialize() });
+  const id = headers["mcp-session-id"];
+  if (typeof id !== "string") throw new NoSession("no session was opened");
+  await say(site, {
+    ...said,
+    headers: { "mcp-session-id": id },
+    body: { jsonrpc: "2.0", method: "notifications/initialized" },
+  });
+  return id;
+}
+
+class NoSession extends Error {
+  override readonly name = "NoSession";
+}
+
+export const modernVersion = "2026-07-28";
+
+/** A request of the newer era, with all it has to carry. */
+export function modern(method: string, params: Record<string, unknown> = {}, id = 1): Said {
+  const name = params["name"] ?? params["uri"];
+  return {
+    headers: {
+      "mcp-protocol-version": modernVersion,
+      "mcp-method": method,
+      ...(typeof name === "string" ? { "mcp-name": name } : {}),
+    },
+    body: {
+      jsonrpc: "2.0",
+      id,
+      method,
+      params: {
+        ...params,
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": modernVersion,
+          "io.modelcontextprotocol/clientCapabilities": {},
+          "io.modelcontextprotocol/clientInfo": { name: "by-hand", version: "1" },
+        },
+      },
+    },
+  };
+}

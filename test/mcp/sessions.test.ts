@@ -1,0 +1,125 @@
+import { limits } from "@tendon/protocol";
+import { describe, expect, it } from "vitest";
+import { ManualClock } from "../manual-clock.ts";
+import { tool } from "../raw-device.ts";
+import { openSite, type Site } from "../site.ts";
+import { listen, messagesOf, modern, openSession, say } from "./rpc.ts";
+
+const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+
+async function makeToken(
+  site: Site,
+  scopes: string[] = ["read", "call"],
+): Promise<{ id: string; token: string }> {
+  const { body } = await site.rest("POST", "/tokens", { name: "agent", scopes });
+  return body as unknown as { id: string; token: string };
+}
+
+function within(id: string): { "mcp-session-id": string; "mcp-protocol-version": string } {
+  return { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
+}
+
+describe("a session", () => {
+  it("[SRV-3] is opened by initialize and belongs to its token and address", async () => {
+    const site = await openSite();
+    const { token } = await makeToken(site);
+    const id = await openSession(site);
+    const mine = await say(site, { headers: within(id), body: list });
+    expect(mine.status).toBe(200);
+    expect(messagesOf(mine.text).at(-1)).toMatchObject({ id: 2, result: { tools: expect.any(Array) } });
+    expect((await say(site, { headers: within(id), body: list, token })).status).toBe(404);
+    expect((await say(site, { headers: within(id), body: list, at: "/mcp/compact" })).status).toBe(404);
+    expect((await say(site, { headers: within("made-up"), body: list })).status).toBe(404);
+    expect((await say(site, { body: list })).status).toBe(400);
+  });
+
+  it("[SRV-3] ends when its agent says so", async () => {
+    const site = await openSite();
+    const id = await openSession(site);
+    const stream = await listen(site, { method: "GET", headers: within(id) });
+    expect(stream.statusCode).toBe(200);
+    expect((await say(site, { method: "DELETE", headers: within(id) })).status).toBe(200);
+    stream.resume();
+    await new Promise((resolve) => {
+      stream.once("close", resolve);
+    });
+    expect((await say(site, { headers: within(id), body: list })).status).toBe(404);
+  });
+
+  it("[SRV-3] lapses when nothing is heard of it, but not while its stream is open", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const left = await openSession(site);
+    const kept = await openSession(site);
+    const stream = await listen(site, { method: "GET", headers: within(kept) });
+    clock.advance(29 * 60_000);
+    expect((await say(site, { headers: within(left), body: list })).status).toBe(200);
+    clock.advance(32 * 60_000);
+    expect((await say(site, { headers: within(left), body: list })).status).toBe(404);
+    expect((await say(site, { headers: within(kept), body: list })).status).toBe(200);
+    stream.destroy();
+  });
+
+  it("[SRV-3] is refused beyond a token's share, and one that ends makes room", async () => {
+    const site = await openSite();
+    const { token } = await makeToken(site);
+    const ids: string[] = [];
+    while (ids.length < limits.mcpSessionsPerToken.max) ids.push(await openSession(site, { token }));
+    const { status, body } = await say(site, {
+      token,
+      body: { jsonrpc: "2.0", id: 1, method: "initialize", params: initializeParams },
+    });
+    expect(status).toBe(429);
+    expect(body["error"]).toMatchObject({ message: expect.stringContaining("too many") });
+    await openSession(site);
+    await say(site, { method: "DELETE", token, headers: within(ids[0] ?? "") });
+    await openSession(site, { token });
+  });
+
+  it("[SRV-4] and every open stream ends with its token", async () => {
+    const site = await openSite();
+    const { id: tokenId, token } = await makeToken(site);
+    const id = await openSession(site, { token });
+    const own = await listen(site, { method: "GET", token, headers: within(id) });
+    const listening = modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+    const subscribed = await listen(site, { ...listening, token });
+    expect([own.statusCode, subscribed.statusCode]).toEqual([200, 200]);
+    const ended = [own, subscribed].map(
+      (stream) =>
+        new Promise((resolve) => {
+          stream.on("error", () => undefined);
+          stream.once("close", resolve);
+          stream.resume();
+        }),
+    );
+    await site.rest("DELETE", `/tokens/${tokenId}`);
+    await Promise.all(ended);
+    expect((await say(site, { token, headers: within(id), body: list })).status).toBe(401);
+  });
+
+  it("tells an agent whose stream broke what it missed", async () => {
+    const site = await openSite();
+    const id = await openSession(site);
+    const stream = await listen(site, { method: "GET", headers: within(id) });
+    await site.join({ tools: [tool("a")] });
+    const seen = await new Promise<string>((resolve) => {
+      stream.once("data", (chunk: Buffer) => resolve(chunk.toString()));
+    });
+    expect(messagesOf(seen)).toMatchObject([{ method: "notifications/tools/list_changed" }]);
+    const lastId = /^id: (.+)$/m.exec(seen)?.[1] ?? "";
+    stream.destroy();
+    await site.join({ deviceId: "02:00:00:00:00:02", tools: [tool("b")] });
+    const again = await listen(site, { method: "GET", headers: { ...within(id), "last-event-id": lastId } });
+    const missed = await new Promise<string>((resolve) => {
+      again.once("data", (chunk: Buffer) => resolve(chunk.toString()));
+    });
+    expect(messagesOf(missed)[0]).toMatchObject({ method: "notifications/tools/list_changed" });
+    again.destroy();
+  });
+});
+
+const initializeParams = {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "by-hand", version: "1" },
+};
