@@ -68,7 +68,7 @@ class NoSession extends Error {
   override readonly name = "NoSession";
 }
 
-export const modernVersion = "2026-07-28";
+const modernVersion = "2026-07-28";
 
 /** A request of the newer era, with all it has to carry. */
 export function modern(method: string, params: Record<string, unknown> = {}, id = 1): Said {
