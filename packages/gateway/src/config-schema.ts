@@ -1,6 +1,7 @@
 /** Every setting there is: its type, its default and what it does. The reference of settings is made from this. */
 import { ActionMap, aliasPattern, limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
+import { VoiceSchema } from "./config-voice.ts";
 
 const strict = { additionalProperties: false };
 const Port = Type.Integer({ minimum: 0, maximum: 65535 });
@@ -171,6 +172,7 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    voice: VoiceSchema,
     log: Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {

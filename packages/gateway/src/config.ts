@@ -11,6 +11,7 @@ import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import { explainProblem, type Problem, placeOf } from "./config-problems.ts";
 import { environmentName, fileOnly, leavesOf } from "./config-reference.ts";
 import { type Config, ConfigSchema } from "./config-schema.ts";
+import { asUpstreamList } from "./config-voice.ts";
 import { messageOf, StartError } from "./errors.ts";
 
 type Partially<T> = T extends readonly unknown[]
@@ -56,6 +57,8 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const file = sources.file ?? found;
   const read = file === undefined ? { tree: {}, lineOf: () => undefined } : readFile(file, problems);
   const merged = merge(merge(merge(defaultsOf(ConfigSchema) as Tree, read.tree), fromEnv.tree), overrides);
+  const voice = merged["voice"];
+  if (isTree(voice)) merged["voice"] = { ...voice, upstream: asUpstreamList(voice["upstream"]) };
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
   for (const error of compiled.Errors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {

@@ -22,6 +22,20 @@ export interface FinishedCall {
   readonly durationMs: number;
 }
 
+interface Passed {
+  readonly packets: number;
+  readonly lost: number;
+}
+
+/** A conversation in numbers; what was said is nobody's business. */
+export interface EndedConversation {
+  readonly upstream: string;
+  readonly kind: string;
+  readonly detail: string;
+  readonly up: Passed;
+  readonly down: Passed;
+}
+
 export class Events {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -120,6 +134,27 @@ export class Events {
   audioDropped(bytes: number): void {
     this.#metrics.audioFramesDropped.inc();
     this.#metrics.audioBytesDropped.inc(bytes);
+  }
+
+  voiceStarted(device: string, upstream: string): void {
+    this.#metrics.voiceSessions.inc();
+    this.#log.info({ device, upstream }, "conversation started");
+  }
+
+  voiceEnded(device: string, data: EndedConversation): void {
+    this.#metrics.voiceSessions.dec();
+    this.#metrics.voiceEnded.inc({ kind: data.kind });
+    for (const direction of ["up", "down"] as const) {
+      this.#metrics.voicePackets.inc({ direction }, data[direction].packets);
+      this.#metrics.voiceLost.inc({ direction }, data[direction].lost);
+    }
+    const failed = data.kind !== "left" && data.kind !== "closed";
+    this.#log[failed ? "warn" : "info"]({ device, ...data }, "conversation ended");
+  }
+
+  voiceFrameNotUnderstood(device: string): void {
+    this.#metrics.oddFrames.inc({ outcome: "voice" });
+    this.#log.debug({ device }, "a frame of a conversation was not understood");
   }
 
   connectionRefused(why: {

@@ -49,6 +49,7 @@ import {
   type MqttCarrier,
   openCertificate,
   openVision,
+  openVoice,
   portOf,
   serveCertificate,
   startMqtt,
@@ -163,6 +164,8 @@ async function assemble(
     known: registry.pairs(),
     remember: (deviceId, pair) => registry.pairChanged(deviceId, pair),
   });
+  const voice = openVoice({ config, clock, events, registry });
+  started.push(() => voice?.stop());
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
   const audio = new UdpSink(events);
@@ -189,6 +192,7 @@ async function assemble(
       queueLimit: config.calls.queue,
       capabilities: () => config.devices.capabilities,
       audioAddress: () => audio.addressFor(addresses().audioHost),
+      voice: voice?.relay,
     });
     liveness.watch(session);
     return session;

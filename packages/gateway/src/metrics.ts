@@ -32,7 +32,7 @@ export class Metrics {
   });
   readonly oddFrames = new Counter({
     name: "tendon_odd_frames_total",
-    help: "Frames from devices that were unknown, invalid, salvaged or replies nobody waits for",
+    help: "Frames from devices that were unknown, invalid, salvaged, replies nobody waits for, or not understood in a conversation",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
@@ -44,6 +44,29 @@ export class Metrics {
   readonly audioBytesDropped = new Counter({
     name: "tendon_audio_bytes_dropped_total",
     help: "Bytes of audio dropped",
+    registers: [this.registry],
+  });
+  readonly voiceSessions = new Gauge({
+    name: "tendon_voice_sessions",
+    help: "Conversations with voice servers under way now",
+    registers: [this.registry],
+  });
+  readonly voiceEnded = new Counter({
+    name: "tendon_voice_sessions_ended_total",
+    help: "Conversations that ended: left, closed, or how the voice server failed",
+    labelNames: ["kind"] as const,
+    registers: [this.registry],
+  });
+  readonly voicePackets = new Counter({
+    name: "tendon_voice_packets_total",
+    help: "Audio packets of conversations that have ended; up is from the device",
+    labelNames: ["direction"] as const,
+    registers: [this.registry],
+  });
+  readonly voiceLost = new Counter({
+    name: "tendon_voice_packets_lost_total",
+    help: "Audio packets of conversations that have ended which did not get through",
+    labelNames: ["direction"] as const,
     registers: [this.registry],
   });
   readonly connectionsRefused = new Counter({

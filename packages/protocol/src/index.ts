@@ -60,7 +60,7 @@ export { isClientId, normaliseDeviceId } from "./device/identity.ts";
 export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
-export { type Bound, limits, visionLimits } from "./limits.ts";
+export { type Bound, limits, visionLimits, voiceLimits } from "./limits.ts";
 export {
   decodeClientLine,
   decodeServerLine,

@@ -1,9 +1,10 @@
-import { type Bound, isErrorCode, limits, visionLimits } from "@tendon/protocol";
+import { type Bound, isErrorCode, limits, visionLimits, voiceLimits } from "@tendon/protocol";
 import { describe, expect, it, test } from "vitest";
 
 const bounds: readonly (readonly [string, Bound])[] = [
   ...Object.entries(limits),
   ...Object.entries(visionLimits),
+  ...Object.entries(voiceLimits),
 ];
 
 describe("a bound", () => {

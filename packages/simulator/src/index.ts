@@ -2,6 +2,7 @@
  * Devices that are not there, over real wires: for developing and testing a backend without hardware, for
  * showing what one does, and for finding out how it bears a bad device or a thousand good ones.
  */
+export { chime, chimeFrameMs } from "./chime.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export {
   ConnectError,
@@ -59,6 +60,7 @@ export {
   provision,
   type Screen,
   type SendOutcome,
+  type SpeakOptions,
   type StateValue,
   type StringProperty,
   type TlsTrust,
@@ -122,3 +124,14 @@ export {
 } from "./home/home.ts";
 export { loadToolsFile, type ToolsFile } from "./tools-file.ts";
 export type { ToolEffect, ToolEntry, ToolsDocument } from "./tools-format.ts";
+export {
+  type Heard,
+  type McpReplyMessage,
+  type ServerFaultName,
+  serverFaults,
+  type Visitor,
+  type VoiceMcpClient,
+  type VoiceScript,
+  VoiceServer,
+  type VoiceServerOptions,
+} from "./voice-server/voice-server.ts";

@@ -59,8 +59,9 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
 type Show = (device: VirtualDevice, event: DeviceEvent) => void;
 
 const showJson: Show = (device, event) => {
-  if (event.kind !== "frame" && event.kind !== "reply")
-    print(JSON.stringify({ device: device.id, ...event }));
+  if (event.kind === "frame" || event.kind === "reply") return;
+  const { packet: _, ...rest } = event.kind === "audio" ? event : { ...event, packet: undefined };
+  print(JSON.stringify({ device: device.id, ...rest }));
 };
 
 const showText: Show = (device, event) => {

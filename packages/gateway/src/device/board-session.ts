@@ -13,6 +13,7 @@ import {
   type JsonObject,
   limits,
   type ServerMessage,
+  speaksMcp,
 } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -23,7 +24,9 @@ import type { DeviceIdentity, DeviceLink } from "./link.ts";
 import { RateGate } from "./rate-gate.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
 import { Setup } from "./setup.ts";
+import { TalkingBoard } from "./talking-board.ts";
 import type { UdpAddress } from "./udp-sink.ts";
+import { type BoardHello, besideTexts, type Conversation, type VoiceRelay } from "./voice/voice.ts";
 
 export type SessionState =
   | { readonly kind: "greeting" }
@@ -60,6 +63,8 @@ export interface SessionNeeds {
   /** Where audio of this device would go, for transports that carry it apart from the messages. */
   readonly audioAddress: () => UdpAddress;
   readonly newSessionId: () => string;
+  /** `undefined` where no voice server is configured at all. */
+  readonly voice: VoiceRelay | undefined;
 }
 
 export class BoardSession implements DeviceSession {
@@ -84,6 +89,8 @@ export class BoardSession implements DeviceSession {
   /** Outlives the wait, so that the probe's late answer is not taken for a stray reply. */
   #lastProbeId: number | undefined;
   #helloTimer: Timer | undefined;
+  readonly #voice: VoiceRelay | undefined;
+  #conversation: Conversation | undefined;
   droppedAudioFrames = 0;
 
   constructor(identity: DeviceIdentity, link: DeviceLink, needs: SessionNeeds) {
@@ -92,6 +99,7 @@ export class BoardSession implements DeviceSession {
     this.#sessionId = needs.newSessionId();
     this.#newSessionId = needs.newSessionId;
     this.audioAddress = needs.audioAddress;
+    this.#voice = needs.voice;
     this.events = needs.events;
     this.owner = needs.owner;
     this.#clock = needs.clock;
@@ -167,9 +175,11 @@ export class BoardSession implements DeviceSession {
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
-        handleMessage(this, decoded.message);
+        handleMessage(this, decoded.message, text);
         return;
       case "unknown":
+        // A kind that is unknown here may be known to the voice server.
+        this.#conversation?.fromBoard(text, { type: decoded.kind });
         this.events.frameNotUnderstood(this.deviceId, "unknown", decoded.kind);
         return;
       case "invalid":
@@ -183,6 +193,10 @@ export class BoardSession implements DeviceSession {
   /** [AUD-4] Audio is counted and dropped until there is somebody to hear it. */
   receiveBinary(bytes: Uint8Array): void {
     if (!this.#admitFrame()) return;
+    if (this.#conversation !== undefined) {
+      this.#conversation.audioFromBoard(bytes);
+      return;
+    }
     const decoded = decodeAudio(this.#framing, bytes);
     if (decoded.outcome === "ok") {
       this.droppedAudioFrames += 1;
@@ -204,6 +218,33 @@ export class BoardSession implements DeviceSession {
     this.owner.greeted(this);
   }
 
+  get conversation(): Conversation | undefined {
+    return this.#conversation;
+  }
+
+  /** Begins to talk through the board's voice server; false where it has none. */
+  converse(hello: BoardHello): boolean {
+    const server = this.#voice?.serverOf(this.deviceId);
+    const lane = this.link.audio;
+    if (this.#voice === undefined || server === undefined || lane === undefined) return false;
+    this.endConversation("the board said hello again");
+    const mcp = speaksMcp(hello.message);
+    this.greet(mcp, hello.message.version);
+    this.#conversation = this.#voice.begin(
+      server,
+      new TalkingBoard(this, mcp),
+      hello,
+      besideTexts(lane, hello.message.version),
+    );
+    return true;
+  }
+
+  endConversation(reason: string): void {
+    const conversation = this.#conversation;
+    this.#conversation = undefined;
+    conversation?.leave(reason);
+  }
+
   /** Devices over MQTT and processes are there as soon as they are connected [MQT-4]. */
   beginWithoutHello(): void {
     this.greet(true, undefined);
@@ -219,6 +260,11 @@ export class BoardSession implements DeviceSession {
 
   send(message: Exclude<ServerMessage, { payload: unknown; type: "mcp" }>): boolean {
     return this.#sendText(encodeServerMessage(message));
+  }
+
+  /** A text that somebody else has written. */
+  sendAsItIs(text: string): boolean {
+    return this.#sendText(text);
   }
 
   sendRpc(payload: JsonObject, envelope?: JsonObject): boolean {
@@ -261,6 +307,7 @@ export class BoardSession implements DeviceSession {
     const wasGreeted = this.#state.kind !== "greeting";
     this.#state = transition(this.#state, { step: "close", reason });
     this.#helloTimer?.cancel();
+    this.endConversation(reason);
     this.setup.stop();
     this.requests.close(reason, deviceLeft);
     if (wasGreeted) this.owner.offline(this, reason);

@@ -6,6 +6,13 @@ export interface DeviceLink {
   /** Asks the other end for a sign of life below the protocol, where the transport can. */
   ping(): void;
   close(code: number, reason: string): void;
+  /** Where audio travels on the same connection as the texts. */
+  readonly audio?: AudioLane;
+}
+
+export interface AudioLane {
+  /** `sent` is called when the frame has left; false when it could not be taken. */
+  send(frame: Uint8Array, sent: () => void): boolean;
 }
 
 /** Who is at the other end, as established before the first frame is looked at. */

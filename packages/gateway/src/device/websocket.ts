@@ -8,7 +8,7 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
-import type { DeviceIdentity, DeviceLink } from "./link.ts";
+import type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";
 
 /** [DEV-11] The firmware never closes TCP after a Close frame, so we do, a moment later. */
 const closeGraceMs = 1_000;
@@ -153,6 +153,7 @@ export class WebSocketDevices {
 
 class WebSocketLink implements DeviceLink {
   readonly transport = "websocket";
+  readonly audio: AudioLane = { send: (frame, sent) => this.#sendFrame(frame, sent) };
   readonly #socket: WebSocket;
   readonly #clock: Clock;
 
@@ -165,6 +166,13 @@ class WebSocketLink implements DeviceLink {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
     this.#socket.send(text);
+    return true;
+  }
+
+  #sendFrame(frame: Uint8Array, sent: () => void): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false;
+    if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
+    this.#socket.send(frame, sent);
     return true;
   }
 

@@ -249,6 +249,11 @@ export class Registry implements SessionOwner {
     return record !== undefined && this.#shows(principal, record);
   }
 
+  /** The tags of a device, whether or not it has ever connected. */
+  tagsOf(id: string): readonly string[] {
+    return this.#devices.get(id)?.tags ?? [];
+  }
+
   /** The device whose session has this id now, for messages that name only that. */
   deviceOfSession(principal: Principal, sessionId: string): string | undefined {
     const id = this.#bySession.get(sessionId);

@@ -8,3 +8,4 @@ export { listen, portOf, serveCertificate } from "./listening.ts";
 export { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
 export { startProcesses } from "./process-devices.ts";
 export { openVision } from "./vision-link.ts";
+export { openVoice } from "./voice-link.ts";

@@ -72,7 +72,7 @@ export class Connection {
     const { events } = this.#host;
     const outcome = this.#transport?.sendAudio(packet, timestamp) ?? "closed";
     if (outcome !== "sent") events.emit({ kind: "frame-lost", why: outcome, bytes: packet.length });
-    else events.emit({ kind: "audio", direction: "out", bytes: packet.length, played: false });
+    else events.emit({ kind: "audio", direction: "out", bytes: packet.length, played: false, packet });
   }
 
   /** Closes the channel for a download. A connection that is more than the channel stays. */
@@ -117,7 +117,7 @@ export class Connection {
       message: (type, message) => this.#host.message(type, message),
       audio: (packet) => {
         const played = conversation.phase === "speaking";
-        events.emit({ kind: "audio", direction: "in", bytes: packet.length, played });
+        events.emit({ kind: "audio", direction: "in", bytes: packet.length, played, packet });
       },
       frame: (direction, text) => {
         if (events.wanted("frame")) events.emit({ kind: "frame", direction, text: toText(text) });

@@ -23,6 +23,8 @@ export type DeviceEvent =
       readonly direction: "in" | "out";
       readonly bytes: number;
       readonly played: boolean;
+      /** The Opus packet itself. */
+      readonly packet: Uint8Array;
     }
   /** Sessions of their own exist over MQTT only; over WebSocket the connection is the session. */
   | { readonly kind: "audio-opened"; readonly sessionId: string }

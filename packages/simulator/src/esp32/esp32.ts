@@ -4,6 +4,7 @@
  * written from the firmware's observed behaviour and shares no code with the gateway, so that each of the two
  * tests the other. `VirtualDevice` is the whole of it for users; a transport is a replaceable part.
  */
+export { type AudioVersion, packAudio } from "./audio-frame.ts";
 export type { BackoffOptions } from "./backoff.ts";
 export type {
   Battery,
@@ -67,5 +68,5 @@ export type {
   TransportFactory,
   TransportHost,
 } from "./transport.ts";
-export { VirtualDevice } from "./virtual-device.ts";
+export { type SpeakOptions, VirtualDevice } from "./virtual-device.ts";
 export { type WebSocketOptions, webSocketTransport } from "./websocket-transport.ts";

@@ -1,3 +1,4 @@
+import { chime, chimeFrameMs } from "../chime.ts";
 import type { Board } from "./board.ts";
 import { fromBuffer, fromText, toText } from "./byte-text.ts";
 import { parseCjson } from "./cjson-parse.ts";
@@ -9,6 +10,12 @@ import type { DeviceState } from "./device-state.ts";
 import { Firmware } from "./firmware.ts";
 import { systemInfo } from "./reports.ts";
 import { defineTool, type ToolCallback, type ToolProperties } from "./tool.ts";
+
+export interface SpeakOptions {
+  readonly packets?: readonly Uint8Array[];
+  /** Between two packets; 0 sends them all at once. */
+  readonly paceMs?: number;
+}
 
 /** A board that is not there: tools, state and wire behaviour of the real firmware. */
 export class VirtualDevice {
@@ -148,6 +155,15 @@ export class VirtualDevice {
   /** Sends one Opus packet: over WebSocket in the framing of its protocol version, over MQTT encrypted by UDP. */
   sendAudio(packet: Uint8Array, timestamp = 0): void {
     this.#firmware.sayAudio(packet, timestamp);
+  }
+
+  /** Says something, as fast as it is spoken: a chime, or other Opus packets. Resolves when the last one is sent. */
+  async speak({ packets = chime, paceMs = chimeFrameMs }: SpeakOptions = {}): Promise<void> {
+    for (const packet of packets) {
+      this.sendAudio(packet);
+      await this.sleep(paceMs);
+    }
+    await this.idle();
   }
 
   /** The body a real device posts when it asks for its configuration. */

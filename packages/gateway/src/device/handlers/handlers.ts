@@ -4,21 +4,30 @@ import type { BoardSession } from "../board-session.ts";
 import { handleHello } from "./hello.ts";
 import { handleMcp } from "./mcp.ts";
 
-export function handleMessage(session: BoardSession, message: DeviceMessage): void {
+/** `text` is the frame as it came: what is for a voice server is passed on as it is. */
+export function handleMessage(session: BoardSession, message: DeviceMessage, text: string): void {
   switch (message.type) {
     case "hello":
-      handleHello(session, message);
+      handleHello(session, message, text);
       return;
     case "mcp":
       handleMcp(session, message.rpc);
       return;
     case "listen":
     case "abort":
-    case "goodbye":
     case "custom":
-      // Talk for a voice server; there is none, and the device was told so when it said hello [DEV-22].
+      // Talk for a voice server; where there is none, the device was told so when it said hello [DEV-22].
+      session.conversation?.fromBoard(text, message);
+      return;
+    case "goodbye":
+      handleGoodbye(session, message.session_id);
       return;
     default:
       message satisfies never;
   }
+}
+
+/** [DEV-23] Of another session than the present one it means nothing; over WebSocket no firmware says it. */
+function handleGoodbye(session: BoardSession, sessionId: string | undefined): void {
+  if (sessionId === session.sessionId) session.endConversation("the board said goodbye");
 }

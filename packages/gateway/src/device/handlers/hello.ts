@@ -5,9 +5,11 @@ import type { BoardSession } from "../board-session.ts";
 const audioParams = { format: "opus", sample_rate: 24_000, channels: 1, frame_duration: 60 };
 
 /** [DEV-3…5] Answered at once, then MCP starts, after every hello: the device may have rebooted in between. */
-export function handleHello(session: BoardSession, hello: DeviceHello): void {
+export function handleHello(session: BoardSession, hello: DeviceHello, text: string): void {
   const apart = session.link.transport === "mqtt";
   if (apart) session.renewSessionId();
+  // [VOI-1] With a voice server the answer is the server's, and comes with it.
+  if ((hello.audio_params !== undefined || apart) && session.converse({ message: hello, text })) return;
   const reply: ServerHello = {
     type: "hello",
     transport: apart ? (hello.transport === "mqtt" ? "mqtt" : "udp") : "websocket",

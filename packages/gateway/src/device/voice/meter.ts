@@ -1,0 +1,32 @@
+/** One direction of a conversation in numbers: never what was said, only how much and how evenly. */
+export class Meter {
+  packets = 0;
+  bytes = 0;
+  lost = 0;
+  #jitterMs = 0;
+  #lastAt: number | undefined;
+  #lastGapMs: number | undefined;
+
+  /** Between two sentences there is a pause, which says nothing of the network. */
+  static readonly #pauseMs = 500;
+
+  count(bytes: number, now: number): void {
+    this.packets += 1;
+    this.bytes += bytes;
+    const gapMs = this.#lastAt === undefined ? undefined : now - this.#lastAt;
+    this.#lastAt = now;
+    if (gapMs === undefined || gapMs > Meter.#pauseMs) {
+      this.#lastGapMs = undefined;
+      return;
+    }
+    if (this.#lastGapMs !== undefined) {
+      this.#jitterMs += (Math.abs(gapMs - this.#lastGapMs) - this.#jitterMs) / 16;
+    }
+    this.#lastGapMs = gapMs;
+  }
+
+  get view(): { packets: number; bytes: number; lost: number; jitterMs: number } {
+    const { packets, bytes, lost } = this;
+    return { packets, bytes, lost, jitterMs: Math.round(this.#jitterMs * 10) / 10 };
+  }
+}

@@ -1,0 +1,80 @@
+/** The voice half of the composition: which board talks to which voice server, by the settings and the registry's tags. */
+import fs from "node:fs";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { VoiceRelay, type VoiceServer } from "../device/device.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import type { Registry } from "../registry/registry.ts";
+
+export interface VoiceNeeds {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly registry: Registry;
+}
+
+export interface VoiceLink {
+  readonly relay: VoiceRelay;
+  stop(): void;
+}
+
+type Settings = Config["voice"]["upstream"][number];
+
+interface Upstream {
+  readonly settings: Settings;
+  readonly server: VoiceServer;
+}
+
+/** `undefined` where no voice server is configured: boards are for tools only. */
+export function openVoice({ config, clock, events, registry }: VoiceNeeds): VoiceLink | undefined {
+  const { upstream, token } = config.voice;
+  if (upstream.length === 0) return undefined;
+  const upstreams = upstream.map((settings) => ({ settings, server: serverOf(settings, token) }));
+  const relay = new VoiceRelay({
+    clock,
+    events,
+    random: Math.random,
+    serverOf: (deviceId) => choose(upstreams, deviceId, registry),
+  });
+  return { relay, stop: () => relay.stop() };
+}
+
+/** The entry for the device itself, else the first for one of its tags, else the one for everybody. */
+function choose(
+  upstreams: readonly Upstream[],
+  deviceId: string,
+  registry: Registry,
+): VoiceServer | undefined {
+  const tags = registry.tagsOf(deviceId);
+  const found =
+    upstreams.find(
+      ({ settings: { device } }) => device !== undefined && registry.idOf(device) === deviceId,
+    ) ??
+    upstreams.find(
+      ({ settings: { device, tag } }) => device === undefined && tag !== undefined && tags.includes(tag),
+    ) ??
+    upstreams.find(({ settings: { device, tag } }) => device === undefined && tag === undefined);
+  return found?.server;
+}
+
+function serverOf(settings: Settings, commonToken: string | undefined): VoiceServer {
+  const { url, signIn = "device", framing = 1 } = settings;
+  if (url === undefined) throw new StartError("An entry of voice.upstream has no `url`.");
+  if (signIn !== "token") return { url, framing, signIn: { by: "device" } };
+  const token = settings.tokenFile === undefined ? (settings.token ?? commonToken) : read(settings.tokenFile);
+  if (token === undefined || token === "") {
+    throw new StartError(
+      `voice.upstream ${url} signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.`,
+    );
+  }
+  return { url, framing, signIn: { by: "token", token } };
+}
+
+function read(file: string): string {
+  try {
+    return fs.readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new StartError(`${file} cannot be read (${messageOf(error)}).`);
+  }
+}

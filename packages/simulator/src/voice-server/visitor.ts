@@ -1,0 +1,211 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { WebSocket } from "ws";
+import { chime, chimeFrameMs } from "../chime.ts";
+import { type Clock, Timers } from "../clock.ts";
+import { type AudioVersion, packAudio } from "../esp32/esp32.ts";
+import { VoiceMcpClient } from "./mcp-client.ts";
+import type { VoiceScript } from "./server.ts";
+import type { ServerFaultName } from "./server-faults.ts";
+
+/** One thing that came from the board, as it came. */
+export type Heard =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "audio"; readonly frame: Buffer };
+
+export interface VisitorNeeds {
+  readonly socket: WebSocket;
+  readonly headers: IncomingHttpHeaders;
+  readonly sessionId: string;
+  readonly script: VoiceScript;
+  readonly faults: ReadonlySet<ServerFaultName>;
+  readonly record: boolean;
+  readonly clock: Clock;
+}
+
+const slowHelloMs = 4_000;
+
+/** One board that is connected, or something that speaks in its name. */
+export class Visitor {
+  readonly headers: IncomingHttpHeaders;
+  readonly mcp: VoiceMcpClient;
+  /** All that came, where the server keeps it. */
+  readonly heard: Heard[] = [];
+  /** Resolves when the connection has ended, with its code. */
+  readonly ended: Promise<number>;
+  readonly #needs: VisitorNeeds;
+  readonly #timers: Timers;
+  readonly #version: AudioVersion;
+  #packets = 0;
+  #listening = false;
+  /** Counts answers, so that one that was broken off stops. */
+  #answer = 0;
+  answers = 0;
+  packetsHeard = 0;
+  packetsSaid = 0;
+
+  constructor(needs: VisitorNeeds) {
+    this.#needs = needs;
+    this.headers = needs.headers;
+    this.#timers = new Timers(needs.clock);
+    const version = Number(needs.headers["protocol-version"]);
+    this.#version = version === 2 || version === 3 ? version : 1;
+    this.mcp = new VoiceMcpClient((payload) => this.say({ type: "mcp", payload }));
+    needs.socket.on("message", (data: Buffer, isBinary) => this.#received(data, isBinary));
+    needs.socket.on("error", () => undefined);
+    this.ended = new Promise((resolve) => {
+      needs.socket.once("close", (code) => {
+        this.#answer += 1;
+        this.#timers.clear();
+        resolve(code);
+      });
+    });
+    if (needs.faults.has("refuse-in-words")) {
+      this.sayRaw("authentication failed");
+      this.close(1000);
+    }
+  }
+
+  get sessionId(): string {
+    return this.#needs.sessionId;
+  }
+
+  /** Says something of this session. */
+  say(message: { readonly type: string; readonly [key: string]: unknown }): void {
+    this.sayRaw(JSON.stringify({ ...message, session_id: this.sessionId }));
+    if (this.#needs.faults.has("garbage")) {
+      this.sayRaw("this is not JSON");
+      this.#send(Buffer.from([0, 2, 0, 0, 0, 0, 0]), true);
+    }
+  }
+
+  sayRaw(text: string): void {
+    this.#send(Buffer.from(text), false);
+  }
+
+  /** Says one Opus packet, in the framing the visitor has asked for. */
+  sayAudio(packet: Uint8Array, timestamp = 0): void {
+    this.packetsSaid += 1;
+    this.#send(packAudio(this.#version, packet, timestamp), true);
+  }
+
+  close(code = 1000): void {
+    this.#needs.socket.close(code);
+  }
+
+  drop(): void {
+    this.#needs.socket.terminate();
+  }
+
+  /** Answers as if a question had just ended. */
+  async answer(): Promise<void> {
+    const { script } = this.#needs;
+    this.#answer += 1;
+    const turn = this.#answer;
+    this.#listening = false;
+    this.say({ type: "stt", text: script.heard });
+    if (script.tool !== undefined) {
+      await this.mcp.call(script.tool.name, script.tool.arguments);
+      if (turn !== this.#answer) return;
+    }
+    this.say({ type: "llm", emotion: script.emotion, text: "🙂" });
+    this.say({ type: "tts", state: "start" });
+    for (const sentence of script.sentences) {
+      this.say({ type: "tts", state: "sentence_start", text: sentence });
+      if (!(await this.#speak(turn))) return;
+    }
+    this.say({ type: "tts", state: "stop" });
+    this.answers += 1;
+  }
+
+  async #speak(turn: number): Promise<boolean> {
+    const { faults, script } = this.#needs;
+    const rounds = faults.has("flood") ? 10_000 : 1;
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [index, packet] of chime.entries()) {
+        if (turn !== this.#answer) return false;
+        this.sayAudio(packet, index * chimeFrameMs);
+        if (index === 5 && faults.has("close-mid-sentence")) this.close();
+        if (index === 5 && faults.has("drop-mid-sentence")) this.drop();
+        await this.#timers.sleep(script.paceMs);
+      }
+    }
+    return turn === this.#answer;
+  }
+
+  #received(data: Buffer, isBinary: boolean): void {
+    if (this.#needs.record) {
+      this.heard.push(isBinary ? { kind: "audio", frame: data } : { kind: "text", text: data.toString() });
+    }
+    if (isBinary) this.#heardAudio();
+    else this.#heardText(data.toString());
+  }
+
+  #heardAudio(): void {
+    this.packetsHeard += 1;
+    if (!this.#listening) return;
+    this.#packets += 1;
+    if (this.#packets >= this.#needs.script.questionPackets) void this.answer();
+  }
+
+  #heardText(text: string): void {
+    const message = parse(text);
+    switch (message["type"]) {
+      case "hello":
+        void this.#greet(message);
+        return;
+      case "mcp":
+        this.mcp.received(message["payload"]);
+        return;
+      case "listen":
+        this.#listens(message["state"]);
+        return;
+      case "abort":
+        this.#answer += 1;
+        this.say({ type: "tts", state: "stop" });
+        return;
+      default:
+    }
+  }
+
+  #listens(state: unknown): void {
+    if (state === "start") {
+      this.#listening = true;
+      this.#packets = 0;
+    } else if (state === "stop" && this.#listening) void this.answer();
+  }
+
+  async #greet(hello: { readonly [key: string]: unknown }): Promise<void> {
+    const { faults, script, socket } = this.#needs;
+    if (faults.has("silent") || faults.has("refuse-in-words")) return;
+    if (faults.has("leave-before-hello")) {
+      this.close();
+      return;
+    }
+    if (faults.has("slow-hello")) await this.#timers.sleep(slowHelloMs);
+    const answer = {
+      type: "hello",
+      version: 1,
+      transport: "websocket",
+      session_id: this.sessionId,
+      audio_params: { format: "opus", sample_rate: 24_000, channels: 1, frame_duration: chimeFrameMs },
+    };
+    const { session_id: _, ...withoutId } = answer;
+    this.sayRaw(JSON.stringify(faults.has("no-session-id") ? withoutId : answer));
+    if (faults.has("deaf")) socket.pause();
+    const features = hello["features"] as { readonly mcp?: unknown } | undefined;
+    if (features?.mcp === true) await this.mcp.setUp(script.capabilities);
+  }
+
+  #send(data: Buffer, binary: boolean): void {
+    const { socket } = this.#needs;
+    if (socket.readyState === socket.OPEN) socket.send(data, { binary });
+  }
+}
+
+function parse(text: string): { readonly [key: string]: unknown } {
+  try {
+    return (JSON.parse(text) ?? {}) as { readonly [key: string]: unknown };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,129 @@
+/** A gateway in front of a scripted voice server, and boards that talk through it, or to the server directly. */
+import type { ConfigInput } from "@tendon/gateway";
+import {
+  type DeviceEvent,
+  VirtualDevice,
+  type VirtualDeviceOptions,
+  type Visitor,
+  VoiceServer,
+  type VoiceServerOptions,
+  webSocketTransport,
+} from "@tendon/simulator";
+import { onTestFinished } from "vitest";
+import { Inbox } from "../inbox.ts";
+import { openSite, type Site, type SiteOptions } from "../site.ts";
+
+export interface Upstream {
+  readonly server: VoiceServer;
+  /** Each connection, as it comes. */
+  readonly visitors: Inbox<Visitor>;
+}
+
+export async function openUpstream(options: VoiceServerOptions = {}): Promise<Upstream> {
+  const visitors = new Inbox<Visitor>("visitor");
+  const server = await VoiceServer.start({
+    record: true,
+    ...options,
+    script: { paceMs: 0, ...options.script },
+    visited: (visitor) => visitors.put(visitor),
+  });
+  onTestFinished(() => server.stop());
+  return { server, visitors };
+}
+
+type UpstreamSettings = NonNullable<NonNullable<ConfigInput["voice"]>["upstream"]>;
+
+/** A site whose boards talk to this address. */
+export async function openVoiceSite(
+  upstream: string | UpstreamSettings,
+  options: SiteOptions = {},
+): Promise<Site> {
+  const settings = typeof upstream === "string" ? [{ url: upstream }] : upstream;
+  const voice = { udpPort: 0, upstream: settings, ...options.config?.voice };
+  return await openSite({ ...options, config: { ...options.config, voice } });
+}
+
+/** A virtual board that is stopped with the test. */
+function board(options: VirtualDeviceOptions): VirtualDevice {
+  const device = new VirtualDevice({ autoReconnect: false, ...options });
+  onTestFinished(() => device.stop());
+  return device;
+}
+
+export const boardId = "02:00:00:00:0a:01";
+const clientId = "0b6ff1d2-5a0e-4a52-8a64-5a60a6f0c0de";
+
+interface BoardOptions {
+  readonly id?: string;
+  /** How it frames its audio. */
+  readonly version?: 1 | 2 | 3;
+}
+
+/** A board over WebSocket that was provisioned by the gateway. */
+export function webSocketBoard(site: Site, { id = boardId, version = 1 }: BoardOptions = {}): VirtualDevice {
+  const { url, token } = site.tendon.provision(id, clientId).websocket;
+  return board({ board: { mac: id, clientId }, transport: webSocketTransport({ url, token, version }) });
+}
+
+/** The same board, talking to the voice server without anybody in between. */
+export function directBoard(
+  server: VoiceServer,
+  { id = boardId, version = 1 }: BoardOptions = {},
+): VirtualDevice {
+  return board({ board: { mac: id, clientId }, transport: webSocketTransport({ url: server.url, version }) });
+}
+
+/** What a board was told, texts and audio in order; MCP is another matter. */
+export class Ear {
+  readonly said: string[] = [];
+
+  constructor(device: VirtualDevice) {
+    device.observe((event) => this.#take(device, event));
+  }
+
+  #take(device: VirtualDevice, event: DeviceEvent): void {
+    if (event.kind === "audio" && event.direction === "in") {
+      this.said.push(`audio ${Buffer.from(event.packet).toString("base64")}`);
+    }
+    if (event.kind !== "frame" || event.direction !== "in" || /"type":"mcp"/.test(event.text)) return;
+    // The one thing that differs is the session's name; a hello brings it.
+    const id = /"session_id":"([^"]*)"/.exec(event.text)?.[1] ?? device.sessionId;
+    this.said.push(event.text.replaceAll(id, "SESSION"));
+  }
+}
+
+/** What the voice server heard, but for MCP. */
+export function heardBy(visitor: Visitor): string[] {
+  return visitor.heard.flatMap((heard) => {
+    if (heard.kind === "audio") return [`audio ${heard.frame.toString("base64")}`];
+    return /"type":"mcp"/.test(heard.text) ? [] : [heard.text];
+  });
+}
+
+/** Says something and waits until the answer has been heard to its end. */
+async function ask(device: VirtualDevice): Promise<void> {
+  const answered = device.waitFor(
+    "phase",
+    ({ phase, previous }) => phase === "listening" && previous === "speaking",
+  );
+  await device.speak({ paceMs: 0 });
+  await answered;
+  await device.idle();
+}
+
+/** Two questions and answers, a wake word between them, an interruption at the end. */
+export async function talk(
+  device: VirtualDevice,
+  upstream: Upstream,
+): Promise<{ readonly ear: Ear; readonly visitor: Visitor }> {
+  const ear = new Ear(device);
+  await device.openAudio();
+  const visitor = await upstream.visitors.take();
+  await ask(device);
+  device.wakeWord("hello there");
+  await ask(device);
+  const stopped = device.waitFor("message", ({ fields }) => fields["state"] === "stop");
+  device.abort(true);
+  await stopped;
+  return { ear, visitor };
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { adminToken } from "../site.ts";
+import {
+  boardId,
+  directBoard,
+  heardBy,
+  openUpstream,
+  openVoiceSite,
+  talk,
+  webSocketBoard,
+} from "./voice-site.ts";
+
+describe("a board over WebSocket", () => {
+  it.each([1, 2, 3] as const)(
+    "[VOI-2][VOI-3][VOI-4] with framing %s talks through the gateway as it would without it, byte for byte",
+    async (version) => {
+      const upstream = await openUpstream({ sessionId: () => "a-name-of-the-server" });
+      const without = await talk(directBoard(upstream.server, { version }), upstream);
+      const site = await openVoiceSite(upstream.server.url);
+      const withIt = await talk(webSocketBoard(site, { version }), upstream);
+
+      expect(heardBy(withIt.visitor)).toEqual(heardBy(without.visitor));
+      expect(withIt.ear.said).toEqual(without.ear.said);
+      expect(without.ear.said.filter((said) => said.startsWith("audio")).length).toBe(80);
+      for (const header of ["device-id", "client-id", "protocol-version"]) {
+        expect(withIt.visitor.headers[header]).toBe(without.visitor.headers[header]);
+      }
+      expect(without.visitor.headers["device-id"]).toBe(boardId);
+    },
+  );
+
+  it("[VOI-3] is told our session's name, whatever the server calls it", async () => {
+    const upstream = await openUpstream({ faults: ["odd-session-id"] });
+    const site = await openVoiceSite(upstream.server.url);
+    const device = webSocketBoard(site);
+    const { visitor, ear } = await talk(device, upstream);
+    expect(device.sessionId).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    const listen = heardBy(visitor).find((text) => text.includes('"listen"')) ?? "";
+    expect((JSON.parse(listen) as { session_id: string }).session_id).toBe(visitor.sessionId);
+    expect(ear.said.join(" ")).not.toContain("now");
+  });
+
+  it("[VOI-2] is greeted in full by a server that leaves its session unnamed", async () => {
+    const upstream = await openUpstream({ faults: ["no-session-id"] });
+    const site = await openVoiceSite(upstream.server.url);
+    const device = webSocketBoard(site);
+    await talk(device, upstream);
+    expect(device.sessionId).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  });
+
+  it("[VOI-1] is signed in with the fixed token, which nobody else gets to see", async () => {
+    const token = "a-token-of-the-voice-server";
+    const upstream = await openUpstream({ token });
+    const site = await openVoiceSite([{ url: upstream.server.url, signIn: "token", token }]);
+    const { visitor } = await talk(webSocketBoard(site), upstream);
+    expect(visitor.headers.authorization).toBe(`Bearer ${token}`);
+    expect(JSON.stringify(visitor.headers)).not.toContain(adminToken);
+  });
+
+  it("[VOI-1] never hands its own token to the voice server", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const { visitor } = await talk(webSocketBoard(site), upstream);
+    expect(visitor.headers.authorization).toBeUndefined();
+  });
+
+  it("lets the voice server go when it leaves", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = webSocketBoard(site);
+    const { visitor } = await talk(device, upstream);
+    device.disconnect();
+    await visitor.ended;
+    expect(upstream.server.visitors.size).toBe(0);
+    await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
+  });
+});
