@@ -60,7 +60,7 @@ export { isClientId, normaliseDeviceId } from "./device/identity.ts";
 export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
-export { type Bound, limits, visionLimits, voiceLimits } from "./limits.ts";
+export { agentLimits, type Bound, limits, visionLimits, voiceLimits } from "./limits.ts";
 export {
   decodeClientLine,
   decodeServerLine,
@@ -84,7 +84,10 @@ export type {
   ServerLine,
 } from "./lines/messages.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
+export { agentSchema } from "./tools/agent-schema.ts";
+export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";
 export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";
+export { cleanLine, cleanText } from "./tools/clean-text.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
 export { leavesInsteadOfAnswering } from "./tools/farewell.ts";
 export {
@@ -99,4 +102,5 @@ export {
 } from "./tools/names.ts";
 export { type Content, normaliseResult, type ToolResult, textResult } from "./tools/result.ts";
 export { pointerPart } from "./tools/schema-repair.ts";
+export { toolTitle, wordsOf } from "./tools/title.ts";
 export { type RepairedTool, repairTool } from "./tools/tool-repair.ts";

@@ -1,10 +1,11 @@
-import { type Bound, isErrorCode, limits, visionLimits, voiceLimits } from "@tendon/protocol";
+import { agentLimits, type Bound, isErrorCode, limits, visionLimits, voiceLimits } from "@tendon/protocol";
 import { describe, expect, it, test } from "vitest";
 
 const bounds: readonly (readonly [string, Bound])[] = [
   ...Object.entries(limits),
   ...Object.entries(visionLimits),
   ...Object.entries(voiceLimits),
+  ...Object.entries(agentLimits),
 ];
 
 describe("a bound", () => {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../outcome.ts";
+import type { ToolWarning } from "./annotations.ts";
 
 /** Who a tool is meant for: `user` tools are privileged and never offered to an agent by default [MCP-6]. */
 export type Audience = "agent" | "user";
@@ -15,6 +16,8 @@ export interface ToolDefinition {
   readonly audience: Audience;
   /** What had to be mended in the device's own schema, in words; empty for a sound one. */
   readonly repairs: readonly string[];
+  /** What the device itself says against it; left out where that is nothing. */
+  readonly warnings?: readonly ToolWarning[];
 }
 
 /** A tool that cannot be offered, with the reason; the rest of the list is not affected [MCP-8]. */

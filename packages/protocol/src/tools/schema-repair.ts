@@ -5,6 +5,7 @@
  */
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject, nestedDeeperThan } from "../outcome.ts";
+import { cleanText } from "./clean-text.ts";
 import type { ObjectSchema } from "./definition.ts";
 
 export type RepairedSchema =
@@ -141,7 +142,10 @@ function repairPlain(node: Record<string, unknown>, at: string, repairs: string[
   const check = (key: string, fits: (value: unknown) => boolean, why: string) => {
     if (node[key] !== undefined && !fits(node[key])) drop(node, key, at, repairs, why);
   };
-  for (const key of texts) check(key, (value) => typeof value === "string", "not text");
+  for (const key of texts) {
+    check(key, (value) => typeof value === "string", "not text");
+    if (typeof node[key] === "string") node[key] = cleanText(node[key], limits.toolDescriptionLength.max);
+  }
   for (const key of flags) check(key, (value) => typeof value === "boolean", "neither true nor false");
   check("enum", (value) => Array.isArray(value) && value.length > 0, "not a list of values");
   check("examples", Array.isArray, "not a list of values");

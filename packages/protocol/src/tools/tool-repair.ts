@@ -1,5 +1,7 @@
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
+import { readWarnings } from "./annotations.ts";
+import { cleanLine, cleanText, hasInvisible } from "./clean-text.ts";
 import type { ObjectSchema, ToolDefinition, ToolSetAside } from "./definition.ts";
 import { repairSchema } from "./schema-repair.ts";
 
@@ -7,9 +9,8 @@ export type RepairedTool =
   | { readonly ok: true; readonly tool: ToolDefinition }
   | { readonly ok: false; readonly setAside: ToolSetAside };
 
-// A name with these would come back unescaped in the firmware's errors, or confuse a terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const unusableInName = /["\\\u0000-\u001f\u007f]/;
+// A name with these would come back unescaped in the firmware's errors.
+const unusableInName = /["\\]/;
 
 /** [MCP-8] One entry of a device's `tools/list`, mended where it can be, set aside with the reason where not. */
 export function repairTool(raw: unknown, userOnlyByList: boolean): RepairedTool {
@@ -17,17 +18,16 @@ export function repairTool(raw: unknown, userOnlyByList: boolean): RepairedTool 
   const { name } = raw;
   if (typeof name !== "string" || name.length === 0) return setAside("(no name)", "it has no name");
   if (name.length > limits.toolNameLength.max) {
-    return setAside(
-      name.slice(0, limits.toolNameLength.max),
-      `its name is longer than ${limits.toolNameLength.max}`,
-    );
+    return setAside(name, `its name is longer than ${limits.toolNameLength.max}`);
   }
-  if (unusableInName.test(name))
-    return setAside(name, "its name has quotes, backslashes or control characters");
+  // Two names must not look the same, and none may confuse a terminal.
+  if (unusableInName.test(name) || hasInvisible(name))
+    return setAside(name, "its name has quotes, backslashes, control or invisible characters");
   const input = repairSchema(raw["inputSchema"]);
   if (!input.ok) return setAside(name, input.reason);
   const repairs = [...input.repairs];
   const output = repairOutput(raw, repairs);
+  const warnings = readWarnings(raw["annotations"]);
   return {
     ok: true,
     tool: {
@@ -37,12 +37,14 @@ export function repairTool(raw: unknown, userOnlyByList: boolean): RepairedTool 
       ...(output === undefined ? {} : { outputSchema: output }),
       audience: userOnlyByList || isForUsers(raw) ? "user" : "agent",
       repairs,
+      ...(warnings.length === 0 ? {} : { warnings }),
     },
   };
 }
 
 function setAside(name: string, reason: string): RepairedTool {
-  return { ok: false, setAside: { name, reason } };
+  const { max } = limits.toolNameLength;
+  return { ok: false, setAside: { name: cleanLine(name.slice(0, max), max), reason } };
 }
 
 function repairDescription(description: unknown, repairs: string[]): string {
@@ -51,9 +53,11 @@ function repairDescription(description: unknown, repairs: string[]): string {
     repairs.push("the description was not text");
     return "";
   }
-  if (description.length <= limits.toolDescriptionLength.max) return description;
-  repairs.push(`the description was cut at ${limits.toolDescriptionLength.max} characters`);
-  return description.slice(0, limits.toolDescriptionLength.max);
+  if (hasInvisible(description.replaceAll(/[\n\r\t]/g, "")))
+    repairs.push("the description had invisible characters");
+  if (description.length > limits.toolDescriptionLength.max)
+    repairs.push(`the description was cut at ${limits.toolDescriptionLength.max} characters`);
+  return cleanText(description, limits.toolDescriptionLength.max);
 }
 
 function repairOutput(raw: JsonObject, repairs: string[]): ObjectSchema | undefined {

@@ -54,10 +54,12 @@ describe("a tool that cannot be offered is set aside, with the reason", () => {
     ["with a number for a name", { name: 5, inputSchema }, "(no name)", "no name"],
     ["with a quote in its name", { name: 'a"b', inputSchema }, 'a"b', "quotes"],
     ["with a backslash in its name", { name: "a\\b", inputSchema }, "a\\b", "backslashes"],
-    ["with a line end in its name", { name: "a\nb", inputSchema }, "a\nb", "control characters"],
-    ["with a NUL in its name", { name: "a\u0000", inputSchema }, "a\u0000", "control characters"],
-    ["with an escape in its name", { name: "a\u001b[31m", inputSchema }, "a\u001b[31m", "control characters"],
-    ["with a delete in its name", { name: "a\u007f", inputSchema }, "a\u007f", "control characters"],
+    ["with a line end in its name", { name: "a\nb", inputSchema }, "a b", "control or invisible"],
+    ["with a NUL in its name", { name: "a\u0000", inputSchema }, "a", "control or invisible"],
+    ["with an escape in its name", { name: "a\u001b[31m", inputSchema }, "a[31m", "control or invisible"],
+    ["with a delete in its name", { name: "a\u007f", inputSchema }, "a", "control or invisible"],
+    ["that looks like another", { name: "lamp\u200B", inputSchema }, "lamp", "control or invisible"],
+    ["that reads backwards", { name: "on\u202Effo", inputSchema }, "onffo", "control or invisible"],
     ["with a hopeless schema", { name: "t", inputSchema: "x" }, "t", "schema is not an object"],
   ])("%s", (_, raw, name, reason) => {
     expect(repairTool(raw, false)).toEqual({
@@ -96,8 +98,25 @@ describe("a description", () => {
 
   it("beyond the bound is cut", () => {
     const tool = repaired({ description: "d".repeat(limits.toolDescriptionLength.max + 1) });
-    expect(tool.description).toBe("d".repeat(limits.toolDescriptionLength.max));
+    expect(tool.description).toBe(`${"d".repeat(limits.toolDescriptionLength.max - 1)}…`);
     expect(tool.repairs).toEqual([expect.stringContaining("was cut")]);
+  });
+});
+
+describe("[AGT-7] hidden characters", () => {
+  it("go from every text of a tool, and that they were there is said", () => {
+    const tool = repaired({
+      description: "Lights\u{E0049}\u{E0067} the\u200B lamp",
+      inputSchema: {
+        type: "object",
+        properties: { on: { type: "boolean", description: "on\u202E", title: "\u0007O" } },
+      },
+    });
+    expect(tool).toMatchObject({
+      description: "Lights the lamp",
+      inputSchema: { properties: { on: { description: "on", title: "O" } } },
+      repairs: ["the description had invisible characters"],
+    });
   });
 });
 

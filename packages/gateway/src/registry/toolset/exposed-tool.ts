@@ -1,5 +1,17 @@
-import { bareToolName, type JsonObject, type ToolDefinition } from "@tendon/protocol";
+import {
+  agentLimits,
+  agentSchema,
+  cleanText,
+  type JsonObject,
+  type ToolAnnotations,
+  type ToolDefinition,
+  toolAnnotations,
+  toolTitle,
+} from "@tendon/protocol";
 import type { Access } from "../access.ts";
+
+/** Under this key of `_meta` a tool says where it comes from [AGT-10]. */
+const metaKey = "tendon/tool";
 
 /** A device's tool as agents see it. What the device itself says is data here: none of it decides anything. */
 export interface ExposedTool {
@@ -23,13 +35,6 @@ export interface ExposedTool {
   readonly access: Access;
 }
 
-interface ToolAnnotations {
-  readonly readOnlyHint: boolean;
-  readonly destructiveHint: boolean;
-  readonly idempotentHint: boolean;
-  readonly openWorldHint: boolean;
-}
-
 interface ToolOwner {
   readonly id: string;
   readonly alias: string;
@@ -41,19 +46,28 @@ interface GivenNames {
   readonly bareName: string;
 }
 
+/** What is the same for every device with this tool; boards of one kind list the same definitions. */
+interface Shape {
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations: ToolAnnotations;
+}
+
+const shapes = new WeakMap<ToolDefinition, Shape>();
+
 export function exposedTool(owner: ToolOwner, tool: ToolDefinition, names: GivenNames): ExposedTool {
+  const { title, ...shape } = shapeOf(tool);
   return {
     ...names,
+    ...shape,
     device: owner.id,
     alias: owner.alias,
     tool: tool.name,
-    title: `${owner.alias}: ${bareToolName(tool.name).replaceAll("_", " ")}`,
-    description: tool.description,
-    inputSchema: tool.inputSchema,
-    ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    title: `${owner.alias}: ${title}`,
     meta: {
-      "tendon/tool": {
+      [metaKey]: {
         device: owner.id,
         alias: owner.alias,
         tool: tool.name,
@@ -64,4 +78,18 @@ export function exposedTool(owner: ToolOwner, tool: ToolDefinition, names: Given
     audience: tool.audience,
     access: "allowed",
   };
+}
+
+function shapeOf(tool: ToolDefinition): Shape {
+  const known = shapes.get(tool);
+  if (known !== undefined) return known;
+  const shape = {
+    title: toolTitle(tool.name),
+    description: cleanText(tool.description, agentLimits.descriptionLength.max),
+    inputSchema: agentSchema(tool.inputSchema),
+    ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
+    annotations: toolAnnotations(tool),
+  };
+  shapes.set(tool, shape);
+  return shape;
 }
