@@ -1,9 +1,16 @@
-// Compiles every package; the tests' types are checked by `npm run check`, not here.
+// Compiles every package and builds the console; the tests' types are checked by `npm run check`, not here.
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
-const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
-const done = spawnSync(process.execPath, [tsc, "-b", "packages/cli"], { cwd: root, stdio: ["ignore", 2, 2] });
-process.exit(done.status ?? 1);
+const bin = (...at) => path.join(root, "node_modules", ...at);
+
+function run(program, args, cwd = root) {
+  const done = spawnSync(process.execPath, [program, ...args], { cwd, stdio: ["ignore", 2, 2] });
+  if (done.status !== 0) process.exit(done.status ?? 1);
+}
+
+run(bin("typescript", "bin", "tsc"), ["-b", "packages/cli"]);
+// The page goes into the gateway's dist, where `serve` finds it.
+run(bin("vite", "bin", "vite.js"), ["build"], path.join(root, "packages", "console"));

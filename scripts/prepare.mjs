@@ -58,7 +58,7 @@ function* sources(folder) {
     if (entry.name === "node_modules" || entry.name === "dist" || entry.name === "test") continue;
     const full = path.join(folder, entry.name);
     if (entry.isDirectory()) yield* sources(full);
-    else if (/\.(tsx?|json|css|html|svg)$/.test(entry.name)) yield full;
+    else if (/\.(tsx?|json|css|html|svg|webmanifest)$/.test(entry.name)) yield full;
   }
 }
 

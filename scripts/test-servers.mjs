@@ -7,6 +7,7 @@ import path from "node:path";
 // Add a row for every program that a test starts.
 const servers = [
   { program: "openssl", debian: "openssl", elsewhere: "https://openssl-library.org/source/" },
+  { program: "chromium", debian: "chromium", elsewhere: "https://www.chromium.org/getting-involved/" },
   { program: "mosquitto", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_passwd", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_rr", debian: "mosquitto-clients", elsewhere: "https://mosquitto.org/download/" },

@@ -81,6 +81,10 @@ function build(): Command {
     .option("--type <types>", "only these types, separated by commas")
     .action(async (options) => (await import("./commands/watch.ts")).watch(options));
 
+  gatewayCommand(program, "console", "print a link that opens the console and signs in, once").action(
+    async (options) => (await import("./commands/console.ts")).consoleLink(options),
+  );
+
   const simulate = program.command("simulate").description("Run devices that are not there.");
   gatewayOptions(simulate.command("esp32"))
     .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")

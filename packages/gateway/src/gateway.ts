@@ -2,12 +2,13 @@
  * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
 import {
+  consoleRoutes,
   createHttp,
   docsRoutes,
   type IdentifyToken,
@@ -41,6 +42,7 @@ import {
   readOrMakeNodeId,
   readOrMakeSecret,
   type SecretFile,
+  type Store,
 } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
@@ -78,6 +80,8 @@ export interface Tendon {
   provision(id: string, clientId: string): Required<OtaSettings>;
   /** Looks at the files of `tls` now; says whether another certificate is served from now on. */
   reloadCertificate(): boolean;
+  /** A link that opens the console and signs in as the administrator, once. */
+  consoleLink(): string;
   /** No new calls, running ones finish or fail with a code, devices are told, everything is closed. */
   stop(): Promise<void>;
 }
@@ -240,6 +244,20 @@ async function assemble(
       [stopping ? "the gateway is stopping" : undefined, mqtt.unready()].filter((why) => why !== undefined),
   });
   await docsRoutes(http);
+  const signIn = await consoleRoutes(http, {
+    clock,
+    events,
+    tokens,
+    identify,
+    instanceId: await instanceIdOf(store),
+    about: () => ({
+      version,
+      url: addresses().public,
+      ota: addresses().ota,
+      mqtt: addresses().mqtt,
+      demo: false,
+    }),
+  });
   await otaRoutes(http, {
     clock,
     events,
@@ -251,7 +269,7 @@ async function assemble(
     firmwareFor: () => Promise.resolve(undefined),
   });
   await vision.routes(http);
-  await restRoutes(http, { registry, credentials, tokens, events, identify, settingsOf });
+  await restRoutes(http, { registry, credentials, tokens, events, signIn, settingsOf });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
@@ -286,11 +304,17 @@ async function assemble(
     adminToken,
     provision: (id, clientId) => settingsOf(credentials.provision(id, clientId)),
     reloadCertificate: () => certificate?.reload() ?? false,
+    consoleLink: () => signIn.link("admin").url,
     stop() {
       stopped ??= stop();
       return stopped;
     },
   };
+}
+
+/** Made with the storage and kept in it. */
+async function instanceIdOf(store: Store): Promise<string> {
+  return String(await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex")));
 }
 
 /** What a device is told to connect with, over either transport. */

@@ -17,6 +17,7 @@ export {
   RpcRequestBody,
   ToolResultBody,
 } from "./api/call.ts";
+export { consoleHeader, consolePaths } from "./api/console.ts";
 export {
   Device,
   DeviceChange,
@@ -30,7 +31,8 @@ export {
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export { Problem } from "./api/problem.ts";
-export { NewToken, TokenList, TokenRequest, TokenView } from "./api/token.ts";
+export { SessionView, SignInCode, SignInRequest } from "./api/session.ts";
+export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { type Action, ActionMap, defaultActions } from "./control/action-map.ts";
 export {
   Actions,

@@ -74,6 +74,13 @@ function announce(tendon: Tendon, json: boolean): void {
     const shown = adminToken.isNew && process.stdout.isTTY ? `  ${adminToken.secret}` : "";
     rows.push(["admin token", `${file}${shown}`]);
   }
+  // Whoever has the link is the administrator: for a person's eyes only, as the token is.
+  if (process.stdout.isTTY) rows.unshift(["console", tendon.consoleLink()]);
+  else
+    rows.unshift([
+      "console",
+      `${tendon.addresses.public}/  (\`tendon console\` prints a link that signs in)`,
+    ]);
   for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(22))} ${value}`);
   print(`  ${colours.dim("try".padEnd(22))} npx tendon devices`);
 }

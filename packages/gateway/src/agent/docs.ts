@@ -13,8 +13,6 @@ const contentPolicy = [
 
 /** The REST description as a page to read and try; it loads nothing from elsewhere. */
 export async function docsRoutes(http: Http): Promise<void> {
-  // Whoever opens the bare address in a browser finds something to read.
-  http.get("/", { schema: { hide: true } }, (_request, reply) => reply.redirect("/docs"));
   await http.register(swaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,

@@ -32,6 +32,13 @@ export interface HttpSettings {
 
 const guarded = ["/api", "/mcp", "/docs"];
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** For people: a foreign Host or Origin is refused here too. */
+    guarded?: boolean;
+  }
+}
+
 export async function createHttp(settings: HttpSettings): Promise<Http> {
   const http = fastify({
     logger: false,
@@ -56,7 +63,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   http.addHook("onRequest", (request, _reply, next) => {
     // By the route that answers, not by the address as it is spelt: `/%61pi` is `/api` to the router.
     const at = request.routeOptions.url ?? request.url;
-    if (at === "/" || guarded.some((prefix) => at.startsWith(prefix))) guard.check(request);
+    const { config } = request.routeOptions;
+    if (config.guarded === true || guarded.some((prefix) => at.startsWith(prefix))) guard.check(request);
     next();
   });
   http.setErrorHandler(async (error: TendonError, _request, reply) => {

@@ -1,4 +1,4 @@
-import { type Device, type DeviceDetail, defaultAlias, type JsonObject } from "@tendon/protocol";
+import { type Device, type DeviceDetail, defaultAlias, isObject, type JsonObject } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
 import type { DeviceInfo, DeviceSession } from "../device/device.ts";
 import type { StoredDevice } from "../store/store.ts";
@@ -219,6 +219,7 @@ export class DeviceRecord {
       toolCount: this.catalogue.size,
       toolsComplete: this.catalogue.complete,
       tags: [...this.tags],
+      vitals: this.#status === undefined ? null : vitalsOf(this.#status.at, this.#status.value),
       node: this.#node,
     };
   }
@@ -236,6 +237,19 @@ export class DeviceRecord {
       droppedAudioFrames: this.#session?.droppedAudioFrames ?? 0,
     };
   }
+}
+
+/** What a list shows of a status; a device may say anything under these names, or nothing. */
+function vitalsOf(at: number, { battery, network }: JsonObject): Device["vitals"] {
+  const level = isObject(battery) ? battery["level"] : undefined;
+  const signal = isObject(network) ? network["signal"] : undefined;
+  const charging = isObject(battery) && battery["charging"] === true;
+  if (typeof level !== "number" && typeof signal !== "string") return null;
+  return {
+    at: isoTime(at),
+    battery: typeof level === "number" ? { level, charging } : null,
+    signal: typeof signal === "string" ? signal.slice(0, 32) : null,
+  };
 }
 
 /** What nobody has decided about a device yet. */

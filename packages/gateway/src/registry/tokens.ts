@@ -33,6 +33,7 @@ export class Tokens {
   };
   readonly #adminHash: Buffer;
   readonly #byHash = new Map<string, Held>();
+  readonly #byId = new Map<string, Held>();
   readonly #listeners = new Set<(tokenId: string) => void>();
 
   private constructor(needs: TokensNeeds) {
@@ -63,6 +64,14 @@ export class Tokens {
     if (expiresAt !== undefined && expiresAt <= now) return undefined;
     this.#needs.store.presence.tokenUsed(id, now);
     return held.principal;
+  }
+
+  /** The principal of a token's id while the token counts: what was opened with it lives by this. */
+  current(principalId: string): Principal | undefined {
+    if (principalId === this.#admin.id) return this.#admin;
+    const held = this.#byId.get(principalId);
+    const expiresAt = held?.stored.expiresAt;
+    return expiresAt !== undefined && expiresAt <= this.#needs.clock.now() ? undefined : held?.principal;
   }
 
   async create(principal: Principal, request: TokenRequest): Promise<TokenView & { readonly token: string }> {
@@ -103,7 +112,9 @@ export class Tokens {
     if (!(await this.#needs.store.tokens.revoke(id, this.#needs.clock.now()))) {
       throw new TendonError("not_found", "no token has this id");
     }
-    for (const [digest, { stored }] of this.#byHash) if (stored.id === id) this.#byHash.delete(digest);
+    const held = this.#byId.get(id);
+    this.#byId.delete(id);
+    if (held !== undefined) this.#byHash.delete(held.stored.hash);
     for (const listener of this.#listeners) listener(id);
   }
 
@@ -117,7 +128,9 @@ export class Tokens {
       scopes: new Set(scopes as readonly Scope[]),
       devices: devices === undefined ? undefined : { ids: new Set(devices.ids), tags: new Set(devices.tags) },
     };
-    this.#byHash.set(stored.hash, { stored, principal });
+    const held = { stored, principal };
+    this.#byHash.set(stored.hash, held);
+    this.#byId.set(id, held);
   }
 }
 

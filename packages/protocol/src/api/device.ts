@@ -10,6 +10,12 @@ const Disconnect = Type.Object({
   reason: Type.String({ description: "Why the last connection ended, in words" }),
 });
 
+const Vitals = Type.Object({
+  at: Time,
+  battery: OrNull(Type.Object({ level: Type.Number(), charging: Type.Boolean() })),
+  signal: OrNull(Type.String({ description: "In the device's own word, such as strong" })),
+});
+
 const deviceFields = {
   id: Type.String({ description: "The device's own id, a MAC address for boards" }),
   alias: Type.String({ description: "The short name people and agents use; unique" }),
@@ -28,6 +34,7 @@ const deviceFields = {
     description: "False while listing, or when the list could not be read to its end",
   }),
   tags: Type.Array(Type.String()),
+  vitals: OrNull(Vitals),
   node: Type.String({ description: "The node that holds, or last held, the connection" }),
 };
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 
-const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
+export const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
 
 const Devices = Type.Object(
   {

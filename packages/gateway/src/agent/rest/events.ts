@@ -4,8 +4,9 @@ import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events.ts";
-import { type Registry, requireScope, type Tokens } from "../../registry/registry.ts";
+import { type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { RestNeeds } from "./rest.ts";
 import { failures } from "./route-parts.ts";
 
 const keepAliveMs = 15_000;
@@ -15,10 +16,16 @@ const nothing: Missed = { earlier: undefined, recent: [] };
 
 type Wanted = (event: GatewayEvent) => boolean;
 
-export function eventRoutes(http: Http, events: Events, registry: Registry, tokens: Tokens): void {
-  const open = new Map<FastifyReply, string>();
+export function eventRoutes(http: Http, { events, registry, tokens, signIn }: RestNeeds): void {
+  const open = new Map<
+    FastifyReply,
+    { readonly principalId: string; readonly session: string | undefined }
+  >();
   tokens.onRevoked((tokenId) => {
-    for (const [reply, principalId] of open) if (principalId === tokenId) reply.raw.end();
+    for (const [reply, { principalId }] of open) if (principalId === tokenId) reply.raw.end();
+  });
+  signIn.sessions.onEnded((key) => {
+    for (const [reply, { session }] of open) if (session === key) reply.raw.end();
   });
   const keepAlive = setInterval(() => {
     for (const reply of open.keys()) reply.raw.write(": keep-alive\n\n");
@@ -49,7 +56,7 @@ export function eventRoutes(http: Http, events: Events, registry: Registry, toke
       const wanted: Wanted = (event) =>
         filter(event) && (event.device === undefined || registry.visible(principal, event.device));
       reply.hijack();
-      open.set(reply, principal.id);
+      open.set(reply, { principalId: principal.id, session: request.consoleSession });
       const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
       reply.raw.once("close", () => {
         unsubscribe();

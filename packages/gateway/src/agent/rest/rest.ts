@@ -2,7 +2,7 @@
 import type { Provisioned } from "@tendon/protocol";
 import type { Events } from "../../events.ts";
 import type { Credentials, DeviceCredentials, Registry, Tokens } from "../../registry/registry.ts";
-import { authenticate, type IdentifyToken } from "../authentication.ts";
+import type { SignIn } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
@@ -18,7 +18,7 @@ export interface RestNeeds {
   readonly credentials: Credentials;
   readonly tokens: Tokens;
   readonly events: Events;
-  readonly identify: IdentifyToken;
+  readonly signIn: SignIn;
   /** The settings a device is given, made from its credentials. */
   readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
@@ -30,7 +30,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
       routes.get("/openapi.json", { schema: { hide: true } }, () => http.swagger());
       await routes.register(async (signedIn) => {
         signedIn.addHook("onRequest", (request, _reply, next) => {
-          request.principal = authenticate(request, needs.identify, needs.events);
+          request.principal = needs.signIn.principalOf(request);
           next();
         });
         const guarded = signedIn as unknown as Http;
@@ -40,7 +40,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         fleetRoutes(guarded, needs.registry);
         functionRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
-        eventRoutes(guarded, needs.events, needs.registry, needs.tokens);
+        eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);
       });
     },

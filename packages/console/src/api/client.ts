@@ -1,0 +1,80 @@
+/** REST as the page uses it: the session's cookie, our header on everything, and problems as they are. */
+import { consoleHeader, type Problem } from "@tendon/protocol";
+
+/** A request that failed, in the words of the error catalogue. */
+export class ApiError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail);
+    this.name = "ApiError";
+    this.problem = problem;
+  }
+
+  get code(): string {
+    return this.problem.code;
+  }
+}
+
+const unreachable: Problem = {
+  type: "urn:tendon:console:unreachable",
+  title: "",
+  status: 0,
+  code: "unreachable",
+  detail: "",
+  retryable: true,
+};
+
+const signedOutListeners = new Set<() => void>();
+
+/** Told when the gateway no longer knows the session. */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
+}
+
+export function apiHeaders(): Record<string, string> {
+  return { [consoleHeader]: "1", accept: "application/json" };
+}
+
+export interface Send {
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function api<Body>(path: string, { method = "GET", body, signal }: Send = {}): Promise<Body> {
+  const response = await fetch(`/api/v1${path}`, {
+    method,
+    headers: { ...apiHeaders(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+    credentials: "same-origin",
+    cache: "no-store",
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(unreachable);
+  });
+  if (response.status === 204) return undefined as Body;
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer as Body;
+  if (response.status === 401 && path !== "/session") for (const listener of signedOutListeners) listener();
+  throw new ApiError(isProblem(answer) ? answer : { ...unreachable, status: response.status });
+}
+
+/** device_control answers a failure in its own shape, which has the same words in it. */
+function isProblem(answer: unknown): answer is Problem {
+  return typeof answer === "object" && answer !== null && "code" in answer && typeof answer.code === "string";
+}
+
+/** For an address: everything but what a path may have. */
+export function inPath(text: string): string {
+  return encodeURIComponent(text).replaceAll("%3A", ":");
+}
+
+export function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+  return given.length === 0
+    ? ""
+    : `?${given.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join("&")}`;
+}

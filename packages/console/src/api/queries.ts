@@ -1,0 +1,83 @@
+/** What the page reads, each under one key, so that an event finds what it makes stale. */
+
+import { infiniteQueryOptions, type QueryClient, queryOptions } from "@tanstack/react-query";
+import type { CallHistory, DeviceDetail, DeviceList, SessionView, ToolList } from "@tendon/protocol";
+import { api, inPath, query } from "./client.ts";
+
+export const pageOfDevices = 500;
+
+export interface FleetFilter {
+  readonly q?: string;
+  readonly online?: boolean | undefined;
+  readonly tag?: string | undefined;
+}
+
+export const keys = {
+  session: ["session"] as const,
+  fleets: ["devices"] as const,
+  fleet: (filter: FleetFilter) => ["devices", filter] as const,
+  device: (id: string) => ["device", id] as const,
+  tools: (id: string) => ["device", id, "tools"] as const,
+  calls: ["calls"] as const,
+};
+
+export const sessionQuery = queryOptions({
+  queryKey: keys.session,
+  queryFn: ({ signal }) => api<SessionView>("/session", { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const nobody: SessionView = { principal: null, gateway: null };
+
+/** What one person has read is not for the next. */
+export function becomeSomebody(client: QueryClient, session: SessionView): void {
+  client.setQueryData(keys.session, session);
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.session[0] });
+}
+
+export function fleetQuery(filter: FleetFilter) {
+  return infiniteQueryOptions({
+    queryKey: keys.fleet(filter),
+    queryFn: ({ pageParam, signal }) =>
+      api<DeviceList>(`/devices${query({ ...filter, limit: pageOfDevices, cursor: pageParam })}`, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor,
+    staleTime: 30_000,
+  });
+}
+
+export function deviceQuery(device: string) {
+  return queryOptions({
+    queryKey: keys.device(device),
+    queryFn: ({ signal }) => api<DeviceDetail>(`/devices/${inPath(device)}`, { signal }),
+    staleTime: 10_000,
+  });
+}
+
+export function toolsQuery(device: string) {
+  return queryOptions({
+    queryKey: keys.tools(device),
+    queryFn: ({ signal }) => api<ToolList>(`/devices/${inPath(device)}/tools?user=true`, { signal }),
+    staleTime: 60_000,
+  });
+}
+
+export interface CallFilter {
+  readonly device?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly principal?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly since?: string | undefined;
+  readonly limit?: number;
+}
+
+export function callsQuery(filter: CallFilter) {
+  return infiniteQueryOptions({
+    queryKey: [...keys.calls, filter] as const,
+    queryFn: ({ pageParam, signal }) =>
+      api<CallHistory>(`/calls${query({ limit: 50, ...filter, cursor: pageParam })}`, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor,
+    staleTime: 10_000,
+  });
+}

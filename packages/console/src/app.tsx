@@ -1,0 +1,65 @@
+import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useState } from "react";
+import { ApiError, onSignedOut } from "./api/client.ts";
+import { becomeSomebody, nobody, sessionQuery } from "./api/queries.ts";
+import { SessionProvider } from "./api/session.tsx";
+import { type Catalogue, type LanguageCode, languages, WordsProvider } from "./i18n/i18n.tsx";
+import { LiveProvider } from "./live/live-context.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { writeChoice } from "./shell/choices.ts";
+import { Shell } from "./shell/shell.tsx";
+
+interface Chosen {
+  readonly code: LanguageCode;
+  readonly catalogue: Catalogue;
+}
+
+function createClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        // What the gateway has refused it refuses again; only a gateway that does not answer is asked once more.
+        retry: (count, error) => error instanceof ApiError && error.code === "unreachable" && count < 2,
+        refetchOnWindowFocus: false,
+      },
+    },
+  });
+}
+
+export function App({ firstLanguage }: { readonly firstLanguage: Chosen }) {
+  const [client] = useState(createClient);
+  const [language, setLanguage] = useState(firstLanguage);
+  const choose = useCallback((code: LanguageCode) => {
+    writeChoice("language", code);
+    void languages[code].load().then((catalogue) => setLanguage({ code, catalogue }));
+  }, []);
+  useEffect(() => {
+    document.documentElement.lang = language.code;
+  }, [language.code]);
+  return (
+    <QueryClientProvider client={client}>
+      <WordsProvider code={language.code} catalogue={language.catalogue} choose={choose}>
+        <Door />
+      </WordsProvider>
+    </QueryClientProvider>
+  );
+}
+
+/** Outside: signing in. Inside: everything else. */
+function Door() {
+  const client = useQueryClient();
+  const { data } = useQuery(sessionQuery);
+  const leave = useCallback(() => {
+    becomeSomebody(client, nobody);
+  }, [client]);
+  useEffect(() => onSignedOut(leave), [leave]);
+  if (data === undefined) return null;
+  if (data.principal === null || data.gateway === null) return <SignInPage />;
+  return (
+    <SessionProvider principal={data.principal} gateway={data.gateway}>
+      <LiveProvider onSignedOut={leave}>
+        <Shell />
+      </LiveProvider>
+    </SessionProvider>
+  );
+}

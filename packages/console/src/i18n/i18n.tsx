@@ -1,0 +1,110 @@
+/** Words by language. A key that a catalogue lacks, or a value that a sentence needs, is an error of the compiler. */
+import { createContext, type ReactNode, useContext, useMemo } from "react";
+import type { en } from "./en.ts";
+
+export type Key = keyof typeof en;
+export type Catalogue = Readonly<Record<Key, string>>;
+
+type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Names<Rest>
+  : never;
+type Values<K extends Key> = [Names<(typeof en)[K]>] extends [never]
+  ? []
+  : [values: Readonly<Record<Names<(typeof en)[K]>, string | number>>];
+
+/** Keys that come in two forms, `….one` and `….other`. */
+export type CountedKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
+
+export interface Language {
+  readonly name: string;
+  readonly load: () => Promise<Catalogue>;
+}
+
+export const languages = {
+  en: { name: "English", load: async () => (await import("./en.ts")).en },
+} as const satisfies Record<string, Language>;
+export type LanguageCode = keyof typeof languages;
+
+export function isLanguage(code: string): code is LanguageCode {
+  return Object.hasOwn(languages, code);
+}
+
+/** The person's choice, else the browser's first language that we have. */
+export function preferredLanguage(chosen: string | null, wished: readonly string[]): LanguageCode {
+  const codes = [chosen ?? "", ...wished.map((tag) => tag.toLowerCase().split("-")[0] ?? "")];
+  return codes.find(isLanguage) ?? "en";
+}
+
+export function createWords(code: LanguageCode, catalogue: Catalogue) {
+  const plural = new Intl.PluralRules(code);
+  const fill = (text: string, values: Readonly<Record<string, string | number>> = {}) =>
+    text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = values[name];
+      return value === undefined ? whole : typeof value === "number" ? number.format(value) : value;
+    });
+  const number = new Intl.NumberFormat(code);
+  const exact = new Intl.DateTimeFormat(code, { dateStyle: "medium", timeStyle: "medium" });
+  const clock = new Intl.DateTimeFormat(code, { timeStyle: "medium" });
+  const day = new Intl.DateTimeFormat(code, {
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  const ago = new Intl.RelativeTimeFormat(code, { numeric: "auto", style: "short" });
+  return {
+    code,
+    t: <K extends Key>(key: K, ...[values]: Values<K>) => fill(catalogue[key], values),
+    /** The form that the number asks for, with the number in it. */
+    n: (key: CountedKey, count: number) => {
+      const form = plural.select(count) === "one" ? "one" : "other";
+      return fill(catalogue[`${key}.${form}` as Key], { count });
+    },
+    number: (value: number) => number.format(value),
+    exact: (at: Date) => exact.format(at),
+    clock: (at: Date) => (isToday(at) ? clock : day).format(at),
+    /** “3 min ago” */
+    ago: (ms: number) => {
+      const seconds = Math.round(ms / 1000);
+      if (seconds < 60) return ago.format(-seconds, "second");
+      if (seconds < 3600) return ago.format(-Math.round(seconds / 60), "minute");
+      if (seconds < 86_400) return ago.format(-Math.round(seconds / 3600), "hour");
+      return ago.format(-Math.round(seconds / 86_400), "day");
+    },
+    /** A length of time as precise as it is of interest. */
+    duration: (ms: number) => {
+      if (ms < 10) return `${number.format(Math.round(ms * 10) / 10)} ms`;
+      if (ms < 1000) return `${number.format(Math.round(ms))} ms`;
+      return `${number.format(Math.round(ms / 100) / 10)} s`;
+    },
+  };
+}
+
+export type Words = ReturnType<typeof createWords>;
+
+function isToday(at: Date): boolean {
+  return at.toDateString() === new Date().toDateString();
+}
+
+interface Chosen extends Words {
+  readonly choose: (code: LanguageCode) => void;
+}
+
+const Context = createContext<Chosen | undefined>(undefined);
+
+export function WordsProvider(props: {
+  readonly code: LanguageCode;
+  readonly catalogue: Catalogue;
+  readonly choose: (code: LanguageCode) => void;
+  readonly children: ReactNode;
+}) {
+  const { code, catalogue, choose, children } = props;
+  const value = useMemo(() => ({ ...createWords(code, catalogue), choose }), [code, catalogue, choose]);
+  return <Context value={value}>{children}</Context>;
+}
+
+export function useWords(): Chosen {
+  const words = useContext(Context);
+  if (words === undefined) throw new TypeError("useWords outside of WordsProvider");
+  return words;
+}

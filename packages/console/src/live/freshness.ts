@@ -1,0 +1,125 @@
+/** Which event makes which answer stale. Single devices are asked for again one by one; many at once, all together. */
+
+import type { InfiniteData, QueryClient } from "@tanstack/react-query";
+import type { Device, DeviceDetail, DeviceList, GatewayEvent } from "@tendon/protocol";
+import { api, inPath } from "../api/client.ts";
+import { keys } from "../api/queries.ts";
+import type { Live } from "./live.ts";
+
+const gatherMs = 200;
+const mostAlone = 16;
+const historyMs = 1_000;
+
+export function keepFresh(live: Live, client: QueryClient): () => void {
+  const changed = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const settle = async () => {
+    timer = undefined;
+    const ids = [...changed];
+    changed.clear();
+    if (ids.length > mostAlone) {
+      await client.invalidateQueries({ queryKey: keys.fleets });
+      return;
+    }
+    await Promise.all(ids.map((id) => refresh(client, id)));
+  };
+  const touch = (id: string) => {
+    changed.add(id);
+    timer ??= setTimeout(() => void settle(), gatherMs);
+  };
+  // However many calls there are, their history is read again once a second.
+  let historyTimer: ReturnType<typeof setTimeout> | undefined;
+  const touchHistory = () => {
+    historyTimer ??= setTimeout(() => {
+      historyTimer = undefined;
+      void client.invalidateQueries({ queryKey: keys.calls });
+    }, historyMs);
+  };
+  const stop = live.onEvent((event) => {
+    patchPresence(client, event);
+    handle(client, event, touch, touchHistory);
+  });
+  return () => {
+    stop();
+    clearTimeout(timer);
+    clearTimeout(historyTimer);
+  };
+}
+
+function handle(
+  client: QueryClient,
+  event: GatewayEvent,
+  touch: (id: string) => void,
+  touchHistory: () => void,
+): void {
+  const { device } = event;
+  switch (event.type) {
+    case "device.online":
+    case "device.offline":
+      if (device !== undefined) touch(device);
+      return;
+    case "device.tools_changed":
+      if (device === undefined) return;
+      touch(device);
+      void client.invalidateQueries({ queryKey: keys.tools(device) });
+      return;
+    case "call.finished":
+      touchHistory();
+      // Whoever asked for its status, the gateway now knows a newer one.
+      if (device !== undefined && event.data["tool"] === "self.get_device_status") touch(device);
+      return;
+    case "call.late":
+      touchHistory();
+      return;
+    case "device.pending":
+    case "approval.requested":
+    case "approval.decided":
+      void client.invalidateQueries({
+        queryKey: [event.type === "device.pending" ? "pending" : "approvals"],
+      });
+      return;
+    case "device.notification":
+      return;
+    default: {
+      event.type satisfies never;
+    }
+  }
+}
+
+type Pages = InfiniteData<DeviceList, string | undefined>;
+
+/** The word that counts most is changed at once; the rest of the row follows. */
+function patchPresence(client: QueryClient, { type, device }: GatewayEvent): void {
+  if (type !== "device.online" && type !== "device.offline") return;
+  const online = type === "device.online";
+  patchRows(client, (row) => (row.id === device && row.online !== online ? { ...row, online } : row));
+  if (device !== undefined) {
+    client.setQueryData<DeviceDetail>(keys.device(device), (known) => known && { ...known, online });
+  }
+}
+
+async function refresh(client: QueryClient, id: string): Promise<void> {
+  const listed = client.getQueriesData<Pages>({ queryKey: keys.fleets }).length > 0;
+  const watched = client.getQueryData(keys.device(id)) !== undefined;
+  if (!listed && !watched) return;
+  const detail = await api<DeviceDetail>(`/devices/${inPath(id)}`).catch(() => undefined);
+  if (detail === undefined) return;
+  client.setQueryData(keys.device(id), detail);
+  let found = false;
+  patchRows(client, (row) => {
+    if (row.id !== id) return row;
+    found = true;
+    return detail;
+  });
+  if (!found) await client.invalidateQueries({ queryKey: keys.fleets });
+}
+
+function patchRows(client: QueryClient, change: (row: Device) => Device): void {
+  client.setQueriesData<Pages>({ queryKey: keys.fleets }, (known) => {
+    if (known === undefined) return known;
+    return {
+      ...known,
+      pages: known.pages.map((page) => ({ ...page, devices: page.devices.map(change) })),
+    };
+  });
+}

@@ -1,0 +1,164 @@
+/**
+ * What happens, as it happens: one event stream for the whole page, with resume. It knows at every moment whether what
+ * the page shows is live, and since when it is not.
+ */
+import type { GatewayEvent } from "@tendon/protocol";
+import { createParser } from "eventsource-parser";
+import { apiHeaders } from "../api/client.ts";
+
+export type LiveState =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "live" }
+  /** The last moment at which all that is shown was true. */
+  | { readonly kind: "reconnecting"; readonly since: number }
+  /** Nobody looks: the connection is left to others and taken up again with the page. */
+  | { readonly kind: "resting" };
+
+type Listener = (event: GatewayEvent) => void;
+
+const firstPauseMs = 500;
+const longestPauseMs = 8_000;
+/** The gateway says something every 15 s; a stream that is silent for longer is dead. */
+const silenceMs = 35_000;
+const restAfterMs = 60_000;
+const eventsKept = 500;
+
+export class Live {
+  #state: LiveState = { kind: "connecting" };
+  #lastId: string | undefined;
+  #lastByteAt = Date.now();
+  #pauseMs = firstPauseMs;
+  #abort: AbortController | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #recent: readonly GatewayEvent[] = [];
+  readonly #stateListeners = new Set<() => void>();
+  readonly #listeners = new Set<Listener>();
+  /** Called when something was missed for good: whatever was read before may be wrong. */
+  readonly #onMissed: () => void;
+  readonly #onSignedOut: () => void;
+
+  constructor(onMissed: () => void, onSignedOut: () => void) {
+    this.#onMissed = onMissed;
+    this.#onSignedOut = onSignedOut;
+  }
+
+  get state(): LiveState {
+    return this.#state;
+  }
+
+  /** The newest last. */
+  get recent(): readonly GatewayEvent[] {
+    return this.#recent;
+  }
+
+  onState = (listener: () => void): (() => void) => {
+    this.#stateListeners.add(listener);
+    return () => this.#stateListeners.delete(listener);
+  };
+
+  onEvent(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): () => void {
+    const onVisible = () => this.#visibilityChanged();
+    const onNetwork = () => this.#retryNow();
+    document.addEventListener("visibilitychange", onVisible);
+    window.addEventListener("online", onNetwork);
+    void this.#connect();
+    return () => {
+      document.removeEventListener("visibilitychange", onVisible);
+      window.removeEventListener("online", onNetwork);
+      clearTimeout(this.#timer);
+      clearTimeout(this.#restTimer);
+      this.#abort?.abort();
+    };
+  }
+
+  async #connect(): Promise<void> {
+    clearTimeout(this.#timer);
+    const abort = new AbortController();
+    this.#abort = abort;
+    const alive = () => {
+      this.#lastByteAt = Date.now();
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => abort.abort(), silenceMs);
+    };
+    alive();
+    const resume = this.#lastId;
+    try {
+      const response = await fetch("/api/v1/events", {
+        headers: { ...apiHeaders(), ...(resume === undefined ? {} : { "last-event-id": resume }) },
+        signal: abort.signal,
+        cache: "no-store",
+      });
+      if (response.status === 401) {
+        this.#onSignedOut();
+        return;
+      }
+      if (response.ok && response.body !== null) {
+        // Without an id to resume from, what happened while there was no connection is not known.
+        if (this.#state.kind === "reconnecting" && resume === undefined) this.#onMissed();
+        this.#pauseMs = firstPauseMs;
+        this.#become({ kind: "live" });
+        await this.#read(response.body, alive);
+      }
+    } catch {
+      // The state below says so.
+    }
+    if (this.#abort !== abort) return;
+    clearTimeout(this.#timer);
+    if (this.#state.kind === "resting") return;
+    if (this.#state.kind !== "reconnecting") this.#become({ kind: "reconnecting", since: this.#lastByteAt });
+    this.#timer = setTimeout(() => void this.#connect(), this.#pauseMs * (0.75 + Math.random() / 2));
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+  }
+
+  async #read(body: ReadableStream<Uint8Array<ArrayBuffer>>, alive: () => void): Promise<void> {
+    const parser = createParser({
+      onEvent: ({ event, data, id }) => {
+        if (event === "reset") this.#onMissed();
+        else this.#take(id, JSON.parse(data) as GatewayEvent);
+      },
+    });
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      alive();
+      parser.feed(value);
+    }
+  }
+
+  #take(id: string | undefined, event: GatewayEvent): void {
+    if (id !== undefined) this.#lastId = id;
+    this.#recent = [...this.#recent.slice(1 - eventsKept), event];
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #become(state: LiveState): void {
+    this.#state = state;
+    for (const listener of this.#stateListeners) listener();
+  }
+
+  #retryNow(): void {
+    if (this.#state.kind !== "reconnecting") return;
+    this.#pauseMs = firstPauseMs;
+    void this.#connect();
+  }
+
+  #visibilityChanged(): void {
+    clearTimeout(this.#restTimer);
+    if (document.visibilityState === "hidden") {
+      this.#restTimer = setTimeout(() => {
+        this.#become({ kind: "resting" });
+        this.#abort?.abort();
+      }, restAfterMs);
+    } else if (this.#state.kind === "resting") {
+      this.#become({ kind: "reconnecting", since: this.#lastByteAt });
+      void this.#connect();
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Nobody is here yet: what to type into a board, and a virtual one for those who have none. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { keys } from "../../api/queries.ts";
+import { useSession } from "../../api/session.tsx";
+import { useWords } from "../../i18n/i18n.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CodeBlock } from "../../ui/copy.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Empty } from "../../ui/states.tsx";
+
+export function FirstRun() {
+  const { t } = useWords();
+  const { gateway, may } = useSession();
+  const client = useQueryClient();
+  const start = useMutation({
+    mutationFn: () => api("/demo/devices", { method: "POST" }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.fleets }),
+  });
+  return (
+    <Empty icon="fleet" title={t("firstRun.title")}>
+      <p>{t("firstRun.board")}</p>
+      <div className="w-full text-left">
+        <CodeBlock text={gateway.ota} label={t("firstRun.otaLabel")} />
+      </div>
+      {gateway.demo && may("admin") && (
+        <>
+          <p>{t("firstRun.demo")}</p>
+          <Button look="primary" icon="play" disabled={start.isPending} onClick={() => start.mutate()}>
+            {t("firstRun.start")}
+          </Button>
+        </>
+      )}
+      {start.isError && <ProblemNote error={start.error} />}
+    </Empty>
+  );
+}

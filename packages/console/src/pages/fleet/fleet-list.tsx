@@ -1,0 +1,121 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import type { Device } from "@tendon/protocol";
+import { type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { deviceQuery, toolsQuery } from "../../api/queries.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { useIsLive } from "../../live/live-context.tsx";
+import { deviceAddress } from "../../shell/navigation.ts";
+import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
+import { Badge } from "../../ui/states.tsx";
+import { Ago } from "../../ui/time.tsx";
+import { Vitals } from "../../ui/vitals.tsx";
+
+const rowHeight = 60;
+
+/** Only the rows in sight are in the page, so that thousands cost no more than a screenful. */
+export function FleetList({ devices }: { readonly devices: readonly Device[] }) {
+  const { t } = useWords();
+  const list = useRef<HTMLUListElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => setTop(list.current?.offsetTop ?? 0), []);
+  const virtual = useWindowVirtualizer({
+    count: devices.length,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    scrollMargin: top,
+    getItemKey: (at) => devices[at]?.id ?? at,
+  });
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-at]");
+    if (step === 0 || row === null) return;
+    event.preventDefault();
+    const next = Number(row.dataset["at"]) + step;
+    if (next < 0 || next >= devices.length) return;
+    virtual.scrollToIndex(next);
+    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus());
+  };
+  return (
+    <ul
+      ref={list}
+      aria-label={t("fleet.title")}
+      onKeyDown={move}
+      className="relative overflow-hidden rounded-xl border border-line bg-surface"
+      style={{ height: virtual.getTotalSize() + 2 }}
+    >
+      {virtual.getVirtualItems().map((item) => {
+        const device = devices[item.index];
+        return device === undefined ? null : (
+          <li
+            key={item.key}
+            aria-setsize={devices.length}
+            aria-posinset={item.index + 1}
+            className="absolute inset-x-0 border-b border-line last:border-b-0"
+            style={{
+              height: rowHeight,
+              transform: `translateY(${item.start - virtual.options.scrollMargin}px)`,
+            }}
+          >
+            <FleetRow device={device} at={item.index} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function FleetRow({ device, at }: { readonly device: Device; readonly at: number }) {
+  const { t, n } = useWords();
+  const live = useIsLive();
+  const client = useQueryClient();
+  const prefetch = () => {
+    void client.prefetchQuery(deviceQuery(device.id));
+    void client.prefetchQuery(toolsQuery(device.id));
+  };
+  return (
+    <Link
+      href={deviceAddress(device.id)}
+      data-at={at}
+      onMouseEnter={prefetch}
+      onFocus={prefetch}
+      className="grid h-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 -outline-offset-2 transition-colors hover:bg-raised md:grid-cols-[auto_minmax(9rem,1.3fr)_minmax(8rem,1fr)_5rem_8rem_6.5rem]"
+    >
+      <PresenceDot online={device.online} />
+      <span className="min-w-0">
+        <span className="flex items-center gap-2">
+          <span className="truncate font-medium">{device.alias}</span>
+          <span className="hidden gap-1 lg:flex">
+            {device.tags.slice(0, 3).map((tag) => (
+              <Badge key={tag}>{tag}</Badge>
+            ))}
+          </span>
+        </span>
+        <span className="block truncate text-sm text-soft">
+          <span className="md:hidden">{presenceWord(t, device, live)} · </span>
+          {device.id === device.alias ? n("fleet.tools", device.toolCount) : device.id}
+        </span>
+      </span>
+      <span className="hidden min-w-0 text-sm md:block">
+        <span className="block truncate">
+          {device.board ?? t(device.kind === "process" ? "device.program" : "device.unknownBoard")}
+        </span>
+        <span className="block truncate text-soft">{device.firmware ?? ""}</span>
+      </span>
+      <span className="hidden text-sm text-soft md:block">{device.transport ?? ""}</span>
+      <span className="text-sm">
+        <Vitals vitals={device.vitals} />
+      </span>
+      <span className="hidden text-right text-sm text-soft md:block">
+        {device.online && live ? (
+          presenceWord(t, device, live)
+        ) : device.lastSeenAt === null ? (
+          t("device.neverSeen")
+        ) : (
+          <Ago at={device.lastSeenAt} />
+        )}
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,53 @@
+/** Rows keep their places while things happen: what is new waits until somebody asks for it. */
+import type { Device } from "@tendon/protocol";
+import { useCallback, useMemo, useRef, useState } from "react";
+
+export const sortKeys = ["alias", "lastSeen", "board", "tools"] as const;
+export type SortBy = (typeof sortKeys)[number];
+
+export function isSortBy(text: string): text is SortBy {
+  return sortKeys.some((key) => key === text);
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+const comparisons: Readonly<Record<SortBy, (a: Device, b: Device) => number>> = {
+  alias: (a, b) => collator.compare(a.alias, b.alias),
+  lastSeen: (a, b) => (b.lastSeenAt ?? "").localeCompare(a.lastSeenAt ?? ""),
+  board: (a, b) => collator.compare(a.board ?? "", b.board ?? "") || collator.compare(a.alias, b.alias),
+  tools: (a, b) => b.toolCount - a.toolCount || collator.compare(a.alias, b.alias),
+};
+
+interface Frozen {
+  readonly question: string;
+  readonly ids: readonly string[];
+  readonly known: ReadonlySet<string>;
+}
+
+/** `question`: when it changes, so may the order. While pages still come in, everything is shown as it comes. */
+export function useStableOrder(
+  devices: readonly Device[],
+  sortBy: SortBy,
+  question: string,
+  growing: boolean,
+) {
+  const frozen = useRef<Frozen | undefined>(undefined);
+  const [, redraw] = useState(0);
+  const byId = useMemo(() => new Map(devices.map((device) => [device.id, device])), [devices]);
+  const old = frozen.current;
+  if (
+    devices.length > 0 &&
+    (old === undefined || old.question !== question || growing || old.ids.every((id) => !byId.has(id)))
+  ) {
+    const ids = [...devices].sort(comparisons[sortBy]).map(({ id }) => id);
+    frozen.current = { question, ids, known: new Set(ids) };
+  }
+  const { ids = [], known = new Set<string>() } = frozen.current ?? {};
+  const rows = ids.flatMap((id) => byId.get(id) ?? []);
+  const waiting = devices.filter(({ id }) => !known.has(id)).length;
+  const showAll = useCallback(() => {
+    frozen.current = undefined;
+    redraw((count) => count + 1);
+  }, []);
+  return { rows, waiting, showAll };
+}

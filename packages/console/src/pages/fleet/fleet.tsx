@@ -1,0 +1,169 @@
+/** Every device there is, live: who is here, over what, how it is doing. */
+
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import type { Device } from "@tendon/protocol";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { type FleetFilter, fleetQuery } from "../../api/queries.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { PageHeader } from "../../shell/page-header.tsx";
+import { Button } from "../../ui/button.tsx";
+import { SearchInput, Select } from "../../ui/field.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Empty, SkeletonRows } from "../../ui/states.tsx";
+import { FirstRun } from "./first-run.tsx";
+import { FleetList } from "./fleet-list.tsx";
+import { isSortBy, type SortBy, sortKeys, useStableOrder } from "./fleet-order.ts";
+
+/** Beyond this many the person searches; a page that holds more helps nobody. */
+const mostRows = 10_000;
+
+type Presence = "all" | "online" | "offline";
+
+export function FleetPage() {
+  const words = useWords();
+  const { t, n } = words;
+  const [search, setSearch] = useState("");
+  const [presence, setPresence] = useState<Presence>("all");
+  const [tag, setTag] = useState("");
+  const [sortBy, setSortBy] = useState<SortBy>("alias");
+  const q = useDeferredValue(search.trim());
+  const filter: FleetFilter = useMemo(
+    () => ({
+      ...(q === "" ? {} : { q }),
+      ...(presence === "all" ? {} : { online: presence === "online" }),
+      ...(tag === "" ? {} : { tag }),
+    }),
+    [q, presence, tag],
+  );
+  const fleet = useInfiniteQuery({ ...fleetQuery(filter), placeholderData: keepPreviousData });
+  const loaded = useMemo(() => fleet.data?.pages.flatMap((page) => page.devices) ?? [], [fleet.data]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = fleet;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && loaded.length < mostRows) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, loaded.length]);
+  const order = useStableOrder(loaded, sortBy, JSON.stringify([filter, sortBy]), hasNextPage);
+  const filtered = q !== "" || presence !== "all" || tag !== "";
+  const isEmpty = fleet.isSuccess && loaded.length === 0;
+  const tags = useMemo(() => tagsOf(loaded, tag), [loaded, tag]);
+  const online = loaded.filter((device) => device.online).length;
+  return (
+    <>
+      <PageHeader
+        title={t("fleet.title")}
+        lead={
+          fleet.isSuccess && !isEmpty ? (
+            <>
+              {n("fleet.online", online)} · {n("fleet.offline", loaded.length - online)}
+            </>
+          ) : (
+            t("fleet.lead")
+          )
+        }
+      />
+      {isEmpty && !filtered ? (
+        <FirstRun />
+      ) : (
+        <>
+          <div className="mb-3 flex flex-wrap gap-2">
+            <FleetSearch value={search} onChange={setSearch} />
+            <Select
+              aria-label={t("fleet.presence")}
+              value={presence}
+              onChange={(event) => setPresence(event.target.value as Presence)}
+              className="w-36"
+            >
+              <option value="all">{t("fleet.all")}</option>
+              <option value="online">{t("device.online")}</option>
+              <option value="offline">{t("device.offline")}</option>
+            </Select>
+            {tags.length > 0 && (
+              <Select
+                aria-label={t("fleet.tag")}
+                value={tag}
+                onChange={(event) => setTag(event.target.value)}
+                className="w-36"
+              >
+                <option value="">{t("fleet.anyTag")}</option>
+                {tags.map((each) => (
+                  <option key={each}>{each}</option>
+                ))}
+              </Select>
+            )}
+            <Select
+              aria-label={t("fleet.sort")}
+              value={sortBy}
+              onChange={(event) => isSortBy(event.target.value) && setSortBy(event.target.value)}
+              className="w-40"
+            >
+              {sortKeys.map((key) => (
+                <option key={key} value={key}>
+                  {t(`fleet.sort.${key}`)}
+                </option>
+              ))}
+            </Select>
+            <div role="status" aria-live="polite" className="ml-auto">
+              {order.waiting > 0 && (
+                <Button look="quiet" icon="refresh" onClick={order.showAll}>
+                  {n("fleet.new", order.waiting)}
+                </Button>
+              )}
+            </div>
+          </div>
+          {fleet.isError && <ProblemNote error={fleet.error} />}
+          {fleet.isPending && <SkeletonRows />}
+          {isEmpty && (
+            <Empty icon="search" title={t("fleet.nothing")}>
+              <p>{t("fleet.nothingHint")}</p>
+            </Empty>
+          )}
+          {order.rows.length > 0 && <FleetList devices={order.rows} />}
+          {loaded.length >= mostRows && <p className="mt-3 text-soft">{t("fleet.tooMany")}</p>}
+        </>
+      )}
+    </>
+  );
+}
+
+function FleetSearch({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}) {
+  const { t } = useWords();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      if (
+        event.key !== "/" ||
+        event.target instanceof HTMLInputElement ||
+        event.target instanceof HTMLTextAreaElement
+      )
+        return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    window.addEventListener("keydown", focus);
+    return () => window.removeEventListener("keydown", focus);
+  }, []);
+  return (
+    <SearchInput
+      ref={field}
+      aria-label={t("fleet.search")}
+      placeholder={t("fleet.search")}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onChange("");
+      }}
+      className="min-w-40 flex-1 sm:max-w-xs"
+    />
+  );
+}
+
+function tagsOf(devices: readonly Device[], chosen: string): string[] {
+  const all = new Set(devices.flatMap((device) => device.tags));
+  if (chosen !== "") all.add(chosen);
+  return [...all].sort();
+}

@@ -1,0 +1,14 @@
+import { Link } from "wouter";
+import { useWords } from "../i18n/i18n.tsx";
+import { Empty } from "../ui/states.tsx";
+
+export function NotFoundPage() {
+  const { t } = useWords();
+  return (
+    <Empty icon="search" title={t("notFound.title")}>
+      <Link href="/" className="text-accent-deep underline">
+        {t("notFound.back")}
+      </Link>
+    </Empty>
+  );
+}

@@ -1,0 +1,84 @@
+/** One field that takes a token or a code; a link with a code in its fragment signs in by itself. */
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { SessionView } from "@tendon/protocol";
+import { useEffect, useRef, useState } from "react";
+import { api } from "../api/client.ts";
+import { becomeSomebody } from "../api/queries.ts";
+import { useWords } from "../i18n/i18n.tsx";
+import { LanguageMenu, ThemeMenu } from "../shell/preferences.tsx";
+import { Button } from "../ui/button.tsx";
+import { TextInput } from "../ui/field.tsx";
+import { Logo } from "../ui/icon.tsx";
+import { ProblemNote } from "../ui/problem.tsx";
+
+function codeInFragment(): string | undefined {
+  return /^#code=([\w-]+)$/.exec(window.location.hash)?.[1];
+}
+
+export function SignInPage() {
+  const { t } = useWords();
+  const client = useQueryClient();
+  const [secret, setSecret] = useState("");
+  const signIn = useMutation({
+    mutationFn: (text: string) => api<SessionView>("/session", { method: "POST", body: { secret: text } }),
+    onSuccess: (session) => {
+      becomeSomebody(client, session);
+    },
+  });
+  const tried = useRef(false);
+  const { mutate } = signIn;
+  useEffect(() => {
+    const code = codeInFragment();
+    if (code === undefined || tried.current) return;
+    tried.current = true;
+    // Used or not, it has no business in the address bar and the history.
+    window.history.replaceState(null, "", window.location.pathname);
+    mutate(code);
+  }, [mutate]);
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <div className="flex justify-end gap-1 p-3">
+        <LanguageMenu />
+        <ThemeMenu />
+      </div>
+      <main className="mx-auto flex w-full max-w-sm flex-1 flex-col justify-center gap-6 px-6 pb-32">
+        <div className="flex flex-col gap-3">
+          <Logo size={40} />
+          <h1 className="text-2xl font-semibold">{t("signIn.title")}</h1>
+          <p className="text-soft">{t("signIn.lead")}</p>
+        </div>
+        <form
+          className="flex flex-col gap-3"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (secret.trim() !== "") signIn.mutate(secret.trim());
+          }}
+        >
+          <label className="flex flex-col gap-1.5">
+            <span className="text-sm font-medium">{t("signIn.field")}</span>
+            <TextInput
+              type="password"
+              name="secret"
+              autoComplete="current-password"
+              autoFocus
+              required
+              spellCheck={false}
+              value={secret}
+              onChange={(event) => setSecret(event.target.value)}
+              className="h-10"
+            />
+          </label>
+          <Button type="submit" look="primary" className="h-10" disabled={signIn.isPending}>
+            {signIn.isPending ? t("signIn.busy") : t("signIn.submit")}
+          </Button>
+          {signIn.isError && <ProblemNote error={signIn.error} />}
+        </form>
+        <p className="text-sm text-soft">
+          {t("signIn.hint")}{" "}
+          <code className="rounded bg-raised px-1 py-0.5 font-mono">npx tendon console</code>
+        </p>
+      </main>
+    </div>
+  );
+}

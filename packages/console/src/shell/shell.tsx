@@ -1,0 +1,166 @@
+/** What stands around every page: where one can go, whether it is live, who is here. */
+import { useQueryClient } from "@tanstack/react-query";
+import { consolePaths } from "@tendon/protocol";
+import { Suspense } from "react";
+import { Link, Route, Switch, useLocation } from "wouter";
+import { api } from "../api/client.ts";
+import { becomeSomebody, nobody } from "../api/queries.ts";
+import { useSession } from "../api/session.tsx";
+import { useWords } from "../i18n/i18n.tsx";
+import { FleetPage } from "../pages/fleet/fleet.tsx";
+import { NotFoundPage } from "../pages/not-found.tsx";
+import { Icon, Logo } from "../ui/icon.tsx";
+import { Menu, MenuItem, MenuLabel } from "../ui/menu.tsx";
+import { SkeletonRows } from "../ui/states.tsx";
+import { ConnectionBanner } from "./connection-banner.tsx";
+import { isHere, places } from "./navigation.ts";
+import { LanguageMenu, ThemeMenu } from "./preferences.tsx";
+
+export function Shell() {
+  const { t } = useWords();
+  const [location] = useLocation();
+  return (
+    <div className="min-h-dvh md:grid md:grid-cols-[13rem_1fr]">
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-lg bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        {t("shell.skip")}
+      </a>
+      <Sidebar location={location} />
+      <div className="flex min-w-0 flex-col pb-16 md:pb-0">
+        <ConnectionBanner />
+        <main
+          id="main"
+          tabIndex={-1}
+          className="mx-auto w-full max-w-6xl flex-1 px-4 py-5 outline-none md:px-8 md:py-7"
+        >
+          <Suspense fallback={<SkeletonRows />}>
+            <Pages />
+          </Suspense>
+        </main>
+      </div>
+      <BottomBar location={location} />
+    </div>
+  );
+}
+
+function Pages() {
+  return (
+    <Switch>
+      <Route path={consolePaths.fleet} component={FleetPage} />
+      <Route path={consolePaths.signIn} component={FleetPage} />
+      <Route component={NotFoundPage} />
+    </Switch>
+  );
+}
+
+function Sidebar({ location }: { readonly location: string }) {
+  const { t } = useWords();
+  return (
+    <aside className="sticky top-0 hidden h-dvh flex-col gap-1 border-r border-line px-3 py-4 md:flex">
+      <Link href="/" className="mb-4 flex items-center gap-2 rounded-lg px-2 py-1 text-lg font-semibold">
+        <Logo />
+        Tendon
+      </Link>
+      <nav aria-label={t("shell.nav")} className="flex flex-col gap-0.5">
+        {places.map((place) => (
+          <Link
+            key={place.to}
+            href={place.to}
+            aria-current={isHere(place, location) ? "page" : undefined}
+            className="flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-deep"
+          >
+            <Icon name={place.icon} />
+            <span className="flex-1">{t(place.word)}</span>
+          </Link>
+        ))}
+      </nav>
+      <div className="mt-auto flex flex-col gap-2">
+        <div className="flex items-center justify-between">
+          <UserMenu />
+          <span className="flex">
+            <LanguageMenu side="top" />
+            <ThemeMenu side="top" />
+          </span>
+        </div>
+      </div>
+    </aside>
+  );
+}
+
+function UserMenu() {
+  const { t } = useWords();
+  const { principal, gateway } = useSession();
+  const client = useQueryClient();
+  const signOut = async () => {
+    await api("/session", { method: "DELETE" });
+    becomeSomebody(client, nobody);
+  };
+  return (
+    <Menu
+      side="top"
+      align="start"
+      trigger={
+        <button
+          type="button"
+          className="flex h-8 max-w-28 items-center gap-2 rounded-lg px-2 text-sm text-soft hover:bg-raised hover:text-text"
+        >
+          <Icon name="key" size={14} />
+          <span className="truncate">{principal.name}</span>
+        </button>
+      }
+    >
+      <MenuLabel>
+        {t("shell.signedInAs", { name: principal.name })}
+        <br />
+        Tendon {gateway.version}
+      </MenuLabel>
+      <MenuItem icon="exit" onSelect={() => void signOut()}>
+        {t("shell.signOut")}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function BottomBar({ location }: { readonly location: string }) {
+  const { t } = useWords();
+  const [first, rest] = [places.slice(0, 4), places.slice(4)];
+  const [, navigate] = useLocation();
+  return (
+    <nav
+      aria-label={t("shell.nav")}
+      className="fixed inset-x-0 bottom-0 z-30 grid grid-cols-5 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      {first.map((place) => (
+        <Link
+          key={place.to}
+          href={place.to}
+          aria-current={isHere(place, location) ? "page" : undefined}
+          className="flex h-14 min-w-0 flex-col items-center justify-center gap-1 text-xs text-soft aria-[current=page]:text-accent-deep"
+        >
+          <Icon name={place.icon} size={18} />
+          <span className="max-w-full truncate px-1">{t(place.word)}</span>
+        </Link>
+      ))}
+      <Menu
+        side="top"
+        trigger={
+          <button
+            type="button"
+            className="flex h-14 min-w-0 flex-col items-center justify-center gap-1 text-xs text-soft"
+          >
+            <Icon name="more" size={18} />
+            <span className="max-w-full truncate px-1">{t("nav.more")}</span>
+          </button>
+        }
+      >
+        {rest.map((place) => (
+          <MenuItem key={place.to} icon={place.icon} onSelect={() => navigate(place.to)}>
+            {t(place.word)}
+          </MenuItem>
+        ))}
+      </Menu>
+    </nav>
+  );
+}

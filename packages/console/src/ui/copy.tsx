@@ -1,0 +1,49 @@
+import { useWords } from "../i18n/i18n.tsx";
+import { Button, IconButton } from "./button.tsx";
+import { useMoment } from "./time.tsx";
+
+/** Off localhost a page without TLS has no clipboard: the text is then selected the old way. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) {
+    await navigator.clipboard.writeText(text).catch(() => copyBySelection(text));
+    return;
+  }
+  copyBySelection(text);
+}
+
+function copyBySelection(text: string): void {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.setAttribute("readonly", "");
+  area.className = "sr-only";
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
+  const { t } = useWords();
+  const [copied, said] = useMoment();
+  const copy = () => void copyText(text).then(said);
+  const name = copied ? t("action.copied") : (label ?? t("action.copy"));
+  if (label === undefined) return <IconButton icon={copied ? "check" : "copy"} label={name} onClick={copy} />;
+  return (
+    <Button icon={copied ? "check" : "copy"} onClick={copy}>
+      {name}
+    </Button>
+  );
+}
+
+export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    <figure aria-label={label} className="relative rounded-lg border border-line bg-raised">
+      <pre className="p-3 pr-12 font-mono text-sm leading-relaxed break-words whitespace-pre-wrap">
+        {text}
+      </pre>
+      <span className="absolute top-1.5 right-1.5 rounded-lg bg-raised">
+        <CopyButton text={text} />
+      </span>
+    </figure>
+  );
+}

@@ -1,0 +1,73 @@
+/**
+ * Dialogs without radix's own overlay: that one writes a style element into the page, which the page's policy refuses.
+ * Ours is a plain layer; focus, Escape and what a screen reader is told are radix's.
+ */
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { useWords } from "../i18n/i18n.tsx";
+import { Button } from "./button.tsx";
+
+export function Dialog(props: {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly hideTitle?: boolean;
+  readonly wide?: boolean;
+  readonly top?: boolean;
+  readonly children: ReactNode;
+}) {
+  const { open, onClose, title, description, hideTitle = false, wide = false, top = false, children } = props;
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <div
+          className={`fixed inset-0 z-40 flex justify-center bg-shade p-4 ${top ? "items-start pt-[12vh]" : "items-center"}`}
+        >
+          <Radix.Content
+            {...(description === undefined ? { "aria-describedby": undefined } : {})}
+            className={`pop flex max-h-full w-full flex-col overflow-hidden rounded-xl border border-line bg-surface shadow-xl ${wide ? "max-w-2xl" : "max-w-md"}`}
+          >
+            <Radix.Title className={hideTitle ? "sr-only" : "px-5 pt-5 text-lg font-semibold"}>
+              {title}
+            </Radix.Title>
+            {description !== undefined && (
+              <Radix.Description className="px-5 pt-1 text-soft">{description}</Radix.Description>
+            )}
+            {children}
+          </Radix.Content>
+        </div>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+/** Asks before something that cannot be taken back; the answer that changes nothing has the focus. */
+export function Confirm(props: {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+  readonly title: string;
+  readonly effect: string;
+  readonly action: string;
+  readonly busy?: boolean;
+  readonly children?: ReactNode;
+}) {
+  const { open, onClose, onConfirm, title, effect, action, busy = false, children } = props;
+  const { t } = useWords();
+  return (
+    <Dialog open={open} onClose={onClose} title={title} description={effect}>
+      <div className="flex flex-col gap-4 overflow-y-auto p-5">
+        {children}
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button autoFocus onClick={onClose}>
+            {t("action.cancel")}
+          </Button>
+          <Button look="danger" disabled={busy} onClick={onConfirm}>
+            {action}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,40 @@
+/** A failure next to what failed: what happened, in the words of the catalogue, and the one thing to do next. */
+import { errorTitles } from "@tendon/protocol";
+import { ApiError } from "../api/client.ts";
+import { type Key, useWords, type Words } from "../i18n/i18n.tsx";
+import { Icon } from "./icon.tsx";
+
+export function problemWords(words: Words, code: string): { readonly title: string; readonly next: string } {
+  const known = code === "unreachable" || Object.hasOwn(errorTitles, code) ? code : "internal";
+  return {
+    title: words.t(`error.${known}` as "error.internal"),
+    next: words.t(`next.${known}` as "next.internal"),
+  };
+}
+
+export function outcomeWord(words: Words, outcome: string): string {
+  const key = `outcome.${outcome}` as Key;
+  if (outcome === "ok" || outcome === "tool_error") return words.t(key as "outcome.ok");
+  return problemWords(words, outcome).title;
+}
+
+export function ProblemNote({ error }: { readonly error: unknown }) {
+  const words = useWords();
+  const { code, detail } =
+    error instanceof ApiError
+      ? { code: error.code, detail: error.message }
+      : { code: "internal", detail: error instanceof Error ? error.message : String(error) };
+  const { title, next } = problemWords(words, code);
+  return (
+    <div role="alert" className="flex gap-2 rounded-lg bg-bad-soft px-3 py-2 text-bad">
+      <span className="pt-0.5">
+        <Icon name="alert" size={15} />
+      </span>
+      <div className="min-w-0 text-sm">
+        <p className="font-medium">{title}</p>
+        {detail !== "" && <p className="break-words">{detail}</p>}
+        <p className="text-text">{next}</p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { useWords } from "../i18n/i18n.tsx";
+
+/** One clock for every relative time on the page. */
+let now = Date.now();
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const each of listeners) each();
+  }, 1_000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}
+
+/** “3 min ago”, ticking; the exact time on hover. */
+export function Ago({ at, className = "" }: { readonly at: string; readonly className?: string }) {
+  const { ago, exact } = useWords();
+  const when = new Date(at);
+  const elapsed = Math.max(0, Math.max(useNow(), Date.now()) - when.getTime());
+  return (
+    <time dateTime={at} title={exact(when)} className={className}>
+      {ago(elapsed < 5_000 ? 0 : elapsed)}
+    </time>
+  );
+}
+
+export function Clock({ at }: { readonly at: string }) {
+  const { clock, exact } = useWords();
+  const when = new Date(at);
+  return (
+    <time dateTime={at} title={exact(when)}>
+      {clock(when)}
+    </time>
+  );
+}
+
+/** True for a moment after each change, for “copied”. */
+export function useMoment(ms = 1_600): readonly [boolean, () => void] {
+  const [on, setOn] = useState(false);
+  useEffect(() => {
+    if (!on) return;
+    const end = setTimeout(() => setOn(false), ms);
+    return () => clearTimeout(end);
+  }, [on, ms]);
+  return [on, () => setOn(true)];
+}

@@ -1,0 +1,90 @@
+/** A real Chromium against a real gateway: one browser for all tests of a file, a fresh profile for each. */
+import fs from "node:fs";
+import path from "node:path";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
+import { expect, onTestFinished } from "vitest";
+import type { Site } from "../site.ts";
+
+let shared: Promise<Browser> | undefined;
+
+async function browser(): Promise<Browser> {
+  const onPath = (process.env["PATH"] ?? "")
+    .split(path.delimiter)
+    .map((folder) => path.join(folder, "chromium"));
+  const executablePath = onPath.find((file) => fs.existsSync(file)) ?? "/usr/bin/chromium";
+  shared ??= chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  });
+  return await shared;
+}
+
+export async function closeBrowser(): Promise<void> {
+  const open = await shared;
+  shared = undefined;
+  await open?.close();
+}
+
+/** What the browser's console complained about; a test that expects a refused request names its status. */
+class Complaints {
+  readonly all: string[] = [];
+  readonly #expected: RegExp[] = [];
+
+  watch(page: Page): void {
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.all.push(message.text());
+    });
+    page.on("pageerror", (error) => this.all.push(String(error)));
+  }
+
+  expectRefusal(status: number): void {
+    this.#expected.push(new RegExp(`status of ${status}`));
+  }
+
+  check(): void {
+    expect(this.all.filter((text) => !this.#expected.some((pattern) => pattern.test(text)))).toEqual([]);
+  }
+}
+
+export interface OpenPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly complaints: Complaints;
+}
+
+/** A page that nobody has signed in to yet. */
+export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await (await browser()).newContext({
+    viewport: { width: 1280, height: 800 },
+    locale: "en-US",
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints = new Complaints();
+  complaints.watch(page);
+  onTestFinished(async () => {
+    await context.close();
+  });
+  return { page, context, complaints };
+}
+
+/** Signed in by the link that `serve` prints, and at the given address. */
+export async function openConsole(
+  site: Site,
+  at = "/",
+  options: BrowserContextOptions = {},
+): Promise<OpenPage> {
+  const opened = await openPage(options);
+  await opened.page.goto(site.tendon.consoleLink());
+  await opened.page.getByRole("navigation").first().waitFor();
+  if (at !== "/") await opened.page.goto(`${site.url}${at}`);
+  return opened;
+}
