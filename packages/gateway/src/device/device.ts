@@ -16,5 +16,5 @@ export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";
 export { UdpSink } from "./udp-sink.ts";
 export { Photos, VisionProvider, visionRoutes } from "./vision/vision.ts";
-export { VoiceRelay, type VoiceServer } from "./voice/voice.ts";
+export { type BoardTools, VoiceRelay, type VoiceServer } from "./voice/voice.ts";
 export { WebSocketDevices } from "./websocket.ts";

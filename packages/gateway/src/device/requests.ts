@@ -31,6 +31,8 @@ export interface RequestOptions {
   readonly call?: CallIdentity | undefined;
   /** Fields that travel beside the request in its envelope. */
   readonly envelope?: JsonObject | undefined;
+  /** Calls of a voice server wait in a queue of their own, and the two take turns: neither can shut the other out. */
+  readonly lane?: "voice" | undefined;
 }
 
 export interface Answer {
@@ -68,6 +70,8 @@ export class Requests {
   readonly #needs: RequestsNeeds;
   #nextId: number;
   #waiting: Pending[] = [];
+  #voice: Pending[] = [];
+  #voiceIsNext = false;
   #current: Pending | undefined;
   #closed: string | undefined;
   readonly #givenUp = new Map<number, { call: CallIdentity; at: number }>();
@@ -78,20 +82,21 @@ export class Requests {
   }
 
   get queued(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + this.#voice.length;
   }
 
   get idle(): boolean {
-    return this.#current === undefined && this.#waiting.length === 0;
+    return this.#current === undefined && this.queued === 0;
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer> {
     const { call, signal } = options;
     if (this.#closed !== undefined) return Promise.reject(disconnected(this.#closed, false));
     if (signal?.aborted) return Promise.reject(cancelled(false));
-    if (call !== undefined && this.#current !== undefined && this.#waiting.length >= this.#needs.queueLimit) {
+    const queue = options.lane === "voice" ? this.#voice : this.#waiting;
+    if (call !== undefined && this.#current !== undefined && queue.length >= this.#needs.queueLimit) {
       return Promise.reject(
-        new TendonError("queue_full", `${this.#waiting.length} calls are already waiting for this device`),
+        new TendonError("queue_full", `${queue.length} calls are already waiting for this device`),
       );
     }
     return new Promise<Answer>((resolve, reject) => {
@@ -115,7 +120,7 @@ export class Requests {
       if (call === undefined) this.#waiting.splice(this.#endOfHousekeeping(), 0, pending);
       else {
         this.#startTimer(pending);
-        this.#waiting.push(pending);
+        queue.push(pending);
       }
       this.#pump();
     });
@@ -152,9 +157,10 @@ export class Requests {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
     const current = this.#current;
-    const waiting = this.#waiting;
+    const waiting = [...this.#waiting, ...this.#voice];
     this.#current = undefined;
     this.#waiting = [];
+    this.#voice = [];
     this.#givenUp.clear();
     if (current !== undefined) {
       this.#release(current);
@@ -185,12 +191,12 @@ export class Requests {
   #pump(): void {
     if (this.#current !== undefined) return;
     const now = this.#needs.clock.monotonic();
-    let next = this.#waiting.shift();
+    let next = this.#takeNext();
     // A call whose time is up must not be sent in its last instant: a stuck device would carry out a backlog later.
     while (next?.options.call !== undefined && now - next.enteredAt >= next.options.timeoutMs) {
       this.#release(next);
       next.reject(timedOut(next));
-      next = this.#waiting.shift();
+      next = this.#takeNext();
     }
     if (next === undefined) return;
     next.id = this.takeId();
@@ -201,6 +207,18 @@ export class Requests {
     this.#needs.send(encodeRequest(next.id, next.method, next.params), next.options.envelope);
   }
 
+  #takeNext(): Pending | undefined {
+    if (this.#voice.length === 0) return this.#waiting.shift();
+    const [first] = this.#waiting;
+    const housekeeping = first !== undefined && first.options.call === undefined;
+    if (housekeeping || (first !== undefined && !this.#voiceIsNext)) {
+      this.#voiceIsNext = this.#voiceIsNext || !housekeeping;
+      return this.#waiting.shift();
+    }
+    this.#voiceIsNext = false;
+    return this.#voice.shift();
+  }
+
   #giveUp(pending: Pending, error: TendonError): void {
     this.#release(pending);
     if (this.#current === pending) {
@@ -208,8 +226,9 @@ export class Requests {
       if (pending.options.call !== undefined) this.#rememberLate(pending.id, pending.options.call);
       this.#needs.onGivenUp?.(pending.id);
     } else {
-      const at = this.#waiting.indexOf(pending);
-      if (at !== -1) this.#waiting.splice(at, 1);
+      const queue = pending.options.lane === "voice" ? this.#voice : this.#waiting;
+      const at = queue.indexOf(pending);
+      if (at !== -1) queue.splice(at, 1);
     }
     pending.reject(error);
     this.#pump();

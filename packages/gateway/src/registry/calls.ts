@@ -20,6 +20,8 @@ import { Turns } from "./turns.ts";
 /** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
 export interface Camera {
   open(deviceId: string, callId: string): { readonly ticket: string; readonly initialize: JsonObject };
+  /** What the board is told, so that its next picture goes to somebody else. */
+  elsewhere(vision: JsonObject): JsonObject;
   pictureOf(ticket: string): { readonly data: string; readonly mimeType: string } | undefined;
   close(ticket: string): void;
 }
@@ -44,6 +46,10 @@ export interface CallOptions {
   readonly envelope?: JsonObject | undefined;
   /** [CTL-5] The tool may be missing from the device's list: it counts as user-only then, and the device decides. */
   readonly unlisted?: boolean | undefined;
+  /** The queue of a voice server's calls; see Requests. */
+  readonly lane?: "voice" | undefined;
+  /** Where a picture taken by this call goes, where that is not here. */
+  readonly vision?: JsonObject | undefined;
 }
 
 export interface FinishedReply<Result> {
@@ -119,7 +125,19 @@ export class Calls {
     if (tool !== photoTool || record.kind !== "esp32" || camera === undefined)
       return this.#sendPlain(record, tool, args, turn);
     // One after the other: the board keeps one address, and a second ticket would take the first call's picture.
-    return this.#photoTurns.run(record.id, () => this.#takePhoto(camera, record, args, turn), turn.options());
+    const { vision } = turn;
+    const photo =
+      vision === undefined
+        ? () => this.#takePhoto(camera, record, args, turn)
+        : () => this.#takePhotoElsewhere(camera.elsewhere(vision), record, args, turn);
+    return this.#photoTurns.run(record.id, photo, turn.options());
+  }
+
+  /** [VOI-7] The picture is its receiver's business; what the receiver answered is the tool's answer. */
+  async #takePhotoElsewhere(initialize: JsonObject, record: DeviceRecord, args: JsonObject, turn: Turn) {
+    const call = { callId: turn.callId, tool: "initialize" };
+    await sessionOf(record).request("initialize", initialize, { ...turn.options(), call });
+    return await this.#sendPlain(record, photoTool, args, turn);
   }
 
   async #takePhoto(camera: Camera, record: DeviceRecord, args: JsonObject, turn: Turn) {
@@ -283,11 +301,16 @@ class Turn {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
+  get vision(): JsonObject | undefined {
+    return this.#given.vision;
+  }
+
   options(): CallOptions & { timeoutMs: number } {
     return {
       timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)),
       signal: this.#given.signal,
       envelope: this.#given.envelope,
+      lane: this.#given.lane,
     };
   }
 }

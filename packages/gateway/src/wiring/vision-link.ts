@@ -48,6 +48,7 @@ export async function openVision({
       const vision = { url: uploadUrl(), token };
       return { ticket: token, initialize: initializeParams({ ...config.devices.capabilities, vision }) };
     },
+    elsewhere: (vision) => initializeParams({ ...config.devices.capabilities, vision }),
     pictureOf(ticket) {
       const picture = photos.pictureOf(ticket);
       if (picture === undefined) return undefined;

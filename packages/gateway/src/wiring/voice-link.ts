@@ -2,10 +2,10 @@
 import fs from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { VoiceRelay, type VoiceServer } from "../device/device.ts";
+import { type BoardTools, VoiceRelay, type VoiceServer } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
-import type { Registry } from "../registry/registry.ts";
+import type { Principal, Registry } from "../registry/registry.ts";
 
 export interface VoiceNeeds {
   readonly config: Config;
@@ -35,9 +35,45 @@ export function openVoice({ config, clock, events, registry }: VoiceNeeds): Voic
     clock,
     events,
     random: Math.random,
+    tools: boardTools(registry),
     serverOf: (deviceId) => choose(upstreams, deviceId, registry),
   });
   return { relay, stop: () => relay.stop() };
+}
+
+/** A voice server is a caller like any other, limited to the one board it talks to and to tools for agents. */
+function principalFor(deviceId: string): Principal {
+  return {
+    id: "voice-server",
+    name: "voice-server",
+    scopes: new Set(["read", "call"]),
+    devices: { ids: new Set([deviceId]), tags: new Set() },
+  };
+}
+
+function boardTools(registry: Registry): BoardTools {
+  return {
+    async list(deviceId) {
+      const { tools } = await registry.tools(principalFor(deviceId), deviceId, false);
+      return tools
+        .filter(({ access }) => access !== "denied")
+        .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    },
+    about(deviceId) {
+      const { board, firmware, protocolVersion } = registry.device(principalFor(deviceId), deviceId);
+      return { board, firmware, protocolVersion };
+    },
+    async call(deviceId, tool, args, options) {
+      const principal = principalFor(deviceId);
+      const { result } = await registry.calls.call(principal, deviceId, tool, args, {
+        ...options,
+        lane: "voice",
+      });
+      // Voice servers know texts; a picture taken for one has been explained, and stays here.
+      const texts = result.content.filter(({ type }) => type === "text");
+      return { content: texts.length > 0 ? texts : result.content, isError: result.isError };
+    },
+  };
 }
 
 /** The entry for the device itself, else the first for one of its tags, else the one for everybody. */
@@ -59,16 +95,16 @@ function choose(
 }
 
 function serverOf(settings: Settings, commonToken: string | undefined): VoiceServer {
-  const { url, signIn = "device", framing = 1 } = settings;
+  const { url, signIn = "device", framing = 1, vision = "upstream" } = settings;
   if (url === undefined) throw new StartError("An entry of voice.upstream has no `url`.");
-  if (signIn !== "token") return { url, framing, signIn: { by: "device" } };
+  if (signIn !== "token") return { url, framing, vision, signIn: { by: "device" } };
   const token = settings.tokenFile === undefined ? (settings.token ?? commonToken) : read(settings.tokenFile);
   if (token === undefined || token === "") {
     throw new StartError(
       `voice.upstream ${url} signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.`,
     );
   }
-  return { url, framing, signIn: { by: "token", token } };
+  return { url, framing, vision, signIn: { by: "token", token } };
 }
 
 function read(file: string): string {

@@ -11,7 +11,7 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
       handleHello(session, message, text);
       return;
     case "mcp":
-      handleMcp(session, message.rpc);
+      handleMcp(session, message.rpc, text);
       return;
     case "listen":
     case "abort":

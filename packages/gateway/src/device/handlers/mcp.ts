@@ -3,7 +3,7 @@ import type { BoardSession } from "../board-session.ts";
 
 const METHOD_NOT_FOUND = -32601;
 
-export function handleMcp(session: BoardSession, rpc: DeviceRpc): void {
+export function handleMcp(session: BoardSession, rpc: DeviceRpc, text: string): void {
   switch (rpc.kind) {
     case "result":
     case "error":
@@ -13,6 +13,8 @@ export function handleMcp(session: BoardSession, rpc: DeviceRpc): void {
       return;
     case "notification":
       handleNotification(session, rpc.method, rpc.params);
+      // A board talks to its voice server as well; replies are to us alone.
+      session.conversation?.fromBoard(text, { type: "mcp" });
       return;
     case "request":
       handleRequest(session, rpc.id, rpc.method);

@@ -3,12 +3,13 @@
  * pass in order and unchanged but for the session's name; MCP does not pass at all, it is served here. However either
  * side fails or leaves, the other is let go in words it understands, once, and nothing is left open.
  */
-import { decodeAudio, isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
+import { decodeAudio, encodeMcp, isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
 import type { Clock, Timer } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { Meter } from "./meter.ts";
 import { SessionIds } from "./session-ids.ts";
 import { Upstream, type UpstreamEnd, type UpstreamTarget } from "./upstream.ts";
+import { type BoardTools, UpstreamTools } from "./upstream-tools.ts";
 import type { AudioWay, BoardHello, VoiceBoard } from "./voice-board.ts";
 import { alertText } from "./words.ts";
 
@@ -30,6 +31,7 @@ export interface ConversationNeeds {
   /** Where to go and as whom; may have to be asked for. */
   readonly target: () => Promise<UpstreamTarget> | UpstreamTarget;
   readonly random: () => number;
+  readonly tools: BoardTools;
   readonly odd: (device: string) => void;
   readonly onEnd: (conversation: Conversation, end: UpstreamEnd) => void;
 }
@@ -52,10 +54,12 @@ export class Conversation {
   #unsent = 0;
   #held = false;
   readonly #oneSent = () => this.#sent();
+  readonly #tools: UpstreamTools;
 
   constructor(needs: ConversationNeeds) {
     this.#needs = needs;
     this.startedAt = needs.clock.now();
+    this.#tools = new UpstreamTools(needs.tools, needs.board.deviceId, (payload) => this.#sendRpc(payload));
     void this.#open(needs.clock.monotonic() + voiceLimits.helloMs.max);
   }
 
@@ -79,6 +83,11 @@ export class Conversation {
       default:
         return this.#state satisfies never;
     }
+  }
+
+  /** How many calls the voice server has made. */
+  get calls(): number {
+    return this.#tools.calls;
   }
 
   /** A text of the board that is for its voice server. */
@@ -170,6 +179,7 @@ export class Conversation {
         this.#needs.odd(this.board.deviceId);
         return;
       case "mcp":
+        if (!this.#tools.received(message["payload"])) this.#needs.odd(this.board.deviceId);
         return;
       case "tts":
         if (message["state"] === "start") this.#phase = "speaking";
@@ -179,6 +189,12 @@ export class Conversation {
         break;
     }
     this.board.say(ids.toBoard(text, message));
+  }
+
+  #sendRpc(payload: JsonObject): void {
+    if (this.#state.kind !== "open") return;
+    const { upstream, ids } = this.#state;
+    upstream.sendText(encodeMcp(ids.theirs, payload));
   }
 
   #audioFromUpstream(frame: Buffer): void {
@@ -217,6 +233,7 @@ export class Conversation {
   /** [VOI-8] A server that hangs up between sentences has ended the talk; anything else has failed in it. */
   #upstreamEnded(end: UpstreamEnd): void {
     if (this.#state.kind === "ended" || this.#state.kind === "resting") return;
+    this.#tools.stop();
     if (!this.#welcomed) {
       const fields = this.#needs.audio.helloFields;
       const { sessionId } = this.board;
@@ -263,6 +280,7 @@ export class Conversation {
     this.#state = { kind: "ended" };
     if (state.kind === "resting") state.timer.cancel();
     else state.upstream?.leave();
+    this.#tools.stop();
     this.#needs.audio.close();
     this.#needs.onEnd(this, end);
   }

@@ -6,4 +6,5 @@
 export { besideTexts } from "./beside-texts.ts";
 export type { Conversation } from "./conversation.ts";
 export { VoiceRelay, type VoiceServer } from "./relay.ts";
+export type { BoardTools } from "./upstream-tools.ts";
 export type { BoardHello, VoiceBoard } from "./voice-board.ts";

@@ -1,0 +1,146 @@
+/**
+ * The voice server's MCP with a board, served here [VOI-6]: it sees the board's tools for agents at once, from what is
+ * known, and its calls take the way of all calls. Its ids are its own and meet nobody else's.
+ */
+import { isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
+import { TendonError } from "../../errors.ts";
+import { type ShownTool, toolPage } from "./tool-pages.ts";
+
+/** A board's tools, as far as its voice server may use them. */
+export interface BoardTools {
+  /** Waits for a board that is just being listed for the first time. */
+  list(deviceId: string): Promise<readonly ShownTool[]>;
+  about(deviceId: string): {
+    readonly board: string | null;
+    readonly firmware: string | null;
+    readonly protocolVersion: string | null;
+  };
+  call(
+    deviceId: string,
+    tool: string,
+    args: JsonObject,
+    options: { readonly signal: AbortSignal; readonly vision: JsonObject | undefined },
+  ): Promise<{ readonly content: readonly JsonObject[]; readonly isError: boolean }>;
+}
+
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+const INTERNAL = -32603;
+const fallbackProtocolVersion = "2024-11-05";
+
+class Refusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export class UpstreamTools {
+  readonly #tools: BoardTools;
+  readonly #deviceId: string;
+  readonly #send: (payload: JsonObject) => void;
+  readonly #ended = new AbortController();
+  #vision: JsonObject | undefined;
+  #running = 0;
+  /** How many calls the voice server has made. */
+  calls = 0;
+
+  constructor(tools: BoardTools, deviceId: string, send: (payload: JsonObject) => void) {
+    this.#tools = tools;
+    this.#deviceId = deviceId;
+    this.#send = send;
+  }
+
+  /** One JSON-RPC message of the voice server; false for one that a board would pass over as well. */
+  received(payload: unknown): boolean {
+    if (!isObject(payload) || payload["jsonrpc"] !== "2.0" || typeof payload["method"] !== "string")
+      return false;
+    const { id, method, params = {} } = payload;
+    if (method.startsWith("notifications")) return true;
+    if ((typeof id !== "number" && typeof id !== "string") || !isObject(params)) return false;
+    void this.#answer(id, method, params);
+    return true;
+  }
+
+  /** Nobody waits any more: what has not been sent to the board yet is not sent. */
+  stop(): void {
+    this.#ended.abort();
+  }
+
+  async #answer(id: number | string, method: string, params: JsonObject): Promise<void> {
+    let reply: JsonObject;
+    try {
+      reply = { jsonrpc: "2.0", id, result: await this.#serve(method, params) };
+    } catch (error) {
+      reply = { jsonrpc: "2.0", id, error: inRpc(error) };
+    }
+    if (!this.#ended.signal.aborted) this.#send(reply);
+  }
+
+  async #serve(method: string, params: JsonObject): Promise<unknown> {
+    switch (method) {
+      case "initialize":
+        return await this.#initialize(params);
+      case "tools/list":
+        return await this.#list(params);
+      case "tools/call":
+        return await this.#call(params);
+      default:
+        throw new Refusal(METHOD_NOT_FOUND, `Method not implemented: ${method.slice(0, 64)}`);
+    }
+  }
+
+  async #initialize(params: JsonObject): Promise<JsonObject> {
+    const { capabilities } = params;
+    const vision = isObject(capabilities) ? capabilities["vision"] : undefined;
+    if (isObject(vision) && typeof vision["url"] === "string") {
+      const { url, token } = vision;
+      this.#vision = { url, ...(typeof token === "string" ? { token } : {}) };
+    }
+    await this.#tools.list(this.#deviceId);
+    const { board, firmware, protocolVersion } = this.#tools.about(this.#deviceId);
+    return {
+      protocolVersion: protocolVersion ?? fallbackProtocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: board ?? "unknown", version: firmware ?? "0.0.0" },
+    };
+  }
+
+  async #list(params: JsonObject): Promise<JsonObject> {
+    const { cursor } = params;
+    const tools = await this.#tools.list(this.#deviceId);
+    const page = toolPage(tools, typeof cursor === "string" ? cursor : "");
+    if (page === undefined) throw new Refusal(INVALID_PARAMS, "the cursor leads nowhere");
+    return page;
+  }
+
+  async #call(params: JsonObject): Promise<JsonObject> {
+    const { name, arguments: args = {} } = params;
+    if (typeof name !== "string") throw new Refusal(INVALID_PARAMS, "Missing name");
+    if (!isObject(args)) throw new Refusal(INVALID_PARAMS, "Invalid arguments");
+    if (this.#running >= voiceLimits.callsAtOnce.max) {
+      throw new TendonError("queue_full", `${this.#running} calls of the voice server are already under way`);
+    }
+    this.#running += 1;
+    this.calls += 1;
+    try {
+      const { content, isError } = await this.#tools.call(this.#deviceId, name, args, {
+        signal: this.#ended.signal,
+        vision: this.#vision,
+      });
+      return { content, isError };
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+/** A board's own words come as they are; ours begin with their code, so that a model can tell what to do. */
+function inRpc(error: unknown): JsonObject {
+  if (error instanceof Refusal) return { code: error.code, message: error.message };
+  if (!(error instanceof TendonError)) return { code: INTERNAL, message: "internal: the call failed" };
+  const message = error.code === "device_error" ? error.message : `${error.code}: ${error.message}`;
+  return { code: error.kind.rpcCode, message };
+}
