@@ -269,7 +269,7 @@ async function assemble(
     firmwareFor: () => Promise.resolve(undefined),
   });
   await vision.routes(http);
-  await restRoutes(http, { registry, credentials, tokens, events, signIn, settingsOf });
+  await restRoutes(http, { clock, registry, credentials, tokens, events, signIn, settingsOf });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";

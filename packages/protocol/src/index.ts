@@ -12,6 +12,7 @@ export {
   FleetResult,
   type FleetTarget,
   FunctionCallRequest,
+  FunctionReply,
   Job,
   RpcReplyBody,
   RpcRequestBody,

@@ -23,6 +23,7 @@ export const FunctionCallRequest = Type.Object(
   },
   { additionalProperties: false },
 );
+export type FunctionCallRequest = Static<typeof FunctionCallRequest>;
 
 export const ToolResultBody = Type.Object({
   content: Type.Array(Type.Record(Type.String(), Type.Unknown())),
@@ -42,6 +43,13 @@ export const CallReply = Type.Object(
   { $id: "CallReply" },
 );
 export type CallReply = Static<typeof CallReply>;
+
+/** A tool of a device answers as in any call; the gateway's own, such as `tools_search`, have no device to name. */
+export const FunctionReply = Type.Object(
+  { name: Type.String(), ...Type.Partial(CallReply).properties, result: ToolResultBody },
+  { $id: "FunctionReply" },
+);
+export type FunctionReply = Static<typeof FunctionReply>;
 
 export const CallQuery = Type.Object({
   device: Type.Optional(Type.String({ maxLength: 64, description: "Id or alias" })),

@@ -22,6 +22,9 @@ export interface ToolAddress {
   readonly tool: string;
 }
 
+/** Who asks, and what there is to ask; the part of a view that other doors have too. */
+export type Asker = Pick<AgentView, "principal" | "registry" | "clock" | "events" | "waits">;
+
 export class AgentView {
   readonly principal: Principal;
   readonly registry: Registry;

@@ -1,13 +1,13 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type { TendonError } from "../../errors.ts";
-import type { AgentView, ToolAddress } from "./agent-view.ts";
+import type { Asker, ToolAddress } from "./agent-view.ts";
 import { asTendonError, failedResult, finishedResult } from "./call-result.ts";
 import { givenUp } from "./given-up.ts";
 
 export type CallEnd = CallToolResult | InputRequiredResult;
 
 export async function callDevice(
-  view: AgentView,
+  view: Asker,
   { device, tool }: ToolAddress,
   args: Record<string, unknown>,
   context: ServerContext,
@@ -23,7 +23,7 @@ export async function callDevice(
   }
 }
 
-function lastStatus(view: AgentView, device: string, error: TendonError) {
+function lastStatus(view: Asker, device: string, error: TendonError) {
   if (error.code !== "device_offline") return undefined;
   return view.registry.device(view.principal, device).status;
 }

@@ -2,35 +2,51 @@
  * The other way in for agents: the tools of the fleet as function definitions of plain LLM APIs, and one address that
  * runs a function by its name. What is shown and what may run is what an MCP client with the same token gets [FUN-1…2].
  */
-import { CallReply, FunctionCallRequest } from "@tendon/protocol";
+import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import { FunctionCallRequest, FunctionReply, isErrorCode, isObject, type JsonObject } from "@tendon/protocol";
+import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
-import { asAgent, type ExposedTool, type Principal, type Registry } from "../../registry/registry.ts";
+import { asAgent, type Principal, type Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
-import { HangUp } from "./hang-up.ts";
+import { type Asker, compactDefinitions, compactToolCalled } from "../mcp/compact/compact.ts";
+import { HangUp, hangUpSignal } from "./hang-up.ts";
+import type { RestNeeds } from "./rest.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
 
 const Schema = Type.Record(Type.String(), Type.Unknown());
+const described = { name: Type.String(), description: Type.String() };
 
 const OpenAiTools = Type.Object({
   tools: Type.Array(
     Type.Object({
       type: Type.Literal("function"),
-      function: Type.Object({ name: Type.String(), description: Type.String(), parameters: Schema }),
+      function: Type.Object({ ...described, parameters: Schema }),
     }),
   ),
 });
 
 const AnthropicTools = Type.Object({
-  tools: Type.Array(Type.Object({ name: Type.String(), description: Type.String(), input_schema: Schema })),
+  tools: Type.Array(Type.Object({ ...described, input_schema: Schema })),
 });
 
-export function functionRoutes(http: Http, registry: Registry): void {
+interface FunctionDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+type FunctionNeeds = Pick<RestNeeds, "registry" | "clock" | "events">;
+
+export function functionRoutes(http: Http, needs: FunctionNeeds): void {
+  const { registry } = needs;
+  const waits = { count: 0 };
   http.get(
     "/tools.openai.json",
     {
       schema: {
         summary: "The tools as function definitions for OpenAI's API and those that copy it",
+        description: "What `/mcp` shows to the same token. The list goes into `tools` of a chat completion.",
         tags: ["functions"],
         response: { 200: OpenAiTools, ...failures },
       },
@@ -47,6 +63,7 @@ export function functionRoutes(http: Http, registry: Registry): void {
     {
       schema: {
         summary: "The tools as definitions for Anthropic's API",
+        description: "What `/mcp` shows to the same token. The list goes into `tools` of a message.",
         tags: ["functions"],
         response: { 200: AnthropicTools, ...failures },
       },
@@ -64,27 +81,80 @@ export function functionRoutes(http: Http, registry: Registry): void {
     {
       schema: {
         summary: "Run a function by the name it is shown under",
+        description:
+          "A function that fails by its own account is a 200 with `isError: true`, as in any call.",
         tags: ["functions"],
         headers: IdempotencyHeaders,
         body: FunctionCallRequest,
-        response: { 200: CallReply, ...failures },
+        response: { 200: FunctionReply, ...failures },
       },
     },
     (request, reply) => {
-      const principal = asAgent(request.principal);
-      const { name, arguments: args = {}, timeoutMs } = request.body;
-      const address = registry.toolset.resolve(principal, name);
-      if (address === undefined) throw new TendonError("tool_unknown", `no function is called \`${name}\``);
-      return once(registry, request, (keyed) =>
-        registry.calls.call(principal, address.device, address.tool, args, {
-          timeoutMs,
-          signal: keyed ? undefined : new HangUp(reply),
-        }),
-      );
+      const asker = { ...needs, principal: asAgent(request.principal), waits };
+      return once(registry, request, (keyed) => run(asker, request.body, keyed ? undefined : reply));
     },
   );
 }
 
-function shownTo(registry: Registry, principal: Principal): readonly ExposedTool[] {
-  return registry.toolset.fits(principal) ? registry.toolset.list(principal) : [];
+function shownTo(registry: Registry, principal: Principal): FunctionDefinition[] {
+  const agent = asAgent(principal);
+  const { toolset } = registry;
+  const ours = compactDefinitions.map(({ name, description = "", inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }));
+  return toolset.fits(agent) ? [...ours, ...toolset.list(agent)] : ours;
+}
+
+async function run(
+  asker: Asker,
+  { name, arguments: args = {}, timeoutMs }: FunctionCallRequest,
+  reply: FastifyReply | undefined,
+): Promise<FunctionReply> {
+  const { registry, principal } = asker;
+  const compact = compactToolCalled(name);
+  if (compact !== undefined) {
+    const context = contextOf(reply === undefined ? new AbortController().signal : hangUpSignal(reply));
+    return finished(name, await compact.run(asker, args, context));
+  }
+  const address = registry.toolset.resolve(principal, name);
+  if (address === undefined) throw new TendonError("tool_unknown", `no function is called \`${name}\``);
+  const signal = reply === undefined ? undefined : new HangUp(reply);
+  const done = await registry.calls.call(principal, address.device, address.tool, args, {
+    timeoutMs,
+    signal,
+  });
+  return { name, ...done };
+}
+
+/** Safe: nobody asked for progress, and of all else our own tools look at the signal only. */
+function contextOf(signal: AbortSignal): ServerContext {
+  return { mcpReq: { signal } } as unknown as ServerContext;
+}
+
+/** Our own tools answer in MCP's words, where a failed call is an answer too; here it is a problem, as on any route. */
+function finished(name: string, end: unknown): FunctionReply {
+  const { content, structuredContent, isError = false, _meta } = end as CallToolResult;
+  const failure = _meta?.["tendon/error"];
+  if (isObject(failure) && typeof failure["code"] === "string" && isErrorCode(failure["code"])) {
+    const { code, retryable: _known, ...context } = failure;
+    throw new TendonError(failure["code"], detailOf(content, failure["code"]), context);
+  }
+  const call = isObject(_meta?.["tendon/call"]) ? _meta["tendon/call"] : {};
+  return {
+    name,
+    ...call,
+    result: {
+      content: content as JsonObject[],
+      isError,
+      ...(isObject(structuredContent) ? { structuredContent } : {}),
+    },
+  };
+}
+
+function detailOf(content: CallToolResult["content"], code: string): string {
+  const [first] = content;
+  const text = first?.type === "text" ? first.text : "";
+  return text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text;
 }

@@ -1,5 +1,6 @@
 /** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
 import type { Provisioned } from "@tendon/protocol";
+import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
 import type { Credentials, DeviceCredentials, Registry, Tokens } from "../../registry/registry.ts";
 import type { SignIn } from "../console/console.ts";
@@ -14,6 +15,7 @@ import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export interface RestNeeds {
+  readonly clock: Clock;
   readonly registry: Registry;
   readonly credentials: Credentials;
   readonly tokens: Tokens;
@@ -38,7 +40,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         callRoutes(guarded, needs.registry);
         controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);
-        functionRoutes(guarded, needs.registry);
+        functionRoutes(guarded, needs);
         rpcRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);

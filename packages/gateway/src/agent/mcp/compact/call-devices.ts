@@ -1,7 +1,7 @@
 import type { FleetResult, FleetTarget } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
-import type { AgentView } from "../agent-view.ts";
+import type { Asker } from "../agent-view.ts";
 import { callDevice } from "../call-device.ts";
 import { givenUpSignal } from "../given-up.ts";
 import { Arguments, answer, compactTool, Device, inputOf, TimeoutMs } from "./compact-tool.ts";
@@ -77,7 +77,7 @@ function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): F
 }
 
 /** Devices of a kind share their tools' names, so the first device that knows a short name speaks for all. */
-function wireName(view: AgentView, tool: string): string {
+function wireName(view: Asker, tool: string): string {
   const known = view.registry.toolset.list(view.principal);
   if (known.some((one) => one.tool === tool)) return tool;
   return known.find((one) => one.bareName === tool || one.name === tool)?.tool ?? tool;

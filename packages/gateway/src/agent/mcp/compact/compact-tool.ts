@@ -1,15 +1,15 @@
 import type { CallToolResult, ServerContext, Tool } from "@modelcontextprotocol/server";
-import type { JsonObject } from "@tendon/protocol";
+import { agentSchema, type JsonObject, type ObjectSchema } from "@tendon/protocol";
 import Type, { type Static, type TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import { TendonError } from "../../../errors.ts";
-import type { AgentView } from "../agent-view.ts";
+import type { Asker } from "../agent-view.ts";
 import type { CallEnd } from "../call-device.ts";
 
 /** One of the tools that are always there, whatever devices are. */
 export interface CompactTool {
   readonly definition: Tool;
-  run(view: AgentView, args: unknown, context: ServerContext): Promise<CallEnd> | CallToolResult;
+  run(view: Asker, args: unknown, context: ServerContext): Promise<CallEnd> | CallToolResult;
 }
 
 interface Words<Schema extends TObject> {
@@ -23,7 +23,7 @@ interface Words<Schema extends TObject> {
 
 export function compactTool<Schema extends TObject>(
   { name, title, description, readOnly, input }: Words<Schema>,
-  run: (view: AgentView, args: Static<Schema>, context: ServerContext) => Promise<CallEnd> | CallToolResult,
+  run: (view: Asker, args: Static<Schema>, context: ServerContext) => Promise<CallEnd> | CallToolResult,
 ): CompactTool {
   const compiled = Compile(input);
   return {
@@ -31,7 +31,7 @@ export function compactTool<Schema extends TObject>(
       name,
       title,
       description,
-      inputSchema: JSON.parse(JSON.stringify(input)) as Tool["inputSchema"],
+      inputSchema: agentSchema(JSON.parse(JSON.stringify(input)) as ObjectSchema) as Tool["inputSchema"],
       annotations: {
         readOnlyHint: readOnly,
         destructiveHint: !readOnly,

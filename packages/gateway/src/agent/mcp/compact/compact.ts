@@ -8,6 +8,8 @@ import { toolDescribe, toolsSearch } from "./find-tools.ts";
 import { deviceState, devicesList } from "./look-around.ts";
 import { eventsWait } from "./wait-for-events.ts";
 
+export type { Asker } from "../agent-view.ts";
+
 const tools: readonly CompactTool[] = [
   devicesList,
   toolsSearch,

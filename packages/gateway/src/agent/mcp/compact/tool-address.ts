@@ -1,11 +1,11 @@
 import { TendonError } from "../../../errors.ts";
-import type { AgentView, ToolAddress } from "../agent-view.ts";
+import type { Asker, ToolAddress } from "../agent-view.ts";
 
 /**
  * The tool somebody means by a device and a name: the device's own name for it, the short one without prefix, or the
  * whole one that stands in lists, which needs no device. What leads nowhere is left as it is and refused by the call.
  */
-export function addressOf(view: AgentView, device: string | undefined, tool: string): ToolAddress {
+export function addressOf(view: Asker, device: string | undefined, tool: string): ToolAddress {
   const { registry, principal } = view;
   const { toolset } = registry;
   const whole = toolset.resolve(principal, tool);

@@ -3,7 +3,7 @@ import type { ServerContext } from "@modelcontextprotocol/server";
 import { eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
-import type { AgentView } from "../agent-view.ts";
+import type { Asker } from "../agent-view.ts";
 import { givenUp } from "../given-up.ts";
 import { progressTo } from "../progress.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
@@ -73,7 +73,7 @@ function firstOf(missed: readonly GatewayEvent[], wanted: Wanted): GatewayEvent[
 
 /** The next event, or `undefined` when the time is up or nobody waits any more. */
 function nextEvent(
-  view: AgentView,
+  view: Asker,
   wanted: Wanted,
   timeoutMs: number,
   context: ServerContext,
