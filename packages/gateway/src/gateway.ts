@@ -190,7 +190,7 @@ async function assemble(
     const session = new BoardSession(identity, link, {
       clock,
       events,
-      owner: registry,
+      owner: registry.connections,
       newSessionId: randomUUID,
       firstRequestId: randomFirstId(Math.random()),
       queueLimit: config.calls.queue,

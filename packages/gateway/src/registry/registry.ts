@@ -18,12 +18,13 @@ import {
   type ToolList,
 } from "@tendon/protocol";
 import { type Clock, isoTime } from "../clock.ts";
-import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
+import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import { accessTo, maySee, type Principal, requireScope } from "./access.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
+import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
 import { DeviceRecord } from "./device-record.ts";
@@ -48,7 +49,9 @@ export interface RegistryNeeds extends Omit<CallsSettings, "history"> {
   readonly actions: Actions;
 }
 
-export class Registry implements SessionOwner {
+export class Registry {
+  /** Where sessions of devices come in. */
+  readonly connections: Connections;
   readonly calls: Calls;
   readonly fleet: Fleet;
   readonly idempotency: Idempotency;
@@ -57,7 +60,6 @@ export class Registry implements SessionOwner {
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
   readonly #devices = new Map<string, DeviceRecord>();
-  readonly #bySession = new Map<string, string>();
   readonly #remembering: Remembering;
   #order: string[] | undefined;
 
@@ -75,6 +77,13 @@ export class Registry implements SessionOwner {
       names: this.#names,
       devices: this.#devices,
       shows: (principal, record) => this.#shows(principal, record),
+    });
+    this.connections = new Connections({
+      ...needs,
+      remembering: this.#remembering,
+      toolset: this.toolset,
+      recordOf: (id, kind) => this.#recordOf(id, kind),
+      find: (id) => this.#devices.get(id),
     });
     this.idempotency = new Idempotency(needs.clock);
     this.control = new Control({
@@ -191,7 +200,7 @@ export class Registry implements SessionOwner {
     }
     if (tags !== undefined) record.tag(tags);
     this.toolset.changed(record.id);
-    await this.#remember(record, alias !== undefined);
+    await this.#remembering.changed(record, alias !== undefined);
     return record.detail();
   }
 
@@ -256,92 +265,18 @@ export class Registry implements SessionOwner {
 
   /** The device whose session has this id now, for messages that name only that. */
   deviceOfSession(principal: Principal, sessionId: string): string | undefined {
-    const id = this.#bySession.get(sessionId);
+    const id = this.connections.deviceOf(sessionId);
     return id !== undefined && this.visible(principal, id) ? id : undefined;
+  }
+
+  /** The connections there are. */
+  sessions(): DeviceSession[] {
+    return [...this.#devices.values()].flatMap(({ session }) => (session === undefined ? [] : [session]));
   }
 
   /** A device that is named in the settings is known before it is there. */
   expect(id: string, kind: DeviceSession["kind"]): void {
     this.#recordOf(id, kind);
-  }
-
-  sessions(): DeviceSession[] {
-    return [...this.#devices.values()].flatMap(({ session }) => (session === undefined ? [] : [session]));
-  }
-
-  /** The newest connection of a device wins; what the old one still says touches nothing [DEV-10]. */
-  greeted(session: DeviceSession): void {
-    const record = this.#recordOf(session.deviceId, session.kind);
-    const old = record.session;
-    record.attach(session);
-    if (old === session) return;
-    this.#bySession.set(session.sessionId, record.id);
-    if (!session.hasTools) void this.#remembering.device(record);
-    this.#remembering.seen(record, session.connectedAt, session.transport);
-    if (old !== undefined) {
-      this.#needs.events.connectionReplaced(record.id);
-      old.close(1001, "a newer connection of this device took over");
-      this.#needs.events.deviceOffline(record.id, "a newer connection of this device took over");
-    }
-    this.#needs.events.deviceOnline(record.id, {
-      transport: session.transport,
-      alias: record.alias,
-      mcp: session.hasTools,
-    });
-  }
-
-  initialised(session: DeviceSession, info: DeviceInfo): void {
-    const record = this.#current(session);
-    if (record === undefined) return;
-    const { alias, board } = record;
-    record.identify(info);
-    const renamed = record.alias !== alias;
-    if (renamed || record.board !== board) this.toolset.changed(record.id);
-    // Its first list follows at once and is written together with it.
-    if (record.catalogue.size > 0) void this.#remember(record, renamed);
-  }
-
-  listed(session: DeviceSession, listing: Listing): void {
-    const record = this.#current(session);
-    if (record === undefined) return;
-    const { catalogue } = record;
-    if (catalogue.update(listing)) {
-      this.#needs.events.toolsChanged(record.id, {
-        toolCount: catalogue.size,
-        complete: catalogue.complete,
-        ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
-      });
-      void this.#remembering.withTools(record);
-      this.toolset.changed(record.id);
-    } else {
-      this.#needs.events.toolsUnchanged(record.id, catalogue.size);
-    }
-    record.listingDone();
-  }
-
-  sessionRenamed(session: DeviceSession, oldId: string): void {
-    this.#bySession.delete(oldId);
-    if (this.#current(session) !== undefined) this.#bySession.set(session.sessionId, session.deviceId);
-  }
-
-  offline(session: DeviceSession, reason: string): void {
-    this.#bySession.delete(session.sessionId);
-    const record = this.#current(session);
-    if (record === undefined) return;
-    const now = this.#needs.clock.now();
-    record.detach(session, now, reason);
-    this.#remembering.left(record, session.lastSeenAt, now, reason);
-    this.#needs.events.deviceOffline(record.id, reason);
-  }
-
-  /** Under another alias its tools have other names, which are kept as those before are. */
-  #remember(record: DeviceRecord, renamed: boolean): Promise<void> {
-    return renamed ? this.#remembering.withTools(record) : this.#remembering.device(record);
-  }
-
-  #current(session: DeviceSession): DeviceRecord | undefined {
-    const record = this.#devices.get(session.deviceId);
-    return record?.session === session ? record : undefined;
   }
 
   #recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {

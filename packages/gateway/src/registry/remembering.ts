@@ -41,6 +41,11 @@ export class Remembering {
     });
   }
 
+  /** Under another alias its tools have other names, which are kept as those before are. */
+  changed(record: DeviceRecord, renamed: boolean): Promise<void> {
+    return renamed ? this.withTools(record) : this.device(record);
+  }
+
   /** A device that came again: when and how is written with others, a moment later. */
   seen(record: DeviceRecord, at: number, transport: string): void {
     this.#store.presence.deviceSeen(record.id, at, transport);

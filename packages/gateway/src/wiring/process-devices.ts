@@ -22,7 +22,7 @@ export function startProcesses({ programs, clock, events, registry, queueLimit }
       {
         clock,
         events,
-        owner: registry,
+        owner: registry.connections,
         queueLimit,
         random: Math.random,
         environment: inheritedEnvironment(),

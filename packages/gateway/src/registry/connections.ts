@@ -1,0 +1,101 @@
+/** Sessions of devices as they come and go: what each says is kept, told and remembered. */
+import type { Clock } from "../clock.ts";
+import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
+import type { Events } from "../events.ts";
+import type { DeviceRecord } from "./device-record.ts";
+import type { Remembering } from "./remembering.ts";
+import type { Toolset } from "./toolset/toolset.ts";
+
+export interface ConnectionsNeeds {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly remembering: Remembering;
+  readonly toolset: Toolset;
+  /** The device of this id, made where there was none. */
+  readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
+  readonly find: (id: string) => DeviceRecord | undefined;
+}
+
+export class Connections implements SessionOwner {
+  readonly #needs: ConnectionsNeeds;
+  readonly #bySession = new Map<string, string>();
+
+  constructor(needs: ConnectionsNeeds) {
+    this.#needs = needs;
+  }
+
+  /** The device whose session has this id now. */
+  deviceOf(sessionId: string): string | undefined {
+    return this.#bySession.get(sessionId);
+  }
+
+  /** The newest connection of a device wins; what the old one still says touches nothing [DEV-10]. */
+  greeted(session: DeviceSession): void {
+    const record = this.#needs.recordOf(session.deviceId, session.kind);
+    const old = record.session;
+    record.attach(session);
+    if (old === session) return;
+    this.#bySession.set(session.sessionId, record.id);
+    if (!session.hasTools) void this.#needs.remembering.device(record);
+    this.#needs.remembering.seen(record, session.connectedAt, session.transport);
+    if (old !== undefined) {
+      this.#needs.events.connectionReplaced(record.id);
+      old.close(1001, "a newer connection of this device took over");
+      this.#needs.events.deviceOffline(record.id, "a newer connection of this device took over");
+    }
+    this.#needs.events.deviceOnline(record.id, {
+      transport: session.transport,
+      alias: record.alias,
+      mcp: session.hasTools,
+    });
+  }
+
+  initialised(session: DeviceSession, info: DeviceInfo): void {
+    const record = this.#current(session);
+    if (record === undefined) return;
+    const { alias, board } = record;
+    record.identify(info);
+    const renamed = record.alias !== alias;
+    if (renamed || record.board !== board) this.#needs.toolset.changed(record.id);
+    // Its first list follows at once and is written together with it.
+    if (record.catalogue.size > 0) void this.#needs.remembering.changed(record, renamed);
+  }
+
+  listed(session: DeviceSession, listing: Listing): void {
+    const record = this.#current(session);
+    if (record === undefined) return;
+    const { catalogue } = record;
+    if (catalogue.update(listing)) {
+      this.#needs.events.toolsChanged(record.id, {
+        toolCount: catalogue.size,
+        complete: catalogue.complete,
+        ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
+      });
+      void this.#needs.remembering.withTools(record);
+      this.#needs.toolset.changed(record.id);
+    } else {
+      this.#needs.events.toolsUnchanged(record.id, catalogue.size);
+    }
+    record.listingDone();
+  }
+
+  sessionRenamed(session: DeviceSession, oldId: string): void {
+    this.#bySession.delete(oldId);
+    if (this.#current(session) !== undefined) this.#bySession.set(session.sessionId, session.deviceId);
+  }
+
+  offline(session: DeviceSession, reason: string): void {
+    this.#bySession.delete(session.sessionId);
+    const record = this.#current(session);
+    if (record === undefined) return;
+    const now = this.#needs.clock.now();
+    record.detach(session, now, reason);
+    this.#needs.remembering.left(record, session.lastSeenAt, now, reason);
+    this.#needs.events.deviceOffline(record.id, reason);
+  }
+
+  #current(session: DeviceSession): DeviceRecord | undefined {
+    const record = this.#needs.find(session.deviceId);
+    return record?.session === session ? record : undefined;
+  }
+}
