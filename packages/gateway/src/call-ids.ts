@@ -15,3 +15,10 @@ export function newCallId(): string {
   used += idBytes;
   return v7({ random });
 }
+
+/** When an id was made; nothing where it is not one of ours. */
+export function timeOfCallId(id: string): number | undefined {
+  const [, high = "", low = ""] =
+    /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(id) ?? [];
+  return low === "" ? undefined : Number.parseInt(high + low, 16);
+}

@@ -2,13 +2,12 @@
  * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
 import {
-  consoleRoutes,
   createHttp,
   docsRoutes,
   type IdentifyToken,
@@ -22,6 +21,7 @@ import {
   BoardSession,
   type DeviceIdentity,
   type DeviceLink,
+  FrameLog,
   Liveness,
   type OtaSettings,
   openMqttDevice,
@@ -42,7 +42,6 @@ import {
   readOrMakeNodeId,
   readOrMakeSecret,
   type SecretFile,
-  type Store,
 } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
@@ -50,6 +49,7 @@ import {
   listen,
   type MqttCarrier,
   openCertificate,
+  openConsole,
   openVision,
   openVoice,
   portOf,
@@ -65,6 +65,8 @@ export interface StartOptions {
   readonly allowOpen?: boolean | undefined;
   /** Programs to run as devices beside those of the settings. */
   readonly processes?: Config["devices"]["stdio"];
+  /** Starts a virtual device with the settings it provisions itself with, and gives its id; the console offers it. */
+  readonly startDemoDevice?: ((provision: Tendon["provision"]) => Promise<string>) | undefined;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -186,12 +188,14 @@ async function assemble(
       mqttPort: mqtt.port,
       publicEndpoint: config.mqtt.publicEndpoint,
     });
+  const frames = new FrameLog(clock);
   const open = (identity: DeviceIdentity, link: DeviceLink) => {
     const session = new BoardSession(identity, link, {
       clock,
       events,
       owner: registry.connections,
       newSessionId: randomUUID,
+      frames,
       firstRequestId: randomFirstId(Math.random()),
       queueLimit: config.calls.queue,
       capabilities: () => config.devices.capabilities,
@@ -209,6 +213,7 @@ async function assemble(
     events,
     registry,
     queueLimit: config.calls.queue,
+    frames,
   });
   started.push(stopProcesses);
 
@@ -236,6 +241,7 @@ async function assemble(
   started.push(() => mqtt.stop());
   let stopping = false;
   const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
+  const provision: Tendon["provision"] = (id, clientId) => settingsOf(credentials.provision(id, clientId));
   operationRoutes(http, {
     metrics,
     events,
@@ -244,19 +250,17 @@ async function assemble(
       [stopping ? "the gateway is stopping" : undefined, mqtt.unready()].filter((why) => why !== undefined),
   });
   await docsRoutes(http);
-  const signIn = await consoleRoutes(http, {
+  const { startDemoDevice } = options;
+  const console = await openConsole(http, {
     clock,
     events,
+    store,
+    registry,
     tokens,
     identify,
-    instanceId: await instanceIdOf(store),
-    about: () => ({
-      version,
-      url: addresses().public,
-      ota: addresses().ota,
-      mqtt: addresses().mqtt,
-      demo: false,
-    }),
+    frames,
+    addresses,
+    startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
   });
   await otaRoutes(http, {
     clock,
@@ -269,7 +273,7 @@ async function assemble(
     firmwareFor: () => Promise.resolve(undefined),
   });
   await vision.routes(http);
-  await restRoutes(http, { clock, registry, credentials, tokens, events, signIn, settingsOf });
+  await restRoutes(http, { clock, registry, credentials, tokens, events, console, settingsOf });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
@@ -302,19 +306,14 @@ async function assemble(
     addresses: addresses(),
     config,
     adminToken,
-    provision: (id, clientId) => settingsOf(credentials.provision(id, clientId)),
+    provision,
     reloadCertificate: () => certificate?.reload() ?? false,
-    consoleLink: () => signIn.link("admin").url,
+    consoleLink: () => console.signIn.link("admin").url,
     stop() {
       stopped ??= stop();
       return stopped;
     },
   };
-}
-
-/** Made with the storage and kept in it. */
-async function instanceIdOf(store: Store): Promise<string> {
-  return String(await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex")));
 }
 
 /** What a device is told to connect with, over either transport. */

@@ -7,6 +7,7 @@ export {
   CallQuery,
   CallReply,
   CallRequest,
+  CallStory,
   FleetCallRequest,
   FleetReply,
   FleetResult,
@@ -31,6 +32,13 @@ export {
   ToolList,
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
+export {
+  DemoDevice,
+  FrameList,
+  OverviewQuery,
+  type OverviewRange,
+  OverviewView,
+} from "./api/insight.ts";
 export { Problem } from "./api/problem.ts";
 export { SessionView, SignInCode, SignInRequest } from "./api/session.ts";
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";

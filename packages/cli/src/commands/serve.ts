@@ -1,6 +1,7 @@
 import path from "node:path";
 import { type ConfigInput, loadConfig, startGateway, type Tendon } from "@tendon/gateway";
 import { type Demo, demoProcesses, startDemo } from "../demo.ts";
+import { DemoDevices } from "../demo-device.ts";
 import { colours, complain, print } from "../output.ts";
 
 interface ServeOptions {
@@ -26,13 +27,19 @@ export async function serve(options: ServeOptions): Promise<void> {
     overrides: flags(options),
   });
   const processes = options.demo === true ? demoProcesses(config) : [];
-  const tendon = await startGateway(config, { adminToken, allowOpen: options.allowOpen, processes });
+  const more = new DemoDevices();
+  const tendon = await startGateway(config, {
+    adminToken,
+    allowOpen: options.allowOpen,
+    processes,
+    startDemoDevice: (provision) => more.start(provision),
+  });
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
   announce(tendon, options.json === true);
   // On a terminal the signal says that the terminal is gone, and ends the gateway as it ends any program.
   if (!process.stdout.isTTY) process.on("SIGHUP", () => tendon.reloadCertificate());
   await told;
-  await stop(tendon, demo);
+  await stop(tendon, [more, ...(demo === undefined ? [] : [demo])]);
 }
 
 function flags(options: ServeOptions): ConfigInput {
@@ -97,12 +104,12 @@ function stopSignal(): Promise<void> {
   });
 }
 
-async function stop(tendon: Tendon, demo: Demo | undefined): Promise<void> {
+async function stop(tendon: Tendon, demos: readonly Demo[]): Promise<void> {
   const overdue = setTimeout(() => {
     complain("stopping took too long; leaving anyway");
     process.exit(0);
   }, longestStopMs);
-  await demo?.stop();
+  await Promise.all(demos.map((demo) => demo.stop()));
   await tendon.stop();
   clearTimeout(overdue);
 }

@@ -3,7 +3,7 @@
  * a tool, arguments) and the answer back; none of them decides anything about devices.
  */
 export type { IdentifyToken } from "./authentication.ts";
-export { consoleRoutes } from "./console/console.ts";
+export { type Console, consoleRoutes } from "./console/console.ts";
 export { docsRoutes } from "./docs.ts";
 export { createHttp, type Http } from "./http.ts";
 export { mcpRoutes } from "./mcp/mcp.ts";

@@ -19,6 +19,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
+import type { FrameLog } from "./frame-log.ts";
 import { handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
 import { RateGate } from "./rate-gate.ts";
@@ -63,6 +64,7 @@ export interface SessionNeeds {
   /** Where audio of this device would go, for transports that carry it apart from the messages. */
   readonly audioAddress: () => UdpAddress;
   readonly newSessionId: () => string;
+  readonly frames: Pick<FrameLog, "note">;
   /** `undefined` where no voice server is configured at all. */
   readonly voice: VoiceRelay | undefined;
 }
@@ -78,6 +80,7 @@ export class BoardSession implements DeviceSession {
   readonly owner: SessionOwner;
   readonly audioAddress: () => UdpAddress;
   readonly #newSessionId: () => string;
+  readonly #frames: Pick<FrameLog, "note">;
   #sessionId: string;
   readonly #clock: Clock;
   readonly #rate: RateGate;
@@ -98,6 +101,7 @@ export class BoardSession implements DeviceSession {
     this.link = link;
     this.#sessionId = needs.newSessionId();
     this.#newSessionId = needs.newSessionId;
+    this.#frames = needs.frames;
     this.audioAddress = needs.audioAddress;
     this.#voice = needs.voice;
     this.events = needs.events;
@@ -172,6 +176,7 @@ export class BoardSession implements DeviceSession {
 
   receiveText(text: string): void {
     if (!this.#admitFrame()) return;
+    this.#frames.note(this.deviceId, "in", text);
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
@@ -325,6 +330,7 @@ export class BoardSession implements DeviceSession {
 
   #sendText(text: string): boolean {
     if (this.#state.kind === "closed") return false;
+    this.#frames.note(this.deviceId, "out", text);
     if (this.link.send(text)) return true;
     this.close(1013, "the device does not read what it is sent");
     return false;

@@ -6,6 +6,7 @@
 export type { DeviceClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
 export type { DeviceInfo, DeviceSession, SessionOwner } from "./device-session.ts";
+export { FrameLog } from "./frame-log.ts";
 export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";

@@ -8,6 +8,7 @@ import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/proto
 import type { Clock } from "../clock.ts";
 import type { Events } from "../events.ts";
 import type { DeviceInfo, DeviceSession, SessionOwner } from "./device-session.ts";
+import type { FrameLog } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Listing } from "./listing.ts";
 import { RateGate } from "./rate-gate.ts";
@@ -33,6 +34,7 @@ export interface ProcessSessionNeeds {
   readonly queueLimit: number;
   readonly random: () => number;
   readonly stdin: Writable;
+  readonly frames: Pick<FrameLog, "note">;
   /** Ends the process; its supervisor tells when it is gone. */
   readonly kill: (why: string) => void;
   readonly speak: (session: ProcessSession) => Dialect;
@@ -122,6 +124,7 @@ export class ProcessSession implements DeviceSession {
       return false;
     }
     stdin.write(text);
+    this.#needs.frames.note(this.deviceId, "out", text.trimEnd());
     return true;
   }
 
@@ -182,7 +185,9 @@ export class ProcessSession implements DeviceSession {
   #line(line: string): void {
     if (this.#state === "closed") return;
     this.#lastLine = this.#needs.clock.monotonic();
-    if (this.#rate.admit(this.#lastLine)) this.#dialect.receive(line);
-    else this.close(1008, "the process says too much");
+    if (this.#rate.admit(this.#lastLine)) {
+      this.#needs.frames.note(this.deviceId, "in", line);
+      this.#dialect.receive(line);
+    } else this.close(1008, "the process says too much");
   }
 }

@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../clock.ts";
 import type { Events } from "../events.ts";
 import { type ProcessPipes, type ProcessSettings, SupervisedProcess } from "./child-process.ts";
 import type { SessionOwner } from "./device-session.ts";
+import type { FrameLog } from "./frame-log.ts";
 import { LineDialect } from "./line-dialect.ts";
 import { LineReader } from "./line-reader.ts";
 import { McpDialect } from "./mcp-dialect.ts";
@@ -23,6 +24,7 @@ export interface StdioNeeds {
   readonly random: () => number;
   /** What the program inherits; nothing else of ours reaches it. */
   readonly environment: Readonly<Record<string, string>>;
+  readonly frames: Pick<FrameLog, "note">;
 }
 
 const longestStderrLine = 2_048;
@@ -56,7 +58,7 @@ export class StdioDevice {
   }
 
   #started({ stdin, stdout, stderr }: ProcessPipes): void {
-    const { clock, events, owner, queueLimit, random } = this.#needs;
+    const { clock, events, owner, queueLimit, random, frames } = this.#needs;
     const { alias, protocol } = this.#settings;
     this.#killedBecause = undefined;
     const session = new ProcessSession({
@@ -67,6 +69,7 @@ export class StdioDevice {
       queueLimit,
       random,
       stdin,
+      frames,
       kill: (why) => this.#kill(why),
       speak: (speaker) => (protocol === "mcp" ? new McpDialect(speaker) : new LineDialect(speaker)),
     });

@@ -14,6 +14,7 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
 import { type Principal, requireAccess, requireScope } from "./access.ts";
+import { CallStories } from "./call-stories.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { Turns } from "./turns.ts";
 
@@ -73,6 +74,7 @@ export class Calls {
   readonly #settings: CallsSettings;
   readonly #find: Find;
   readonly #photoTurns: Turns;
+  readonly stories = new CallStories();
   #running = 0;
   #draining = false;
   #onIdle: (() => void) | undefined;
@@ -81,6 +83,7 @@ export class Calls {
     this.#settings = settings;
     this.#photoTurns = new Turns(settings.clock);
     this.#find = find;
+    settings.events.subscribe((event) => this.stories.hear(event));
   }
 
   call(
@@ -233,6 +236,7 @@ export class Calls {
     this.#running += 1;
     let outcome = "internal";
     let queuedMs = 0;
+    let detail: string | undefined;
     try {
       const done = await work(record, turn);
       queuedMs = done.queuedMs;
@@ -250,6 +254,7 @@ export class Calls {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
       outcome = known.code;
+      detail = known.message;
       throw withCallId(known, turn.callId);
     } finally {
       const row = {
@@ -271,6 +276,7 @@ export class Calls {
         node: this.#settings.nodeId,
         event,
       });
+      this.stories.note(turn.callId, turn.argumentText, detail);
       this.#running -= 1;
       if (this.#running === 0) this.#onIdle?.();
     }

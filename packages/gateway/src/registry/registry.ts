@@ -5,8 +5,6 @@
  */
 import {
   type Actions,
-  type CallHistory,
-  type CallQuery,
   type Device,
   type DeviceChange,
   type DeviceDetail,
@@ -17,7 +15,7 @@ import {
   type Tool,
   type ToolList,
 } from "@tendon/protocol";
-import { type Clock, isoTime } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
@@ -29,6 +27,7 @@ import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Fleet } from "./fleet.ts";
+import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Names } from "./names.ts";
 import { Remembering } from "./remembering.ts";
@@ -56,6 +55,7 @@ export class Registry {
   readonly fleet: Fleet;
   readonly idempotency: Idempotency;
   readonly control: Control;
+  readonly history: History;
   readonly toolset: Toolset;
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
@@ -86,6 +86,12 @@ export class Registry {
       find: (id) => this.#devices.get(id),
     });
     this.idempotency = new Idempotency(needs.clock);
+    this.history = new History({
+      calls: needs.store.calls,
+      stories: this.calls.stories,
+      idOf: (reference) => this.idOf(reference),
+      visible: (principal, id) => this.visible(principal, id),
+    });
     this.control = new Control({
       ...needs,
       calls: this.calls,
@@ -156,26 +162,6 @@ export class Registry {
       devices.push(record.view());
     }
     return { devices };
-  }
-
-  /** What was called, newest first. */
-  async history(principal: Principal, query: CallQuery): Promise<CallHistory> {
-    requireScope(principal, "read");
-    const { device, since, ...rest } = query;
-    const page = await this.#needs.store.calls.query({
-      ...rest,
-      device: device === undefined ? undefined : this.idOf(device),
-      ...(principal.devices === undefined ? {} : { visible: (id: string) => this.visible(principal, id) }),
-      since: since === undefined ? undefined : Date.parse(since),
-    });
-    const calls = page.calls.map(
-      ({ id, at, arguments: _args, approval: _approval, node: _node, ...call }) => ({
-        callId: id,
-        at: isoTime(at),
-        ...call,
-      }),
-    );
-    return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
   }
 
   device(principal: Principal, reference: string): DeviceDetail {

@@ -1,4 +1,6 @@
+import { limits } from "@tendon/protocol";
 import type { ExpressionBuilder, SelectQueryBuilder } from "kysely";
+import { timeOfCallId } from "../call-ids.ts";
 import type { Buffers } from "./buffers.ts";
 import { type CallKey, type CallRecord, callInsert, readCall, readCursor, writeCursor } from "./call-row.ts";
 import { toJson } from "./codec.ts";
@@ -30,6 +32,8 @@ const delayMs = 50;
 const maxRows = 50_000;
 const maxBytes = 32 * 1024 * 1024;
 const rowBytes = 400;
+const clockSlackMs = 60_000;
+const longestCallMs = limits.callTimeoutMs.max;
 const defaultPage = 100;
 const largestPage = 1_000;
 /** Rows looked at in one statement, and statements for one page: a rare outcome must not hold the process up. */
@@ -89,6 +93,21 @@ export class Calls {
       await stepAside();
     }
     return { calls, nextCursor: before && writeCursor(before) };
+  }
+
+  /** By its id, which tells when it was asked: it ended then or not long after. */
+  async find(id: string): Promise<CallRecord | undefined> {
+    const askedAt = timeOfCallId(id);
+    if (askedAt === undefined) return undefined;
+    await this.#buffer.flush();
+    const row = await this.#db
+      .selectFrom("tendon_calls")
+      .selectAll()
+      .where("at", ">=", askedAt - clockSlackMs)
+      .where("at", "<=", askedAt + longestCallMs + clockSlackMs)
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return row === undefined ? undefined : readCall(row);
   }
 
   /**

@@ -1,7 +1,7 @@
 /** The programs of the settings, run as devices. */
 import type { Clock } from "../clock.ts";
 import { type Config, inheritedEnvironment } from "../config.ts";
-import { StdioDevice } from "../device/device.ts";
+import { type FrameLog, StdioDevice } from "../device/device.ts";
 import type { Events } from "../events.ts";
 import type { Registry } from "../registry/registry.ts";
 
@@ -11,19 +11,18 @@ export interface ProcessDevicesNeeds {
   readonly events: Events;
   readonly registry: Registry;
   readonly queueLimit: number;
+  readonly frames: FrameLog;
 }
 
 /** Starts them all; gives what stops them. */
-export function startProcesses({ programs, clock, events, registry, queueLimit }: ProcessDevicesNeeds) {
+export function startProcesses({ programs, registry, ...needs }: ProcessDevicesNeeds) {
   const devices = programs.map((settings) => {
     registry.expect(settings.alias, "process");
     return new StdioDevice(
       { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
       {
-        clock,
-        events,
+        ...needs,
         owner: registry.connections,
-        queueLimit,
         random: Math.random,
         environment: inheritedEnvironment(),
       },

@@ -3,6 +3,7 @@
  * the rest needs of it. Like gateway.ts they may enter every room, and no room may enter them.
  */
 export { openCertificate } from "./certificate.ts";
+export { openConsole } from "./console-link.ts";
 export { eventJournal } from "./event-journal.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";
 export { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";

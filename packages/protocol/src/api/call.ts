@@ -74,6 +74,25 @@ const PastCall = Type.Object({
   argumentDigest: Type.String({ description: "SHA-256 of the arguments; they themselves are not kept" }),
 });
 
+const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+const Time = Type.String({ format: "date-time" });
+
+/** One call from being asked to its end. What only memory keeps is null once it has been forgotten. */
+export const CallStory = Type.Object(
+  {
+    ...PastCall.properties,
+    askedAt: Time,
+    sentAt: OrNull(Time),
+    arguments: OrNull(Type.Record(Type.String(), Type.Unknown())),
+    detail: OrNull(Type.String({ description: "What the failure said this time" })),
+    approval: OrNull(Type.String({ description: "The approval that let it through" })),
+    late: OrNull(Type.Object({ at: Time, lateMs: Type.Number(), failed: Type.Boolean() })),
+  },
+  { $id: "CallStory" },
+);
+export type CallStory = Static<typeof CallStory>;
+
 export const CallHistory = Type.Object({
   calls: Type.Array(PastCall),
   nextCursor: Type.Optional(Type.String()),

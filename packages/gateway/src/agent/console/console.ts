@@ -4,14 +4,28 @@
  */
 import type { Http } from "../http.ts";
 import { fileRoutes } from "./files.ts";
+import { type InsightNeeds, insightRoutes } from "./insights.ts";
+import { Overview, type OverviewNeeds } from "./overview.ts";
 import { SignIn, type SignInNeeds } from "./sign-in.ts";
 
-export type { SignIn } from "./sign-in.ts";
+export { withoutSecrets } from "./masking.ts";
 
-export async function consoleRoutes(http: Http, needs: SignInNeeds): Promise<SignIn> {
+export type ConsoleNeeds = SignInNeeds & OverviewNeeds & Omit<InsightNeeds, "overview">;
+
+export interface Console {
+  readonly signIn: SignIn;
+  /** What belongs to those who are signed in. */
+  routes(http: Http): void;
+}
+
+export async function consoleRoutes(http: Http, needs: ConsoleNeeds): Promise<Console> {
   const signIn = new SignIn(needs);
+  const overview = new Overview(needs);
   http.decorateRequest("consoleSession", undefined);
-  http.addHook("onClose", () => signIn.sessions.stop());
+  http.addHook("onClose", () => {
+    signIn.sessions.stop();
+    overview.stop();
+  });
   await http.register(
     async (api) => {
       signIn.routes(api as unknown as Http);
@@ -19,5 +33,5 @@ export async function consoleRoutes(http: Http, needs: SignInNeeds): Promise<Sig
     { prefix: "/api/v1" },
   );
   fileRoutes(http);
-  return signIn;
+  return { signIn, routes: (signedIn) => insightRoutes(signedIn, { ...needs, overview }) };
 }

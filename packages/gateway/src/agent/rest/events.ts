@@ -16,7 +16,7 @@ const nothing: Missed = { earlier: undefined, recent: [] };
 
 type Wanted = (event: GatewayEvent) => boolean;
 
-export function eventRoutes(http: Http, { events, registry, tokens, signIn }: RestNeeds): void {
+export function eventRoutes(http: Http, { events, registry, tokens, console }: RestNeeds): void {
   const open = new Map<
     FastifyReply,
     { readonly principalId: string; readonly session: string | undefined }
@@ -24,7 +24,7 @@ export function eventRoutes(http: Http, { events, registry, tokens, signIn }: Re
   tokens.onRevoked((tokenId) => {
     for (const [reply, { principalId }] of open) if (principalId === tokenId) reply.raw.end();
   });
-  signIn.sessions.onEnded((key) => {
+  console.signIn.sessions.onEnded((key) => {
     for (const [reply, { session }] of open) if (session === key) reply.raw.end();
   });
   const keepAlive = setInterval(() => {

@@ -1,6 +1,15 @@
-import { CallHistory, CallQuery, FleetCallRequest, FleetReply, Job } from "@tendon/protocol";
+import {
+  CallHistory,
+  CallQuery,
+  CallStory,
+  FleetCallRequest,
+  FleetReply,
+  Job,
+  type JsonObject,
+} from "@tendon/protocol";
 import Type from "typebox";
 import type { Registry } from "../../registry/registry.ts";
+import { withoutSecrets } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { hangUpSignal } from "./hang-up.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
@@ -41,7 +50,22 @@ export function fleetRoutes(http: Http, registry: Registry): void {
         response: { 200: CallHistory, ...failures },
       },
     },
-    (request) => registry.history(request.principal, request.query),
+    (request) => registry.history.list(request.principal, request.query),
+  );
+  http.get(
+    "/calls/:id",
+    {
+      schema: {
+        summary: "One call from being asked to its end",
+        description:
+          "Arguments, the failure's words and late answers are kept in memory for the last calls; secrets are masked.",
+        tags: ["tools"],
+        params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
+        response: { 200: CallStory, ...failures },
+      },
+    },
+    async (request) =>
+      withMaskedArguments(await registry.history.story(request.principal, request.params.id)),
   );
   http.get(
     "/jobs/:id",
@@ -55,4 +79,9 @@ export function fleetRoutes(http: Http, registry: Registry): void {
     },
     (request) => registry.fleet.job(request.principal, request.params.id),
   );
+}
+
+function withMaskedArguments(story: CallStory): CallStory {
+  if (story.arguments === null) return story;
+  return { ...story, arguments: JSON.parse(withoutSecrets(JSON.stringify(story.arguments))) as JsonObject };
 }

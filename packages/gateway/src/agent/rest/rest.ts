@@ -3,7 +3,7 @@ import type { Provisioned } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
 import type { Credentials, DeviceCredentials, Registry, Tokens } from "../../registry/registry.ts";
-import type { SignIn } from "../console/console.ts";
+import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
@@ -20,7 +20,7 @@ export interface RestNeeds {
   readonly credentials: Credentials;
   readonly tokens: Tokens;
   readonly events: Events;
-  readonly signIn: SignIn;
+  readonly console: Console;
   /** The settings a device is given, made from its credentials. */
   readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
@@ -32,7 +32,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
       routes.get("/openapi.json", { schema: { hide: true } }, () => http.swagger());
       await routes.register(async (signedIn) => {
         signedIn.addHook("onRequest", (request, _reply, next) => {
-          request.principal = needs.signIn.principalOf(request);
+          request.principal = needs.console.signIn.principalOf(request);
           next();
         });
         const guarded = signedIn as unknown as Http;
@@ -44,6 +44,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         rpcRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);
+        needs.console.routes(guarded);
       });
     },
     { prefix: "/api/v1" },

@@ -1,0 +1,150 @@
+/**
+ * How the gateway has been doing: a small series in memory, made of the same events as everything else. Fine steps for
+ * the last hour, coarse ones for the last day; both are rings, so that it never grows.
+ */
+import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
+import { type Clock, isoTime } from "../../clock.ts";
+import type { Events } from "../../events.ts";
+import { Histogram } from "./histogram.ts";
+
+interface Step {
+  readonly from: number;
+  online: number;
+  calls: number;
+  readonly failures: Map<string, number>;
+  readonly times: Histogram;
+}
+
+interface Scale {
+  readonly stepMs: number;
+  readonly steps: number;
+}
+
+const scales = {
+  "15m": { stepMs: 10_000, steps: 90 },
+  "1h": { stepMs: 10_000, steps: 360 },
+  "24h": { stepMs: 300_000, steps: 288 },
+} as const satisfies Record<OverviewRange, Scale>;
+
+/** Tools are told apart as long as there are not more of them; the rest counts together. */
+const mostTools = 200;
+const slowestShown = 8;
+
+export interface OverviewNeeds {
+  readonly clock: Clock;
+  readonly events: Pick<Events, "subscribe">;
+}
+
+export class Overview {
+  readonly #needs: OverviewNeeds;
+  readonly #fine: Step[] = [];
+  readonly #coarse: Step[] = [];
+  readonly #tools = new Map<string, { readonly times: Histogram; failed: number }>();
+  #online = 0;
+  readonly #unsubscribe: () => void;
+
+  constructor(needs: OverviewNeeds) {
+    this.#needs = needs;
+    this.#unsubscribe = needs.events.subscribe((event) => this.#take(event));
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  view(range: OverviewRange): OverviewView {
+    const { stepMs, steps } = scales[range];
+    const now = this.#needs.clock.now();
+    const from = Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs;
+    const kept = (stepMs === scales["24h"].stepMs ? this.#coarse : this.#fine).filter(
+      (step) => step.from >= from,
+    );
+    const all = new Histogram();
+    const failures = new Map<string, number>();
+    for (const step of kept) {
+      all.merge(step.times);
+      for (const [reason, count] of step.failures) failures.set(reason, (failures.get(reason) ?? 0) + count);
+    }
+    const calls = kept.reduce((sum, step) => sum + step.calls, 0);
+    return {
+      range,
+      from: isoTime(from),
+      stepMs,
+      online: this.#online,
+      calls,
+      failed: [...failures.values()].reduce((sum, count) => sum + count, 0),
+      p50: all.percentile(0.5),
+      p95: all.percentile(0.95),
+      p99: all.percentile(0.99),
+      points: kept.map((step) => ({
+        at: isoTime(step.from),
+        online: step.online,
+        calls: step.calls,
+        failed: [...step.failures.values()].reduce((sum, count) => sum + count, 0),
+        p50: step.times.percentile(0.5),
+        p95: step.times.percentile(0.95),
+      })),
+      failures: [...failures].map(([reason, count]) => ({ reason, count })).sort((a, b) => b.count - a.count),
+      slowest: this.#slowest(),
+    };
+  }
+
+  #slowest(): OverviewView["slowest"] {
+    return [...this.#tools]
+      .map(([tool, { times, failed }]) => ({
+        tool,
+        calls: times.total,
+        failed,
+        p95: times.percentile(0.95) ?? 0,
+      }))
+      .sort((a, b) => b.p95 - a.p95)
+      .slice(0, slowestShown);
+  }
+
+  #take(event: GatewayEvent): void {
+    if (event.type === "device.online" || event.type === "device.offline") {
+      // Every coming has its going, so that counting them is enough.
+      this.#online += event.type === "device.online" ? 1 : -1;
+      this.#count(() => undefined);
+    } else if (event.type === "call.finished") {
+      const { outcome, durationMs, tool } = event.data;
+      const failed = outcome !== "ok";
+      this.#count((step) => {
+        step.calls += 1;
+        step.times.add(Number(durationMs));
+        if (failed) step.failures.set(String(outcome), (step.failures.get(String(outcome)) ?? 0) + 1);
+      });
+      this.#countTool(String(tool), Number(durationMs), failed);
+    }
+  }
+
+  #count(change: (step: Step) => void): void {
+    for (const [series, { stepMs, steps }] of [
+      [this.#fine, scales["1h"]],
+      [this.#coarse, scales["24h"]],
+    ] as const) {
+      const step = this.#current(series, stepMs, steps);
+      step.online = this.#online;
+      change(step);
+    }
+  }
+
+  #current(series: Step[], stepMs: number, steps: number): Step {
+    const from = Math.floor(this.#needs.clock.now() / stepMs) * stepMs;
+    const last = series.at(-1);
+    // A clock that was set back must not make steps out of order.
+    if (last !== undefined && last.from >= from) return last;
+    const step: Step = { from, online: 0, calls: 0, failures: new Map(), times: new Histogram() };
+    series.push(step);
+    if (series.length > steps) series.shift();
+    return step;
+  }
+
+  #countTool(tool: string, ms: number, failed: boolean): void {
+    const name = this.#tools.has(tool) || this.#tools.size < mostTools ? tool : "…";
+    const known = this.#tools.get(name) ?? { times: new Histogram(), failed: 0 };
+    known.times.add(ms);
+    if (failed) known.failed += 1;
+    this.#tools.set(name, known);
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * What the history does not keep of the last calls: their arguments, why they failed, and whether an answer came late.
+ * In memory only and bounded; older calls are told from the history alone.
+ */
+import type { GatewayEvent } from "@tendon/protocol";
+import { limits } from "@tendon/protocol";
+
+export interface CallStory {
+  /** As JSON; nothing where they were too long. */
+  readonly arguments: string | undefined;
+  /** What the failure said this time. */
+  readonly detail: string | undefined;
+  late: { readonly at: string; readonly lateMs: number; readonly failed: boolean } | undefined;
+}
+
+export class CallStories {
+  readonly #stories = new Map<string, CallStory>();
+
+  note(callId: string, argumentText: string, detail: string | undefined): void {
+    const short = argumentText.length <= limits.callStoryArguments.max;
+    this.#stories.set(callId, { arguments: short ? argumentText : undefined, detail, late: undefined });
+    if (this.#stories.size > limits.callStoriesKept.max) {
+      const [oldest] = this.#stories.keys();
+      if (oldest !== undefined) this.#stories.delete(oldest);
+    }
+  }
+
+  /** An answer that came too late belongs to a call's story too. */
+  hear({ type, at, data }: GatewayEvent): void {
+    if (type !== "call.late") return;
+    const story = this.#stories.get(String(data["callId"]));
+    if (story !== undefined)
+      story.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
+  }
+
+  of(callId: string): CallStory | undefined {
+    return this.#stories.get(callId);
+  }
+}

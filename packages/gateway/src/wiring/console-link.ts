@@ -1,0 +1,38 @@
+/** The console out of the rooms it looks into. */
+import { randomBytes } from "node:crypto";
+import type { Addresses } from "../addresses.ts";
+import { type Console, consoleRoutes, type Http, type IdentifyToken } from "../agent/agent.ts";
+import type { Clock } from "../clock.ts";
+import type { FrameLog } from "../device/device.ts";
+import type { Events } from "../events.ts";
+import type { Registry, Tokens } from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
+import { version } from "../version.ts";
+
+export interface ConsoleLinkNeeds {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly tokens: Tokens;
+  readonly identify: IdentifyToken;
+  readonly frames: FrameLog;
+  readonly addresses: () => Addresses;
+  readonly startDemoDevice: (() => Promise<string>) | undefined;
+}
+
+export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<Console> {
+  const { store, frames, addresses, startDemoDevice, ...rest } = needs;
+  // Made with the storage and kept in it.
+  const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));
+  return await consoleRoutes(http, {
+    ...rest,
+    startDemoDevice,
+    frames: (device) => frames.of(device),
+    instanceId: String(instanceId),
+    about() {
+      const { public: url, ota, mqtt } = addresses();
+      return { version, url, ota, mqtt, demo: startDemoDevice !== undefined };
+    },
+  });
+}

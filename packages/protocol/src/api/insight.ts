@@ -1,0 +1,58 @@
+import Type, { type Static } from "typebox";
+
+const Time = Type.String({ format: "date-time" });
+const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+
+export const FrameList = Type.Object({
+  frames: Type.Array(
+    Type.Object({
+      at: Time,
+      way: Type.Enum(["in", "out"], { description: "in: from the device" }),
+      length: Type.Integer({ description: "Of the whole frame; the text may be cut" }),
+      text: Type.String(),
+    }),
+  ),
+});
+export type FrameList = Static<typeof FrameList>;
+
+const Range = Type.Enum(["15m", "1h", "24h"]);
+export type OverviewRange = Static<typeof Range>;
+
+export const OverviewQuery = Type.Object({ range: Type.Optional(Range) });
+
+const Milliseconds = OrNull(Type.Number({ description: "Null where there were no calls" }));
+
+export const OverviewView = Type.Object(
+  {
+    range: Range,
+    from: Time,
+    stepMs: Type.Integer(),
+    online: Type.Integer({ description: "Devices connected now" }),
+    calls: Type.Integer(),
+    failed: Type.Integer(),
+    p50: Milliseconds,
+    p95: Milliseconds,
+    p99: Milliseconds,
+    points: Type.Array(
+      Type.Object({
+        at: Time,
+        online: Type.Integer(),
+        calls: Type.Integer(),
+        failed: Type.Integer(),
+        p50: Milliseconds,
+        p95: Milliseconds,
+      }),
+      { description: "Steps in which something happened; between them nothing did" },
+    ),
+    failures: Type.Array(Type.Object({ reason: Type.String(), count: Type.Integer() })),
+    slowest: Type.Array(
+      Type.Object({ tool: Type.String(), calls: Type.Integer(), failed: Type.Integer(), p95: Type.Number() }),
+    ),
+  },
+  { $id: "Overview" },
+);
+export type OverviewView = Static<typeof OverviewView>;
+
+export const DemoDevice = Type.Object({ id: Type.String() });
+export type DemoDevice = Static<typeof DemoDevice>;
