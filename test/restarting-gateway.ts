@@ -1,9 +1,10 @@
-/** One data folder, and the gateways that run on it one after the other, in this process. */
+/** One data folder, and the gateways that run on it one after the other. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type ConfigInput, startTendon, type Tendon } from "@tendon/gateway";
+import { type ConfigInput, startTendon } from "@tendon/gateway";
 import { onTestFinished } from "vitest";
+import { startServe } from "../packages/cli/test/run-tendon.ts";
 import { EventReader } from "./event-reader.ts";
 import { type Answer, ask, askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
@@ -13,21 +14,56 @@ import { webSocketTransport } from "./websocket-wire.ts";
 const adminToken = "an-admin-token-for-restarts";
 const clientId = "11111111-2222-4333-8444-555555555555";
 
+interface Run {
+  readonly url: string;
+  stop(): Promise<void>;
+  /** kill -9. */
+  kill(): Promise<void>;
+}
+
+type Launch = (folder: string) => Promise<Run>;
+
+/** Quick, and cannot be killed. */
+function inThisProcess(config: ConfigInput = {}): Launch {
+  return async (folder) => {
+    const tendon = await startTendon(
+      { data: folder, log: { level: "silent" }, ...config, http: { port: 0 }, mqtt: { port: 0 } },
+      { adminToken },
+    );
+    return {
+      url: tendon.url,
+      stop: () => tendon.stop(),
+      kill: () => Promise.reject(new TypeError("this would be the end of the test")),
+    };
+  };
+}
+
+/** `tendon serve`, the way it is run. */
+export function inItsOwnProcess(env: Record<string, string> = {}): Launch {
+  return async (folder) => {
+    const { process, url } = await startServe(folder, [], { TENDON_TOKEN: adminToken, ...env });
+    const end = async (signal: NodeJS.Signals) => {
+      await process.end(signal);
+    };
+    return { url, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
+  };
+}
+
 export class RestartingGateway {
   readonly folder: string;
-  readonly #config: ConfigInput;
-  #tendon: Tendon;
+  readonly #launch: Launch;
   readonly #open = new Set<{ close(): void }>();
+  #run: Run;
 
-  private constructor(folder: string, config: ConfigInput, tendon: Tendon) {
+  private constructor(folder: string, launch: Launch, run: Run) {
     this.folder = folder;
-    this.#config = config;
-    this.#tendon = tendon;
+    this.#launch = launch;
+    this.#run = run;
   }
 
-  static async start(config: ConfigInput = {}): Promise<RestartingGateway> {
+  static async start(launch: Launch = inThisProcess()): Promise<RestartingGateway> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-restarts-"));
-    const gateway = new RestartingGateway(folder, config, await run(folder, config));
+    const gateway = new RestartingGateway(folder, launch, await launch(folder));
     onTestFinished(async () => {
       await gateway.stop();
       fs.rmSync(folder, { recursive: true, force: true });
@@ -35,23 +71,27 @@ export class RestartingGateway {
     return gateway;
   }
 
-  get tendon(): Tendon {
-    return this.#tendon;
+  async start(): Promise<void> {
+    this.#run = await this.#launch(this.folder);
   }
 
   async stop(): Promise<void> {
-    for (const thing of this.#open) thing.close();
-    this.#open.clear();
-    await this.#tendon.stop();
+    await this.#run.stop();
+    this.#closeAll();
+  }
+
+  async kill(): Promise<void> {
+    await this.#run.kill();
+    this.#closeAll();
   }
 
   async restart(): Promise<void> {
     await this.stop();
-    this.#tendon = await run(this.folder, this.#config);
+    await this.start();
   }
 
   async rest(method: string, at: string, body?: unknown, token = adminToken): Promise<Answer> {
-    return await askAll(this.#tendon.url, {
+    return await askAll(this.#run.url, {
       method,
       path: `/api/v1${at}`,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -60,12 +100,12 @@ export class RestartingGateway {
   }
 
   async metric(name: string): Promise<number> {
-    const { text } = await askAll(this.#tendon.url, { path: "/metrics" });
+    const { text } = await askAll(this.#run.url, { path: "/metrics" });
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
   }
 
   async events(query = "", lastEventId?: string, token = adminToken): Promise<EventReader> {
-    const response = await ask(this.#tendon.url, {
+    const response = await ask(this.#run.url, {
       path: `/api/v1/events${query}`,
       headers: {
         authorization: `Bearer ${token}`,
@@ -77,10 +117,16 @@ export class RestartingGateway {
     return reader;
   }
 
-  /** A device with credentials of its own that has come, and is listed. */
-  async join(deviceId: string, offer: Offer = {}): Promise<RawDevice> {
-    const { token } = this.#tendon.provision(deviceId, clientId).websocket;
-    const wire = await webSocketTransport.connect(this.#tendon.url, { deviceId, clientId, token });
+  /** The token of a device that is given credentials now. */
+  async provision(deviceId: string): Promise<string> {
+    const { body } = await this.rest("POST", "/devices/provision", { id: deviceId, clientId });
+    return (body["websocket"] as { token: string }).token;
+  }
+
+  /** A device that has come, and is listed; with the credentials it has, or new ones. */
+  async join(deviceId: string, offer: Offer = {}, token?: string): Promise<RawDevice> {
+    const claim = { deviceId, clientId, token: token ?? (await this.provision(deviceId)) };
+    const wire = await webSocketTransport.connect(this.#run.url, claim);
     const device = new RawDevice(wire, deviceId);
     this.#open.add({ close: () => device.cut() });
     await device.greet();
@@ -90,11 +136,9 @@ export class RestartingGateway {
     await until(complete, "a complete list");
     return device;
   }
-}
 
-async function run(folder: string, config: ConfigInput): Promise<Tendon> {
-  return await startTendon(
-    { data: folder, log: { level: "silent" }, ...config, http: { port: 0 }, mqtt: { port: 0 } },
-    { adminToken },
-  );
+  #closeAll(): void {
+    for (const thing of this.#open) thing.close();
+    this.#open.clear();
+  }
 }

@@ -161,7 +161,7 @@ async function assemble(
     defaultTimeoutMs: config.calls.timeoutMs,
     actions: Actions.of(defaultActions, config.control.actions),
   });
-  started.push(() => registry.remembered());
+  started.push(() => registry.close());
   started.push(() => registry.toolset.stop());
   const credentials = new Credentials({
     admission: config.devices.admission,

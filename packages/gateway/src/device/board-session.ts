@@ -148,7 +148,7 @@ export class BoardSession implements DeviceSession {
   }
 
   get lastSeenAt(): number {
-    return this.#clock.now() - this.silentForMs;
+    return Math.round(this.#clock.now() - this.silentForMs);
   }
 
   get silentForMs(): number {

@@ -88,7 +88,7 @@ export class ProcessSession implements DeviceSession {
   }
 
   get lastSeenAt(): number {
-    return this.#needs.clock.now() - (this.#needs.clock.monotonic() - this.#lastLine);
+    return Math.round(this.#needs.clock.now() - (this.#needs.clock.monotonic() - this.#lastLine));
   }
 
   get isReady(): boolean {

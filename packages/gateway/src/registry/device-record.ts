@@ -61,8 +61,7 @@ export class DeviceRecord {
     record.#transport = stored.transport;
     record.#mcp = true;
     record.#lastSeenAt = stored.lastSeenAt;
-    const { lastDisconnectAt: at, lastDisconnectReason: reason = "" } = stored;
-    record.#lastDisconnect = at === undefined ? undefined : { at, reason };
+    record.#lastDisconnect = lastDisconnectOf(stored);
     if (stored.clientIdHash !== undefined) {
       record.pair = { clientId: Buffer.from(stored.clientIdHash, "hex"), lapsesAt: stored.lapsesAt };
     }
@@ -250,6 +249,18 @@ function vitalsOf(at: number, { battery, network }: JsonObject): Device["vitals"
     battery: typeof level === "number" ? { level, charging } : null,
     signal: typeof signal === "string" ? signal.slice(0, 32) : null,
   };
+}
+
+/** A device that was seen after it last left was there when the gateway before this one ended by force. */
+function lastDisconnectOf({
+  lastSeenAt,
+  lastDisconnectAt: at,
+  lastDisconnectReason: reason = "",
+}: StoredDevice) {
+  if (lastSeenAt !== undefined && lastSeenAt > (at ?? 0)) {
+    return { at: lastSeenAt, reason: "the gateway ended without a word" };
+  }
+  return at === undefined ? undefined : { at, reason };
 }
 
 /** What nobody has decided about a device yet. */

@@ -65,9 +65,12 @@ export class Registry {
 
   private constructor(needs: RegistryNeeds) {
     this.#needs = needs;
-    this.#remembering = new Remembering(needs.store, (device, error) =>
-      needs.events.notRemembered(device, error),
-    );
+    this.#remembering = new Remembering({
+      store: needs.store,
+      clock: needs.clock,
+      online: () => this.sessions(),
+      onFault: (device, error) => needs.events.notRemembered(device, error),
+    });
     this.calls = new Calls({ ...needs, history: needs.store.calls }, (principal, reference) =>
       this.#find(principal, reference),
     );
@@ -145,8 +148,8 @@ export class Registry {
   }
 
   /** Resolves when all that is known has been written down. */
-  async remembered(): Promise<void> {
-    await this.#remembering.settled();
+  async close(): Promise<void> {
+    await this.#remembering.close();
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {

@@ -2,18 +2,34 @@
  * Keeps what the registry knows in the store. Writes of one device follow one another; what a caller need not wait
  * for is not waited for, and a store that is away is its own to tell.
  */
+import type { Clock, Timer } from "../clock.ts";
+import type { DeviceSession } from "../device/device.ts";
 import type { Store } from "../store/store.ts";
 import type { DeviceRecord } from "./device-record.ts";
+
+export interface RememberingNeeds {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly online: () => readonly DeviceSession[];
+  readonly onFault: (device: string, error: unknown) => void;
+}
+
+/** Of a gateway that ends by force, it is known this well when its devices were last there. */
+const lastSeenEveryMs = 60_000;
 
 export class Remembering {
   readonly #store: Store;
   readonly #onFault: (device: string, error: unknown) => void;
+  readonly #lastSeen: Timer;
   /** The last write of each device that has one under way. */
   readonly #writes = new Map<string, Promise<unknown>>();
 
-  constructor(store: Store, onFault: (device: string, error: unknown) => void) {
+  constructor({ store, clock, online, onFault }: RememberingNeeds) {
     this.#store = store;
     this.#onFault = onFault;
+    this.#lastSeen = clock.every(lastSeenEveryMs, () => {
+      for (const { deviceId, lastSeenAt } of online()) store.presence.deviceSeen(deviceId, lastSeenAt);
+    });
   }
 
   /** The whole device, on the disk when the promise resolves; nothing is written where nothing has changed. */
@@ -62,7 +78,8 @@ export class Remembering {
   }
 
   /** Resolves when everything that was handed over has been written, or has failed. */
-  async settled(): Promise<void> {
+  async close(): Promise<void> {
+    this.#lastSeen.cancel();
     await Promise.allSettled(this.#writes.values());
   }
 

@@ -37,11 +37,12 @@ export function identifier(value: string, what: string): string {
 
 /**
  * One parameter, as both databases take it. PostgreSQL has no NUL in texts and SQLite's tools stop reading there: it
- * becomes the replacement character, as a lone surrogate does by itself. A Date or undefined would silently be NULL.
+ * becomes the replacement character, as a lone surrogate does by itself. Every number column is whole: PostgreSQL
+ * refuses a fraction there and SQLite keeps it. A Date or undefined would silently be NULL.
  */
 export function bindable(value: unknown): Bound {
   if (typeof value === "string") return value.includes(NUL) ? value.replaceAll(NUL, "\uFFFD") : value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (typeof value === "number" && Number.isFinite(value)) return Math.round(value);
   if (typeof value === "bigint" || value === null) return value;
   const kind = value instanceof Date ? "a Date" : typeof value;
   throw new StoreError("refused", `${kind} cannot be stored as it is`);

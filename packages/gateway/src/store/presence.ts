@@ -16,7 +16,9 @@ interface TokenNews {
   readonly usedAt: number;
 }
 
-const delayMs = 1_000;
+/** Devices come and go seldom; tokens are used all the time. */
+const deviceDelayMs = 50;
+const tokenDelayMs = 1_000;
 /** More than one node can hold; beyond it, the oldest news are the least missed. */
 const maxRows = 200_000;
 const maxBytes = 64 * 1024 * 1024;
@@ -27,10 +29,11 @@ export class Presence {
   readonly #tokens: WriteBuffer<TokenNews>;
 
   constructor(engine: Engine, buffers: Buffers) {
-    const shared = { delayMs, maxRows, maxBytes };
+    const shared = { maxRows, maxBytes };
     this.#devices = buffers.make<DeviceNews>({
       ...shared,
       what: "last seen of devices",
+      delayMs: deviceDelayMs,
       bytesOf: ({ left }) => rowBytes + (left?.reason.length ?? 0) * 2,
       merge: (old, newer) => ({
         ...newer,
@@ -42,6 +45,7 @@ export class Presence {
     this.#tokens = buffers.make<TokenNews>({
       ...shared,
       what: "last use of tokens",
+      delayMs: tokenDelayMs,
       bytesOf: () => rowBytes,
       write: async (rows) => await engine.relaxed(async (db) => await writeTokens(db, rows)),
     });

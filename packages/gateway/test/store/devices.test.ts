@@ -42,6 +42,16 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await again.store.devices.get("nobody")).toBeUndefined();
   });
 
+  it("take times with fractions of a millisecond, and keep them whole", async () => {
+    const { store, clock } = await databases.open();
+    await store.devices.save(device(1, { createdAt: 10.4, lastSeenAt: 20.6 }));
+    expect(await store.devices.get(deviceId(1))).toMatchObject({ createdAt: 10, lastSeenAt: 21 });
+    store.presence.deviceLeft(deviceId(1), 30.2, 40.7, "left");
+    clock.advance(1_000);
+    await store.flush();
+    expect(await store.devices.get(deviceId(1))).toMatchObject({ lastSeenAt: 30, lastDisconnectAt: 41 });
+  });
+
   it("are changed in what is named and nothing else", async () => {
     const { store } = await databases.open();
     await store.devices.save(device(1));
