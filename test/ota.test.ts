@@ -191,12 +191,12 @@ describe("settings for a board", () => {
 });
 
 describe("who gets settings", () => {
-  it("[OTA-2] another Client-Id of a known Device-Id gets none, and the first keeps its own", async () => {
+  it("[PRV-1] another Client-Id of a known Device-Id gets a code only, and the first keeps its own", async () => {
     const site = await openSite();
     const first = mqttOf(await askOta(site));
     const other = await askOta(site, { clientId: "another-board" });
     expect(other.status).toBe(200);
-    expect(Object.keys(other.body).sort()).toEqual(["firmware", "server_time"]);
+    expect(Object.keys(other.body).sort()).toEqual(["activation", "firmware", "server_time"]);
     expect(await signsIn(first)).toBe(true);
   });
 
@@ -225,13 +225,18 @@ describe("who gets settings", () => {
   });
 
   it.each(["approve", "closed"] as const)(
-    "[OTA-2] with admission %s a board nobody knows gets a 200 and no settings, a provisioned one gets them whenever it asks",
+    "[OTA-2] with admission %s a board nobody knows gets no settings, a provisioned one gets them whenever it asks",
     async (admission) => {
       const clock = new ManualClock();
       const site = await openSite({ clock, config: { devices: { admission } } });
       const unknown = await askOta(site);
-      expect([unknown.status, Object.keys(unknown.body).sort()]).toEqual([200, ["firmware", "server_time"]]);
-      expect(await site.metric('tendon_connections_refused_total{code="forbidden"}')).toBe(1);
+      const told = admission === "closed" ? [] : ["activation"];
+      expect([unknown.status, Object.keys(unknown.body).sort()]).toEqual([
+        200,
+        [...told, "firmware", "server_time"],
+      ]);
+      const refused = await site.metric('tendon_connections_refused_total{code="forbidden"}');
+      expect(refused).toBe(admission === "closed" ? 1 : 0);
       const made = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId });
       expect(made.status).toBe(201);
       // Somebody made them on purpose; the board may still be in its box.

@@ -146,7 +146,7 @@ describe("an outside broker", () => {
     expect((await running).body["result"]).toEqual(textContent("own"));
     expect(thief.messages).toEqual([]);
     expect(events.seen.filter(({ type }) => type !== "call.finished")).toEqual([]);
-    expect((await site.rest("GET", `/devices/${secondDevice}`)).status).toBe(404);
+    expect(await site.device(secondDevice)).toMatchObject({ online: false, lastSeenAt: null });
   });
 
   it("[MQT-10] topics that are no device's, or a pair's that is not the known one, bring nobody in", async () => {
@@ -174,7 +174,8 @@ describe("an outside broker", () => {
         "the refusal to be counted",
       );
     }
-    expect((await site.rest("GET", "/devices")).body["devices"]).toEqual([]);
+    expect((await site.rest("GET", "/devices?online=true")).body["devices"]).toEqual([]);
+    expect(await site.device(firstDevice)).toMatchObject({ lastSeenAt: null });
   });
 
   it("[MQT-12] when it dies its devices are offline and readyz says why; when it is back, so are they", async () => {

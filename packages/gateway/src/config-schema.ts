@@ -92,10 +92,10 @@ export const ConfigSchema = Type.Object(
     }),
     devices: Type.Object(
       {
-        admission: Type.Enum(["approve", "open", "closed"], {
+        admission: Type.Enum(["approve", "list", "open", "closed"], {
           default: "approve",
           description:
-            "Who may connect. approve and closed: provisioned devices only; open: also devices never seen before",
+            "Who may connect. approve: whoever a person approves; list: imported devices; open: anybody; closed: nobody new",
         }),
         transport: Type.Enum(["mqtt", "websocket"], {
           default: "mqtt",

@@ -83,6 +83,25 @@ export class Events {
     this.#publish("device.offline", device, { reason });
   }
 
+  /** Its code stands on the board and nowhere else. */
+  devicePending(
+    device: string,
+    data: { board: string | null; firmware: string | null; from: string | null; standing: string },
+  ): void {
+    this.#log.info({ device, ...data }, "device waits for approval");
+    this.#publish("device.pending", device, data);
+  }
+
+  deviceApproved(device: string, data: { by: string; replaced: boolean }): void {
+    this.#log.info({ device, ...data }, "device approved");
+    this.#publish("device.approved", device, data);
+  }
+
+  deviceRevoked(device: string, data: { by: string }): void {
+    this.#log.info({ device, ...data }, "device revoked");
+    this.#publish("device.revoked", device, data);
+  }
+
   toolsChanged(device: string, data: { toolCount: number; complete: boolean; problem?: string }): void {
     this.#log.info({ device, ...data }, "device tools listed");
     this.#publish("device.tools_changed", device, data);

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import os from "node:os";
-import { Actions, defaultActions } from "@tendon/protocol";
+import { Actions, defaultActions, limits } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
 import {
@@ -34,7 +34,14 @@ import { StartError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
-import { Credentials, type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
+import {
+  Credentials,
+  type DeviceCredentials,
+  Provisioning,
+  Registry,
+  Throttle,
+  Tokens,
+} from "./registry/registry.ts";
 import {
   announceGateway,
   openDataFolder,
@@ -93,6 +100,7 @@ const deviceCloseMs = 1_200;
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 const deviceKeepAliveSeconds = 60;
+const anotherSignInMs = 1_000;
 
 /** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -174,6 +182,18 @@ async function assemble(
   started.push(() => voice?.stop());
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
+  const signIns = new Throttle(clock, limits.failedSignIns.max, anotherSignInMs);
+  const provisioning = new Provisioning({
+    admission: config.devices.admission,
+    secret: deviceSecret,
+    store,
+    clock,
+    events,
+    signIns,
+    credentials,
+    devices: registry,
+    cut: (deviceId, reason) => liveness.cut(deviceId, reason),
+  });
   const audio = new UdpSink(events);
   started.push(() => audio.stop());
   await audio.listen(config.http.host);
@@ -241,7 +261,8 @@ async function assemble(
   started.push(() => mqtt.stop());
   let stopping = false;
   const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
-  const provision: Tendon["provision"] = (id, clientId) => settingsOf(credentials.provision(id, clientId));
+  const provision: Tendon["provision"] = (id, clientId) =>
+    settingsOf(provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
   operationRoutes(http, {
     metrics,
     events,
@@ -265,15 +286,18 @@ async function assemble(
   await otaRoutes(http, {
     clock,
     events,
-    settingsFor(deviceId, clientId) {
-      const settings = settingsOf(credentials.provisionUnasked(deviceId, clientId));
-      const { transport } = config.devices;
-      return transport === "mqtt" ? { mqtt: settings.mqtt } : { websocket: settings.websocket };
+    async enter(ask) {
+      const entry = await provisioning.enter(ask);
+      if (entry.kind !== "approved") return entry;
+      const { mqtt: overMqtt, websocket } = settingsOf(entry.credentials);
+      const transport = registry.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
+      return { kind: "settings", settings: transport === "mqtt" ? { mqtt: overMqtt } : { websocket } };
     },
+    activate: (ask, proof) => provisioning.activate(ask, proof),
     firmwareFor: () => Promise.resolve(undefined),
   });
   await vision.routes(http);
-  await restRoutes(http, { clock, registry, credentials, tokens, events, console, settingsOf });
+  await restRoutes(http, { clock, registry, provisioning, tokens, events, console, settingsOf });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";

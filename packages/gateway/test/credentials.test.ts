@@ -8,7 +8,7 @@ function mac(index: number): string {
 }
 
 // Asking so often through the public door would mostly measure the disk.
-it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse or are used", () => {
+it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse or are used", async () => {
   let now = 1_000_000;
   const credentials = new Credentials({
     admission: "open",
@@ -20,20 +20,24 @@ it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse
       every: () => ({ cancel: () => undefined }),
     },
     known: new Map(),
-    remember: () => undefined,
+    remember: () => Promise.resolve(),
   });
-  for (let index = 0; index < limits.unusedCredentials.max; index += 1) {
-    credentials.provisionUnasked(mac(index), `client-${index}`);
-  }
-  const one = () => credentials.provisionUnasked(mac(999_999), "client-999999");
-  expect(one).toThrow("have not come yet");
-  expect(credentials.provisionUnasked(mac(1), "client-1").deviceId).toBe(mac(1));
+  const ask = (index: number) => credentials.approveUnasked(mac(index), `client-${index}`);
+  const standing = (index: number) => credentials.standing(mac(index), `client-${index}`);
+  for (let index = 0; index < limits.unusedCredentials.max; index += 1) await ask(index);
+  await expect(ask(999_999)).rejects.toThrow("have not come yet");
+  expect(standing(999_999).kind).toBe("unknown");
 
-  const { token } = credentials.provisionUnasked(mac(2), "client-2");
-  credentials.admit({ deviceId: mac(2), clientId: "client-2", token });
-  expect(one().deviceId).toBe(mac(999_999));
-  expect(() => credentials.provisionUnasked(mac(999_998), "client-999998")).toThrow("have not come yet");
+  const second = standing(2);
+  if (second.kind !== "approved") throw new TypeError("it has credentials");
+  credentials.admit({ deviceId: mac(2), clientId: "client-2", token: second.credentials.token });
+  await ask(999_999);
+  expect(standing(999_999).kind).toBe("approved");
+  await expect(ask(999_998)).rejects.toThrow("have not come yet");
 
   now += 10 * 60_000;
-  expect(credentials.provisionUnasked(mac(999_998), "client-999998").deviceId).toBe(mac(999_998));
+  expect(standing(1).kind).toBe("unknown");
+  expect(standing(2)).toEqual(second);
+  await ask(999_998);
+  expect(standing(999_998).kind).toBe("approved");
 });

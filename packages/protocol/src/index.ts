@@ -26,8 +26,6 @@ export {
   DeviceDetail,
   DeviceList,
   DeviceQuery,
-  Provisioned,
-  ProvisionRequest,
   Tool,
   ToolList,
 } from "./api/device.ts";
@@ -40,6 +38,17 @@ export {
   OverviewView,
 } from "./api/insight.ts";
 export { Problem } from "./api/problem.ts";
+export {
+  ApproveRequest,
+  Decided,
+  ImportReply,
+  ImportRequest,
+  ImportRow,
+  PendingDevice,
+  PendingList,
+  Provisioned,
+  ProvisionRequest,
+} from "./api/provisioning.ts";
 export { SessionView, SignInCode, SignInRequest } from "./api/session.ts";
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { type Action, ActionMap, defaultActions } from "./control/action-map.ts";

@@ -6,6 +6,7 @@
 import type { Clock, Timer } from "../clock.ts";
 import type { BoardSession } from "./board-session.ts";
 
+const POLICY = 1008;
 const sweepMs = 5_000;
 const pingAfterMs = 30_000;
 const probeAfterMs = 60_000;
@@ -23,6 +24,15 @@ export class Liveness {
 
   watch(session: BoardSession): void {
     this.#sessions.set(session, { pingedAt: this.#clock.monotonic() });
+  }
+
+  /** Ends every connection of the device, also one that has not said hello yet; says whether there was one. */
+  cut(deviceId: string, reason: string): boolean {
+    const found = [...this.#sessions.keys()].filter(
+      (session) => session.deviceId === deviceId && session.state.kind !== "closed",
+    );
+    for (const session of found) session.close(POLICY, reason);
+    return found.length > 0;
   }
 
   stop(): void {

@@ -1,10 +1,11 @@
 /**
- * The address a stock board asks at every boot [OTA-1…4]: it says who it is and gets the settings to connect with.
- * The firmware reads the reply with little care, so what is sent is small, short-keyed and of the right types.
+ * The address a stock board asks at every boot [OTA-1…8]: it says who it is and gets the settings to connect with, or a
+ * code to show until somebody approves it. The firmware reads the reply with little care, so what is sent is small,
+ * short-keyed and of the right types. Who gets what is decided elsewhere and handed in.
  */
 
 import { isObject, parseJson } from "@tendon/protocol";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
@@ -39,11 +40,33 @@ interface FirmwareOffer {
   readonly force?: 0 | 1;
 }
 
+/** A board that asks, with all it says of itself. The Client-Id is a secret. */
+export interface BoardAsk extends BoardReport {
+  readonly clientId: string;
+  readonly serial: string | undefined;
+  readonly from: string | undefined;
+}
+
+/** How a board shows that it is the one of its serial number [OTA-7]. */
+export interface SerialProof {
+  readonly algorithm: string;
+  readonly serial: string;
+  readonly challenge: string;
+  readonly hmac: string;
+}
+
+type BoardAnswer =
+  | { readonly kind: "settings"; readonly settings: OtaSettings }
+  /** Without a code there is no room for it now; it asks again by itself. */
+  | { readonly kind: "waits"; readonly code: string | undefined; readonly challenge: string }
+  | { readonly kind: "refused"; readonly error: TendonError };
+
 export interface OtaNeeds {
   readonly clock: Clock;
   readonly events: Events;
-  /** The settings of this pair; throws a TendonError for a device that gets none. */
-  readonly settingsFor: (deviceId: string, clientId: string) => OtaSettings;
+  readonly enter: (ask: BoardAsk) => Promise<BoardAnswer>;
+  /** Whether the board is approved by now; throws a TendonError for one that is not going to be. */
+  readonly activate: (ask: BoardAsk, proof: SerialProof | undefined) => Promise<boolean>;
   /** What the board is to install, if anything; asked for boards that get settings only. */
   readonly firmwareFor: (report: BoardReport) => Promise<FirmwareOffer | undefined>;
 }
@@ -51,6 +74,9 @@ export interface OtaNeeds {
 const bodyLimit = 64 * 1024;
 const numbersAndDots = /^\d{1,5}(\.\d{1,5}){0,3}$/;
 const boardName = /^[A-Za-z0-9._-]{1,64}$/;
+const serialNumber = /^[\x21-\x7e]{1,64}$/;
+/** The firmware reads it and does not use it. */
+const activationMs = 30_000;
 
 export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise<void> {
   await http.register(async (routes) => {
@@ -65,49 +91,82 @@ export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise
       next();
     });
     const answer = async (request: FastifyRequest) => {
-      const { deviceId, clientId } = readClaim(request.headers);
-      if (clientId === undefined) throw new TendonError("bad_request", "the Client-Id header is missing");
-      const report = readReport(request, deviceId);
-      const settings = settingsOrNone(needs, deviceId, clientId);
-      const offer = settings === undefined ? undefined : await needs.firmwareFor(report);
+      const ask = readAsk(request);
+      const entry = await needs.enter(ask);
+      const { deviceId, version, board } = ask;
+      const offer =
+        entry.kind === "settings" ? await needs.firmwareFor({ deviceId, version, board }) : undefined;
       const now = needs.clock.now();
       return {
-        ...settings,
+        ...written(needs, deviceId, entry),
         server_time: { timestamp: now, timezone_offset: -new Date(now).getTimezoneOffset() },
         // Its own version and no address: it finds nothing newer.
-        firmware: offer ?? { version: report.version ?? "0.0.0", url: "" },
+        firmware: offer ?? { version: version ?? "0.0.0", url: "" },
       };
+    };
+    const activate = async (request: FastifyRequest, reply: FastifyReply) => {
+      const approved = await needs.activate(readAsk(request), readProof(request));
+      reply.code(approved ? 200 : 202);
+      return { status: approved ? "approved" : "pending" };
     };
     const hidden = { schema: { hide: true } };
     routes.post("/xiaozhi/ota/", hidden, answer);
     routes.get("/xiaozhi/ota/", hidden, answer);
+    routes.post("/xiaozhi/ota/activate", hidden, activate);
   });
 }
 
-function settingsOrNone(needs: OtaNeeds, deviceId: string, clientId: string): OtaSettings | undefined {
-  try {
-    return needs.settingsFor(deviceId, clientId);
-  } catch (error) {
-    if (!(error instanceof TendonError)) throw error;
-    // Still a 200: anything else makes the board try again and again instead of saying what it can.
-    needs.events.connectionRefused({ code: error.code, reason: error.message, device: deviceId });
-    return undefined;
+function written(needs: OtaNeeds, deviceId: string, entry: BoardAnswer) {
+  switch (entry.kind) {
+    case "settings":
+      return entry.settings;
+    case "waits": {
+      const { code, challenge } = entry;
+      // The board shows the message and says the code: the code has to be in both.
+      const shown = code === undefined ? { message: "Tendon" } : { code, message: `Tendon\n${code}` };
+      return { activation: { ...shown, challenge, timeout_ms: activationMs } };
+    }
+    case "refused": {
+      // Still a 200: anything else makes the board try again and again instead of saying what it can.
+      const { code, message } = entry.error;
+      needs.events.connectionRefused({ code, reason: message, device: deviceId });
+      return {};
+    }
+    default:
+      return entry satisfies never;
   }
 }
 
 /** What runs where; from the body, or from the `board/version` of the User-Agent where the body does not say. */
-function readReport(request: FastifyRequest, deviceId: string): BoardReport {
-  const body = typeof request.body === "string" ? parseJson(request.body) : undefined;
+function readAsk(request: FastifyRequest): BoardAsk {
+  const { deviceId, clientId } = readClaim(request.headers);
+  if (clientId === undefined) throw new TendonError("bad_request", "the Client-Id header is missing");
+  const body = bodyOf(request);
   const [agentName, agentVersion] = (request.headers["user-agent"] ?? "").split("/");
-  const application = isObject(body) ? body["application"] : undefined;
-  const board = isObject(body) ? body["board"] : undefined;
+  const application = body?.["application"];
+  const board = body?.["board"];
   const version = isObject(application) ? application["version"] : undefined;
   const name = isObject(board) ? board["name"] : undefined;
   return {
     deviceId,
+    clientId,
     board: matching(boardName, name) ?? matching(boardName, agentName),
     version: matching(numbersAndDots, version === undefined ? agentVersion : version),
+    serial: matching(serialNumber, request.headers["serial-number"]),
+    from: request.ip,
   };
+}
+
+function readProof(request: FastifyRequest): SerialProof | undefined {
+  const { algorithm, serial_number: serial, challenge, hmac } = bodyOf(request) ?? {};
+  const texts = [algorithm, serial, challenge, hmac];
+  if (!texts.every((text) => typeof text === "string")) return undefined;
+  return { algorithm, serial, challenge, hmac } as SerialProof;
+}
+
+function bodyOf(request: FastifyRequest) {
+  const body = typeof request.body === "string" ? parseJson(request.body) : undefined;
+  return isObject(body) ? body : undefined;
 }
 
 function matching(pattern: RegExp, value: unknown): string | undefined {

@@ -1,9 +1,10 @@
 /**
- * Which devices may connect, and with what [DEV-7, MQT-2]. A provisioned pair of Device-Id and Client-Id has
- * credentials that follow from the pair and a secret of this gateway, so that asking again gives the same ones and
- * nothing that opens a door is stored. The admission policy decides about everybody else.
+ * Which devices may connect, and with what [DEV-7, MQT-2]. An approved pair of Device-Id and Client-Id has credentials
+ * that follow from the pair, a number of its own and a secret of this gateway, so that asking again gives the same
+ * ones and nothing that opens a door is stored. Another number makes other credentials: that is how they are revoked.
+ * Who is approved, and when, is decided in `provisioning/`.
  */
-import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomInt, timingSafeEqual } from "node:crypto";
 import { limits, makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -24,16 +25,38 @@ export interface MqttClaim {
   readonly password: string | undefined;
 }
 
-/** A pair that has credentials, as it is kept. */
-export interface KnownPair {
-  /** A digest of the Client-Id: the Client-Id itself opens doors. */
+/** A digest of the Client-Id stands for it: the Client-Id itself opens doors. */
+interface ApprovedPair {
+  readonly state: "approved";
   readonly clientId: Buffer;
+  readonly generation: number;
   /** Credentials nobody has used lapse, so that a name cannot be reserved for ever by asking for it. */
   readonly lapsesAt: number | undefined;
 }
 
+/** What is kept of a device's credentials. A revoked device is remembered as one that only a person lets in again. */
+export type KnownPair = ApprovedPair | { readonly state: "revoked"; readonly clientId: Buffer | undefined };
+
+/** How a board that asks stands here. */
+export type Standing =
+  | { readonly kind: "approved"; readonly credentials: DeviceCredentials }
+  /** Another board has this Device-Id. */
+  | { readonly kind: "taken" }
+  | { readonly kind: "revoked" }
+  | { readonly kind: "unknown" };
+
+export interface Change {
+  /** Not what it was before. */
+  readonly fresh: boolean;
+  /** Credentials that counted before no longer do. */
+  readonly replaced: boolean;
+  /** Resolves when it is on the disk. */
+  readonly written: Promise<void>;
+}
+
 const group = "TENDON";
 const unusedForMs = 10 * 60_000;
+const mostGenerations = 2 ** 47;
 
 export interface CredentialsNeeds {
   readonly admission: Config["devices"]["admission"];
@@ -41,49 +64,83 @@ export interface CredentialsNeeds {
   readonly clock: Clock;
   readonly known: ReadonlyMap<string, KnownPair>;
   /** Keeps the pair, or forgets it. */
-  readonly remember: (deviceId: string, pair: KnownPair | undefined) => void;
+  readonly remember: (deviceId: string, pair: KnownPair | undefined) => Promise<void>;
 }
 
 export class Credentials {
-  readonly #admission: Config["devices"]["admission"];
-  readonly #secret: string;
-  readonly #clock: Clock;
+  readonly #needs: CredentialsNeeds;
   readonly #known: Map<string, KnownPair>;
-  readonly #remember: CredentialsNeeds["remember"];
   /** Devices that got credentials by asking and have not used them, the first to lapse first. */
   readonly #unused = new Set<string>();
 
   constructor(needs: CredentialsNeeds) {
-    this.#admission = needs.admission;
-    this.#secret = needs.secret;
-    this.#clock = needs.clock;
+    this.#needs = needs;
     this.#known = new Map(needs.known);
-    this.#remember = needs.remember;
+    const lapsing = [...this.#known].flatMap(([id, pair]) =>
+      pair.state === "approved" && pair.lapsesAt !== undefined ? [[id, pair.lapsesAt] as const] : [],
+    );
+    for (const [id] of lapsing.sort(([, one], [, other]) => one - other)) this.#unused.add(id);
+  }
+
+  standing(deviceId: string, clientId: string): Standing {
+    const known = this.#pairOf(deviceId);
+    if (known === undefined) return { kind: "unknown" };
+    if (known.state === "revoked") return { kind: "revoked" };
+    if (!sameText(known.clientId, clientId)) return { kind: "taken" };
+    return { kind: "approved", credentials: this.#credentialsOf(deviceId, clientId, known.generation) };
+  }
+
+  /** Whether the device has credentials that count, and does not merely hold them until they lapse. */
+  isApproved(deviceId: string): boolean {
+    const known = this.#pairOf(deviceId);
+    return known?.state === "approved" && known.lapsesAt === undefined;
+  }
+
+  isRevoked(deviceId: string): boolean {
+    return this.#pairOf(deviceId)?.state === "revoked";
   }
 
   /**
-   * Makes, or makes again, the pair's credentials; another Client-Id of the same device no longer counts. Somebody
-   * wants this device here: they do not lapse.
+   * From now on the pair counts, and another Client-Id of the same device no longer does. Approving it again changes
+   * nothing; a pair that was revoked gets new credentials.
    */
-  provision(id: string, clientId: string): DeviceCredentials {
-    const deviceId = normaliseDeviceId(id);
-    if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
-    this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
-    return this.#credentialsOf(deviceId, clientId);
+  approve(deviceId: string, clientId: Buffer): Change {
+    const known = this.#pairOf(deviceId);
+    const same = known?.state === "approved" && timingSafeEqual(known.clientId, clientId);
+    const generation = same ? known.generation : newGeneration();
+    const replaced = !same && known?.state === "approved" && known.lapsesAt === undefined;
+    const written = this.#keep(deviceId, { state: "approved", clientId, generation, lapsesAt: undefined });
+    return { fresh: !same, replaced, written };
   }
 
-  /** A device that asks for its settings by itself [OTA-2]. */
-  provisionUnasked(deviceId: string, clientId: string): DeviceCredentials {
+  /** Makes, or makes again, the pair's credentials. Somebody wants this device here: they do not lapse. */
+  provision(id: string, clientId: string): Change & { readonly credentials: DeviceCredentials } {
+    const deviceId = normaliseDeviceId(id);
+    if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
+    const change = this.approve(deviceId, digest(clientId));
+    const standing = this.standing(deviceId, clientId);
+    if (standing.kind !== "approved") throw notProvisioned();
+    return { ...change, credentials: standing.credentials };
+  }
+
+  /** A pair that gets credentials for the asking; they lapse unless they are used [OTA-2]. */
+  async approveUnasked(deviceId: string, clientId: string): Promise<void> {
+    this.#makeRoom();
+    const lapsesAt = this.#needs.clock.now() + unusedForMs;
+    const pair = { clientId: digest(clientId), generation: newGeneration(), lapsesAt };
+    await this.#keep(deviceId, { state: "approved", ...pair });
+  }
+
+  /** What the device holds no longer counts, and asking alone brings nothing back. */
+  revoke(deviceId: string): Promise<void> {
     const known = this.#pairOf(deviceId);
-    if (known !== undefined && !sameText(known.clientId, clientId)) {
-      throw new TendonError("forbidden", "another board is known under this Device-Id");
-    }
-    if (known === undefined && this.#admission !== "open") throw notProvisioned();
-    if (known === undefined) {
-      this.#makeRoom();
-      this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: this.#clock.now() + unusedForMs });
-    }
-    return this.#credentialsOf(deviceId, clientId);
+    return this.#keep(deviceId, { state: "revoked", clientId: known?.clientId });
+  }
+
+  /** The Client-Id a revoked device had, as a digest. */
+  revokedPair(deviceId: string): Buffer | undefined {
+    const known = this.#pairOf(deviceId);
+    return known?.state === "revoked" ? known.clientId : undefined;
   }
 
   /** The device is to be forgotten: what it holds no longer counts, unless it is provisioned anew. */
@@ -95,14 +152,14 @@ export class Credentials {
   admit({ deviceId, clientId, token }: DeviceClaim): void {
     const known = this.#pairOf(deviceId);
     if (known === undefined) {
-      if (this.#admission === "open") return;
+      if (this.#needs.admission === "open") return;
       throw notProvisioned();
     }
-    const proven = this.#proves("websocket", deviceId, clientId, token);
-    if (!proven || !sameText(known.clientId, clientId ?? "")) {
+    if (known.state === "revoked") throw revoked();
+    if (clientId === undefined || !this.#proves("websocket", deviceId, clientId, known, token)) {
       throw new TendonError("unauthenticated", "the device's token or Client-Id is not the provisioned one");
     }
-    this.#used(deviceId, clientId ?? "");
+    this.#used(deviceId, known);
   }
 
   /** Over MQTT there is no way in without credentials, whatever the policy. */
@@ -113,11 +170,12 @@ export class Credentials {
     }
     const { deviceId, clientId } = identity;
     const known = this.#pairOf(deviceId);
-    const proven = this.#proves("mqtt", deviceId, clientId, claim.password) && claim.username === deviceId;
-    if (known === undefined || !proven || !sameText(known.clientId, clientId)) {
-      throw new TendonError("unauthenticated", "user name or password is not the provisioned one");
-    }
-    this.#used(deviceId, clientId);
+    const proven =
+      known?.state === "approved" &&
+      this.#proves("mqtt", deviceId, clientId, known, claim.password) &&
+      claim.username === deviceId;
+    if (!proven) throw new TendonError("unauthenticated", "user name or password is not the provisioned one");
+    this.#used(deviceId, known);
     return { deviceId, clientId };
   }
 
@@ -128,57 +186,63 @@ export class Credentials {
       throw new TendonError("unauthenticated", "the topic does not end in a client id of a device");
     const { deviceId, clientId } = identity;
     const known = this.#pairOf(deviceId);
-    if (known === undefined ? this.#admission !== "open" : !sameText(known.clientId, clientId))
-      throw notProvisioned();
-    this.#used(deviceId, clientId);
+    if (known === undefined) {
+      if (this.#needs.admission !== "open") throw notProvisioned();
+      return { deviceId, clientId };
+    }
+    if (known.state === "revoked") throw revoked();
+    if (!sameText(known.clientId, clientId)) throw notProvisioned();
+    this.#used(deviceId, known);
     return { deviceId, clientId };
   }
 
-  #credentialsOf(deviceId: string, clientId: string): DeviceCredentials {
+  #credentialsOf(deviceId: string, clientId: string, generation: number): DeviceCredentials {
     return {
       deviceId,
-      token: this.#token("websocket", deviceId, clientId),
+      token: this.#token("websocket", deviceId, clientId, generation),
       mqtt: {
         clientId: makeMqttClientId({ group, deviceId, clientId }),
         username: deviceId,
-        password: this.#token("mqtt", deviceId, clientId),
+        password: this.#token("mqtt", deviceId, clientId, generation),
       },
     };
   }
 
-  #token(door: "websocket" | "mqtt", deviceId: string, clientId: string): string {
-    return createHmac("sha256", this.#secret)
-      .update([door, deviceId, clientId].join("\u0000"))
+  #token(door: "websocket" | "mqtt", deviceId: string, clientId: string, generation: number): string {
+    return createHmac("sha256", this.#needs.secret)
+      .update([door, deviceId, clientId, generation].join("\u0000"))
       .digest("base64url");
   }
 
   #proves(
     door: "websocket" | "mqtt",
     deviceId: string,
-    clientId: string | undefined,
+    clientId: string,
+    known: ApprovedPair,
     token: string | undefined,
   ): boolean {
-    return clientId !== undefined && sameText(digest(this.#token(door, deviceId, clientId)), token ?? "");
+    const right = digest(this.#token(door, deviceId, clientId, known.generation));
+    return sameText(right, token ?? "") && sameText(known.clientId, clientId);
   }
 
   #pairOf(deviceId: string): KnownPair | undefined {
     const known = this.#known.get(deviceId);
-    if (known?.lapsesAt === undefined || known.lapsesAt > this.#clock.now()) return known;
+    if (known?.state !== "approved") return known;
+    if (known.lapsesAt === undefined || known.lapsesAt > this.#needs.clock.now()) return known;
     this.#known.delete(deviceId);
-    this.#remember(deviceId, undefined);
+    void this.#needs.remember(deviceId, undefined);
     return undefined;
   }
 
-  #used(deviceId: string, clientId: string): void {
-    const known = this.#known.get(deviceId);
-    if (known !== undefined && known.lapsesAt === undefined) return;
-    this.#keep(deviceId, { clientId: digest(clientId), lapsesAt: undefined });
+  #used(deviceId: string, known: ApprovedPair): void {
+    if (known.lapsesAt !== undefined) void this.#keep(deviceId, { ...known, lapsesAt: undefined });
   }
 
   /** Whoever can ask can ask in any name: what nobody has used yet is bounded [OTA-2]. */
   #makeRoom(): void {
     for (const deviceId of this.#unused) {
-      if (this.#pairOf(deviceId)?.lapsesAt !== undefined) break;
+      const known = this.#pairOf(deviceId);
+      if (known?.state === "approved" && known.lapsesAt !== undefined) break;
       this.#unused.delete(deviceId);
     }
     if (this.#unused.size < limits.unusedCredentials.max) return;
@@ -188,12 +252,17 @@ export class Credentials {
     );
   }
 
-  #keep(deviceId: string, pair: KnownPair): void {
+  #keep(deviceId: string, pair: KnownPair): Promise<void> {
     this.#unused.delete(deviceId);
-    if (pair.lapsesAt !== undefined) this.#unused.add(deviceId);
+    if (pair.state === "approved" && pair.lapsesAt !== undefined) this.#unused.add(deviceId);
     this.#known.set(deviceId, pair);
-    this.#remember(deviceId, pair);
+    return this.#needs.remember(deviceId, pair);
   }
+}
+
+/** By chance, not by counting: a device that was forgotten and comes again must not get its old credentials back. */
+function newGeneration(): number {
+  return randomInt(1, mostGenerations);
 }
 
 function notProvisioned(): TendonError {
@@ -203,7 +272,11 @@ function notProvisioned(): TendonError {
   );
 }
 
-function digest(text: string): Buffer {
+function revoked(): TendonError {
+  return new TendonError("unauthenticated", "the device's credentials were revoked");
+}
+
+export function digest(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
 

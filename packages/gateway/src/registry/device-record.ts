@@ -1,6 +1,7 @@
 import { type Device, type DeviceDetail, defaultAlias, isObject, type JsonObject } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
 import type { DeviceInfo, DeviceSession } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { KnownPair } from "./credentials.ts";
@@ -18,9 +19,10 @@ export class DeviceRecord {
   readonly #createdAt: number;
   #stored: StoredDevice | undefined;
   /** What people have decided about it. */
-  #chosen: { readonly aliasChosen: boolean; readonly tags: readonly string[] } = {
+  #chosen: Pick<StoredDevice, "aliasChosen" | "tags" | "transportSetting"> = {
     aliasChosen: false,
     tags: [],
+    transportSetting: undefined,
   };
   /** What was last written down, as text. */
   #written: string | undefined;
@@ -52,7 +54,8 @@ export class DeviceRecord {
     const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
     record.#alias = names.takeAlias(stored.id, stored.alias);
     record.#stored = stored;
-    record.#chosen = { aliasChosen: stored.aliasChosen, tags: stored.tags };
+    const { aliasChosen, tags, transportSetting } = stored;
+    record.#chosen = { aliasChosen, tags, transportSetting };
     record.#info = {
       protocolVersion: stored.protocolVersion,
       board: stored.board,
@@ -62,9 +65,7 @@ export class DeviceRecord {
     record.#mcp = true;
     record.#lastSeenAt = stored.lastSeenAt;
     record.#lastDisconnect = lastDisconnectOf(stored);
-    if (stored.clientIdHash !== undefined) {
-      record.pair = { clientId: Buffer.from(stored.clientIdHash, "hex"), lapsesAt: stored.lapsesAt };
-    }
+    record.pair = restoredPair(stored);
     record.unwritten();
     return record;
   }
@@ -74,8 +75,7 @@ export class DeviceRecord {
     return {
       ...(this.#stored ?? newcomer),
       ...this.#chosen,
-      clientIdHash: this.pair?.clientId.toString("hex"),
-      lapsesAt: this.pair?.lapsesAt,
+      ...storedPair(this.pair),
       id: this.id,
       kind: this.kind,
       alias: this.#alias,
@@ -90,9 +90,10 @@ export class DeviceRecord {
     };
   }
 
-  /** A board that has credentials and never came is nobody's business yet. */
+  /** A board that asked for credentials and never came is nobody's business yet; one that somebody approved is. */
   get isKnown(): boolean {
-    return this.kind === "process" || this.everConnected;
+    if (this.kind === "process" || this.everConnected) return true;
+    return this.pair?.state === "approved" ? this.pair.lapsesAt === undefined : this.pair !== undefined;
   }
 
   /**
@@ -136,6 +137,15 @@ export class DeviceRecord {
 
   get board(): string | undefined {
     return this.#info.board;
+  }
+
+  /** What it is told to use, where that is a setting of its own. */
+  get transportSetting(): string | undefined {
+    return this.#chosen.transportSetting;
+  }
+
+  offer(transportSetting: string | undefined): void {
+    this.#chosen = { ...this.#chosen, transportSetting };
   }
 
   get alias(): string {
@@ -208,6 +218,7 @@ export class DeviceRecord {
       kind: this.kind,
       transport: this.#transport ?? null,
       online: this.#session !== undefined,
+      approval: this.kind === "process" ? "approved" : (this.pair?.state ?? "none"),
       mcp: this.#mcp,
       lastSeenAt: lastSeenAt === undefined ? null : isoTime(lastSeenAt),
       connectedAt:
@@ -231,6 +242,7 @@ export class DeviceRecord {
         this.#lastDisconnect === undefined
           ? null
           : { at: isoTime(this.#lastDisconnect.at), reason: this.#lastDisconnect.reason },
+      transportSetting: this.transportSetting ?? null,
       toolsProblem: this.catalogue.problem ?? null,
       queuedCalls: this.#session?.queuedCalls ?? 0,
       droppedAudioFrames: this.#session?.droppedAudioFrames ?? 0,
@@ -263,14 +275,30 @@ function lastDisconnectOf({
   return at === undefined ? undefined : { at, reason };
 }
 
-/** What nobody has decided about a device yet. */
-const newcomer = {
-  transportSetting: undefined,
-  approval: "approved",
-  serial: undefined,
-  sealedKey: undefined,
-  generation: 0,
-} as const;
+/** Programs come from the settings and from nowhere else. */
+export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
+  if (kind !== "process") return;
+  throw new TendonError("conflict", "this device is a program of the settings; change it in tendon.yaml");
+}
+
+/** What nobody has said about a device yet. */
+const newcomer = { serial: undefined, sealedKey: undefined } as const;
+
+function restoredPair({ approval, clientIdHash, generation, lapsesAt }: StoredDevice): KnownPair | undefined {
+  const clientId = clientIdHash === undefined ? undefined : Buffer.from(clientIdHash, "hex");
+  if (approval === "revoked") return { state: "revoked", clientId };
+  return clientId === undefined ? undefined : { state: "approved", clientId, generation, lapsesAt };
+}
+
+function storedPair(pair: KnownPair | undefined) {
+  const approved = pair?.state === "approved" ? pair : undefined;
+  return {
+    approval: pair?.state ?? "approved",
+    clientIdHash: pair?.clientId?.toString("hex"),
+    generation: approved?.generation ?? 0,
+    lapsesAt: approved?.lapsesAt,
+  };
+}
 
 interface PromiseWithResolve {
   readonly promise: Promise<void>;

@@ -11,6 +11,7 @@ import {
   type DeviceList,
   type DeviceQuery,
   type FleetTarget,
+  type GatewayEvent,
   normaliseDeviceId,
   type Tool,
   type ToolList,
@@ -20,12 +21,12 @@ import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
-import { accessTo, maySee, type Principal, requireScope } from "./access.ts";
+import { accessTo, hasScope, maySee, type Principal, requireScope } from "./access.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
-import { DeviceRecord } from "./device-record.ts";
+import { DeviceRecord, refuseProgram } from "./device-record.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
@@ -36,6 +37,8 @@ import { Toolset } from "./toolset/toolset.ts";
 export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
 export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
+export { Provisioning } from "./provisioning/provisioning.ts";
+export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";
 export type { ExposedTool } from "./toolset/toolset.ts";
 
@@ -133,18 +136,24 @@ export class Registry {
   }
 
   /** A device was given credentials, or lost them; one that never came is forgotten with them. */
-  pairChanged(deviceId: string, pair: KnownPair | undefined): void {
+  pairChanged(deviceId: string, pair: KnownPair | undefined): Promise<void> {
     const record = this.#recordOf(deviceId, "esp32");
     record.pair = pair;
-    if (pair !== undefined || record.everConnected) {
-      void this.#remembering.device(record);
-      return;
-    }
-    this.#devices.delete(deviceId);
-    this.#order = undefined;
-    this.#names.forget(deviceId);
-    this.toolset.changed(deviceId);
-    void this.#remembering.forget(deviceId);
+    if (pair !== undefined || record.everConnected) return this.#remembering.device(record);
+    return this.#forget(deviceId);
+  }
+
+  /** A device that is known, for whoever decides about it. */
+  find(id: string): DeviceRecord | undefined {
+    const record = this.#devices.get(id);
+    return record?.isKnown === true ? record : undefined;
+  }
+
+  async tagNew(id: string, tags: readonly string[]): Promise<void> {
+    const record = this.#devices.get(id);
+    if (record === undefined || record.everConnected || record.tags.length > 0) return;
+    record.tag(tags);
+    await this.#remembering.device(record);
   }
 
   /** Resolves when all that is known has been written down. */
@@ -177,7 +186,7 @@ export class Registry {
   async change(
     principal: Principal,
     reference: string,
-    { alias, tags }: DeviceChange,
+    { alias, tags, transport }: DeviceChange,
   ): Promise<DeviceDetail> {
     const record = this.#find(principal, reference);
     requireScope(principal, "admin");
@@ -188,28 +197,22 @@ export class Registry {
       record.rename(alias);
     }
     if (tags !== undefined) record.tag(tags);
+    if (transport !== undefined) {
+      refuseProgram(record);
+      record.offer(transport ?? undefined);
+    }
     this.toolset.changed(record.id);
     await this.#remembering.changed(record, alias !== undefined);
     return record.detail();
   }
 
-  /** Forgets a device and all that hangs on it; gives its id. Its calls stay in the history. */
-  async remove(principal: Principal, reference: string): Promise<string> {
+  /** Forgets a device and all that hangs on it. Its calls stay in the history. */
+  async remove(principal: Principal, reference: string): Promise<void> {
     const record = this.#find(principal, reference);
     requireScope(principal, "admin");
-    if (record.kind === "process") {
-      throw new TendonError(
-        "conflict",
-        "this device is a program of the settings; take it out of tendon.yaml",
-      );
-    }
+    refuseProgram(record);
     record.session?.close(1001, "the device was deleted");
-    this.#devices.delete(record.id);
-    this.#order = undefined;
-    this.#names.forget(record.id);
-    this.toolset.changed(record.id);
-    await this.#remembering.forget(record.id);
-    return record.id;
+    await this.#forget(record.id);
   }
 
   /** Waits for the first listing of a device that has just come: an empty list would be a lie. */
@@ -252,6 +255,13 @@ export class Registry {
     return this.#devices.get(id)?.tags ?? [];
   }
 
+  /** Whether somebody may hear of this event. A board that waits is not known yet: it concerns who lets it in. */
+  tells(principal: Principal, { type, device: id = "" }: Pick<GatewayEvent, "type" | "device">): boolean {
+    if (type !== "device.pending")
+      return hasScope(principal, "read") && (id === "" || this.visible(principal, id));
+    return hasScope(principal, "provision") && maySee(principal, { id, tags: this.tagsOf(id) });
+  }
+
   /** The device whose session has this id now, for messages that name only that. */
   deviceOfSession(principal: Principal, sessionId: string): string | undefined {
     const id = this.connections.deviceOf(sessionId);
@@ -266,6 +276,14 @@ export class Registry {
   /** A device that is named in the settings is known before it is there. */
   expect(id: string, kind: DeviceSession["kind"]): void {
     this.#recordOf(id, kind);
+  }
+
+  #forget(id: string): Promise<void> {
+    this.#devices.delete(id);
+    this.#order = undefined;
+    this.#names.forget(id);
+    this.toolset.changed(id);
+    return this.#remembering.forget(id);
   }
 
   #recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {

@@ -24,7 +24,7 @@ export interface StoredDevice {
   readonly serial: string | undefined;
   /** The key for the serial's challenge, sealed by whoever hands it in. */
   readonly sealedKey: string | undefined;
-  /** Which of the pair's credentials count; one more revokes those before. */
+  /** Which of the pair's credentials count: another number, other credentials. */
   readonly generation: number;
   readonly createdAt: number;
   /** When credentials that nobody has used end. */

@@ -63,6 +63,17 @@ export class ImportedDevices {
     return row === undefined ? undefined : read(row);
   }
 
+  /** Those of the devices that are on the list. */
+  async of(devices: readonly string[]): Promise<Map<string, ImportedDevice>> {
+    if (devices.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom("tendon_imports")
+      .selectAll()
+      .where("device", "in", [...new Set(devices)])
+      .execute();
+    return new Map(rows.map((row) => [row.device, read(row)]));
+  }
+
   /** Serial numbers are the factory's, so two devices may carry the same by mistake: then nobody is meant. */
   async bySerial(serial: string): Promise<ImportedDevice | undefined> {
     const rows = await this.#db

@@ -1,5 +1,7 @@
+import { limits } from "@tendon/protocol";
+import type { Selectable } from "kysely";
 import type { Clock } from "../clock.ts";
-import { fromJson, identifier, toJson } from "./codec.ts";
+import { fromJson, identifier, optional, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 import type { PairingsTable } from "./tables.ts";
 
@@ -14,6 +16,8 @@ export interface Pairing {
   readonly attempts: number;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** When it proved to be the board of its serial number. */
+  readonly provenAt: number | undefined;
 }
 
 export interface PairingRequest {
@@ -22,12 +26,12 @@ export interface PairingRequest {
   readonly challenge: string;
   readonly details: unknown;
   readonly expiresAt: number;
+  /** Where it asked from; one source may have only so many codes. */
+  readonly source: string;
   /** Asked again while the code it gives is another pair's. */
   readonly makeCode: () => string;
 }
 
-/** A hundredth of the six-digit codes: a guess must stay hopeless. */
-const mostPending = 10_000;
 const codeAttempts = 20;
 const listed = 500;
 
@@ -58,7 +62,8 @@ export class Pairings {
           .where("client_id_hash", "=", request.clientIdHash)
           .executeTakeFirst();
         if (known !== undefined) return read(known);
-        if ((await this.#pending(tx)) >= mostPending) return undefined;
+        if ((await this.#pending(tx)) >= limits.pendingPairs.max) return undefined;
+        if ((await this.#pending(tx, request.source)) >= limits.pendingPairsPerSource.max) return undefined;
         const code = identifier(request.makeCode(), "the code");
         await tx
           .deleteFrom("tendon_pairings")
@@ -77,6 +82,8 @@ export class Pairings {
             attempts: 0,
             created_at: now,
             expires_at: request.expiresAt,
+            source: request.source,
+            proven_at: null,
           })
           .onConflict((conflict) => conflict.doNothing())
           .returningAll()
@@ -106,6 +113,27 @@ export class Pairings {
     return rows.map(read);
   }
 
+  /** Every board that waits under this id: copies of an id each have a code of their own. */
+  async ofDevice(device: string): Promise<Pairing[]> {
+    const rows = await this.#live().where("device", "=", device).orderBy("code").limit(listed).execute();
+    return rows.map(read);
+  }
+
+  /** How many wait. */
+  async count(): Promise<number> {
+    return await this.#pending(this.#db);
+  }
+
+  async proved(device: string, clientIdHash: string): Promise<void> {
+    await this.#db
+      .updateTable("tendon_pairings")
+      .set({ proven_at: this.#clock.now() })
+      .where("device", "=", device)
+      .where("client_id_hash", "=", clientIdHash)
+      .where("proven_at", "is", null)
+      .execute();
+  }
+
   /** Uses the code up; of several callers one gets it. */
   async take(code: string): Promise<Pairing | undefined> {
     const row = await this.#db
@@ -129,9 +157,13 @@ export class Pairings {
     return row?.attempts ?? 0;
   }
 
-  /** Every code of the device, whichever Client-Id it came with. */
-  async remove(device: string): Promise<void> {
-    await this.#db.deleteFrom("tendon_pairings").where("device", "=", device).execute();
+  /** Every code of the device, whichever Client-Id it came with; says whether there was one. */
+  async remove(device: string): Promise<boolean> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("tendon_pairings")
+      .where("device", "=", device)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
   }
 
   /** One step of tidying up; says how many went. */
@@ -154,17 +186,18 @@ export class Pairings {
     return this.#db.selectFrom("tendon_pairings").selectAll().where("expires_at", ">", this.#clock.now());
   }
 
-  async #pending(tx: Database): Promise<number> {
+  async #pending(tx: Database, source?: string): Promise<number> {
     const row = await tx
       .selectFrom("tendon_pairings")
       .select((eb) => eb.fn.countAll().as("count"))
       .where("expires_at", ">", this.#clock.now())
+      .$if(source !== undefined, (query) => query.where("source", "=", source ?? ""))
       .executeTakeFirst();
     return Number(row?.count ?? 0);
   }
 }
 
-function read(row: PairingsTable): Pairing {
+function read(row: Selectable<PairingsTable>): Pairing {
   return {
     device: row.device,
     clientIdHash: row.client_id_hash,
@@ -174,5 +207,6 @@ function read(row: PairingsTable): Pairing {
     attempts: row.attempts,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    provenAt: optional(row.proven_at),
   };
 }

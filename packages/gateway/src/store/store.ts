@@ -13,6 +13,7 @@ export type { FirmwareImage } from "./firmware-images.ts";
 export type { StoreProblem } from "./health.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
+export type { Pairing } from "./pairings.ts";
 export { announceGateway } from "./run-file.ts";
 export { readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";

@@ -160,6 +160,8 @@ export interface PairingsTable {
   attempts: number;
   created_at: number;
   expires_at: number;
+  source: Generated<string>;
+  proven_at: number | null;
 }
 
 export interface ImportsTable {

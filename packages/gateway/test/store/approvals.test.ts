@@ -135,6 +135,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
       challenge: "c1",
       details: { board: "x" },
       expiresAt,
+      source: "s",
     };
     const first = await store.pairings.open({ ...pair, makeCode: codes("111111") });
     expect(first).toMatchObject({ code: "111111", challenge: "c1", attempts: 0, details: { board: "x" } });
@@ -168,7 +169,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
        insert into tendon_pairings (device, client_id_hash, code, challenge, details, attempts, created_at, expires_at)
        select cast(i as text), 'h', cast(100000 + i as text), 'c', 'null', 0, 0, ${expiresAt} from row`,
     );
-    const pair = { device: deviceId(20_000), clientIdHash: "h", challenge: "c", details: null };
+    const pair = { device: deviceId(20_000), clientIdHash: "h", challenge: "c", details: null, source: "s" };
     const open = async () =>
       await store.pairings.open({ ...pair, expiresAt: clock.now() + 900_000, makeCode: codes("999999") });
     expect(await open()).toBeUndefined();
@@ -178,10 +179,47 @@ describe.each(kinds)("pairing in %s", (kind) => {
     expect(await store.forgetOld()).toBe(1_000);
   });
 
+  it("gives one source a part of the codes only, and knows who has proved itself", async () => {
+    const { store, clock, place } = await databases.open();
+    const expiresAt = clock.now() + 900_000;
+    await databases.query(
+      place,
+      `with recursive row(i) as (select 0 union all select i + 1 from row where i < 999)
+       insert into tendon_pairings
+         (device, client_id_hash, code, challenge, details, attempts, created_at, expires_at, source)
+       select cast(i as text), 'h', cast(100000 + i as text), 'c', 'null', 0, 0, ${expiresAt}, 'full' from row`,
+    );
+    const pair = { device: deviceId(1), clientIdHash: "h1", challenge: "c", details: null, expiresAt };
+    expect(await store.pairings.open({ ...pair, source: "full", makeCode: codes("1") })).toBeUndefined();
+    const made = await store.pairings.open({ ...pair, source: "other", makeCode: codes("999998") });
+    expect(made).toMatchObject({ code: "999998", provenAt: undefined });
+    const copy = { ...pair, clientIdHash: "h2", source: "other", makeCode: codes("999999") };
+    await store.pairings.open(copy);
+    await store.pairings.proved(deviceId(1), "h2");
+    expect(await store.pairings.ofDevice(deviceId(1))).toMatchObject([
+      { code: "999998", provenAt: undefined },
+      { code: "999999", provenAt: clock.now() },
+    ]);
+    expect(await store.pairings.count()).toBe(1_002);
+    expect([await store.pairings.remove(deviceId(1)), await store.pairings.remove(deviceId(1))]).toEqual([
+      true,
+      false,
+    ]);
+    clock.advance(900_000);
+    expect(await store.pairings.count()).toBe(0);
+  });
+
   it("uses a code up together with what it is for, or not at all", async () => {
     const { store, clock } = await databases.open();
     const expiresAt = clock.now() + 900_000;
-    const pair = { device: deviceId(1), clientIdHash: "h1", challenge: "c", details: null, expiresAt };
+    const pair = {
+      device: deviceId(1),
+      clientIdHash: "h1",
+      challenge: "c",
+      details: null,
+      expiresAt,
+      source: "s",
+    };
     await store.pairings.open({ ...pair, makeCode: codes("111111") });
     const approve = async (alias: string) =>
       await store.transaction(async ({ devices, pairings }) => {

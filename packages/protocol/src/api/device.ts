@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { aliasPattern } from "../tools/names.ts";
+import { Tags } from "./provisioning.ts";
 
 const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
 const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
@@ -23,6 +24,9 @@ const deviceFields = {
   kind: Type.String({ description: "esp32, or process for a program that speaks lines of JSON" }),
   transport: OrNull(Type.String({ description: "websocket, mqtt or stdio; the last one while offline" })),
   online: Type.Boolean(),
+  approval: Type.Enum(["approved", "revoked", "none"], {
+    description: "none: it has no credentials here; the admission policy lets it in all the same",
+  }),
   mcp: Type.Boolean({ description: "Whether the device offers tools at all" }),
   lastSeenAt: OrNull(Time),
   connectedAt: OrNull(Time),
@@ -51,6 +55,9 @@ export const DeviceDetail = Type.Object(
       }),
     ),
     lastDisconnect: OrNull(Disconnect),
+    transportSetting: OrNull(
+      Type.String({ description: "The transport it is told to use, where that is its own setting" }),
+    ),
     toolsProblem: OrNull(Type.String({ description: "Why the tool list is not complete" })),
     queuedCalls: Type.Integer({ minimum: 0 }),
     droppedAudioFrames: Type.Integer({ minimum: 0 }),
@@ -79,7 +86,14 @@ export type DeviceQuery = Static<typeof DeviceQuery>;
 export const DeviceChange = Type.Object(
   {
     alias: Type.Optional(Type.String({ pattern: aliasPattern })),
-    tags: Type.Optional(Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.:-]{1,64}$" }), { maxItems: 32 })),
+    tags: Type.Optional(Tags),
+    transport: Type.Optional(
+      OrNull(
+        Type.Enum(["mqtt", "websocket"], {
+          description: "What it is told to use at its next start; null for the gateway's own setting",
+        }),
+      ),
+    ),
   },
   { additionalProperties: false, minProperties: 1 },
 );
@@ -111,29 +125,3 @@ export const ToolList = Type.Object({
   setAside: Type.Optional(Type.Array(Type.Object({ name: Type.String(), reason: Type.String() }))),
 });
 export type ToolList = Static<typeof ToolList>;
-
-export const ProvisionRequest = Type.Object(
-  {
-    id: Type.String({ minLength: 1, maxLength: 64 }),
-    clientId: Type.String({ minLength: 1, maxLength: 128 }),
-  },
-  { additionalProperties: false },
-);
-
-export const Provisioned = Type.Object({
-  id: Type.String(),
-  websocket: Type.Object({
-    url: Type.String(),
-    token: Type.String({ description: "Shown this once" }),
-    version: Type.Integer(),
-  }),
-  mqtt: Type.Object({
-    endpoint: Type.String(),
-    client_id: Type.String(),
-    username: Type.String(),
-    password: Type.String(),
-    publish_topic: Type.String(),
-    keepalive: Type.Integer(),
-  }),
-});
-export type Provisioned = Static<typeof Provisioned>;

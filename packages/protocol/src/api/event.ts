@@ -6,6 +6,8 @@ export const eventTypes = [
   "device.tools_changed",
   "device.notification",
   "device.pending",
+  "device.approved",
+  "device.revoked",
   "call.finished",
   "call.late",
   "approval.requested",

@@ -1,19 +1,10 @@
-import {
-  DeviceChange,
-  DeviceDetail,
-  DeviceList,
-  DeviceQuery,
-  Provisioned,
-  ProvisionRequest,
-  ToolList,
-} from "@tendon/protocol";
+import { DeviceChange, DeviceDetail, DeviceList, DeviceQuery, ToolList } from "@tendon/protocol";
 import Type from "typebox";
-import { requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-export function deviceRoutes(http: Http, { registry, credentials, settingsOf }: RestNeeds): void {
+export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds): void {
   http.get(
     "/devices",
     {
@@ -42,7 +33,7 @@ export function deviceRoutes(http: Http, { registry, credentials, settingsOf }: 
     "/devices/:device",
     {
       schema: {
-        summary: "Give a device another alias, or tags",
+        summary: "Give a device another alias, tags, or the transport it is told to use",
         tags: ["devices"],
         params: DeviceParams,
         body: DeviceChange,
@@ -56,14 +47,15 @@ export function deviceRoutes(http: Http, { registry, credentials, settingsOf }: 
     {
       schema: {
         summary: "Forget a device and its credentials",
-        description: "It is disconnected. Its calls stay in the history.",
+        description:
+          "It is disconnected, no longer waits and is off the list. Its calls stay in the history.",
         tags: ["devices"],
         params: DeviceParams,
         response: { 204: Type.Null(), ...failures },
       },
     },
     async (request, reply) => {
-      credentials.forget(await registry.remove(request.principal, request.params.device));
+      await provisioning.decisions.remove(request.principal, request.params.device);
       await reply.code(204).send(null);
     },
   );
@@ -81,23 +73,5 @@ export function deviceRoutes(http: Http, { registry, credentials, settingsOf }: 
       },
     },
     (request) => registry.tools(request.principal, request.params.device, request.query.user === true),
-  );
-  http.post(
-    "/devices/provision",
-    {
-      schema: {
-        summary: "Make credentials for a device before it connects",
-        description: "Needs the scope `provision`. Another Client-Id of the same device no longer counts.",
-        tags: ["devices"],
-        body: ProvisionRequest,
-        response: { 201: Provisioned, ...failures },
-      },
-    },
-    (request, reply) => {
-      requireScope(request.principal, "provision");
-      const made = credentials.provision(request.body.id, request.body.clientId);
-      reply.code(201);
-      return { id: made.deviceId, ...settingsOf(made) };
-    },
   );
 }

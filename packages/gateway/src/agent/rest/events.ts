@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events.ts";
-import { type Registry, requireScope } from "../../registry/registry.ts";
+import { hasScope, type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures } from "./route-parts.ts";
@@ -48,13 +48,13 @@ export function eventRoutes(http: Http, { events, registry, tokens, console }: R
       },
     },
     (request, reply) => {
-      requireScope(request.principal, "read");
+      // Who lets devices in hears of those that wait, and of nothing else.
+      if (!hasScope(request.principal, "provision")) requireScope(request.principal, "read");
       if (open.size >= limits.eventStreams.max)
         throw new TendonError("rate_limited", "too many open event streams");
       const { principal } = request;
       const filter = readFilter(request.query, registry);
-      const wanted: Wanted = (event) =>
-        filter(event) && (event.device === undefined || registry.visible(principal, event.device));
+      const wanted: Wanted = (event) => filter(event) && registry.tells(principal, event);
       reply.hijack();
       open.set(reply, { principalId: principal.id, session: request.consoleSession });
       const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);

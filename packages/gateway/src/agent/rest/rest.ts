@@ -2,7 +2,7 @@
 import type { Provisioned } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
-import type { Credentials, DeviceCredentials, Registry, Tokens } from "../../registry/registry.ts";
+import type { DeviceCredentials, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
 import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { callRoutes } from "./calls.ts";
@@ -11,13 +11,14 @@ import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
+import { provisioningRoutes } from "./provisioning.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export interface RestNeeds {
   readonly clock: Clock;
   readonly registry: Registry;
-  readonly credentials: Credentials;
+  readonly provisioning: Provisioning;
   readonly tokens: Tokens;
   readonly events: Events;
   readonly console: Console;
@@ -37,6 +38,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         });
         const guarded = signedIn as unknown as Http;
         deviceRoutes(guarded, needs);
+        provisioningRoutes(guarded, needs);
         callRoutes(guarded, needs.registry);
         controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);

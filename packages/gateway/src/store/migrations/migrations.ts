@@ -10,6 +10,7 @@ import { createHistory } from "./0002-history.ts";
 import { createProvisioning } from "./0003-provisioning.ts";
 import { lightenHistory } from "./0004-lighter-history.ts";
 import { createEventStreams } from "./0005-event-streams.ts";
+import { addPairingSources } from "./0006-pairing-sources.ts";
 
 export interface Migration {
   readonly name: string;
@@ -23,4 +24,5 @@ export const migrations: readonly Migration[] = [
   { name: "provisioning", run: createProvisioning },
   { name: "lighter history", run: lightenHistory },
   { name: "event streams", run: createEventStreams },
+  { name: "pairing sources", run: addPairingSources },
 ];

@@ -43,7 +43,7 @@ export const eventsWait = compactTool(
     const wanted: Wanted = (event) =>
       (types === undefined ? !unasked.has(event.type) : types.includes(event.type)) &&
       (only === undefined || only === event.device) &&
-      (event.device === undefined || registry.visible(principal, event.device));
+      registry.tells(principal, event);
     const from = since ?? events.lastId;
     // What earlier runs of the gateway published is asked for first: nothing may happen unseen after the second look.
     const { earlier: ask = none } = events.since(from) ?? {};

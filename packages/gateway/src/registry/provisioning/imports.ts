@@ -1,0 +1,75 @@
+import { type ImportReply, type ImportRow, limits, normaliseDeviceId } from "@tendon/protocol";
+import { TendonError } from "../../errors.ts";
+import type { ImportedDevice, Store } from "../../store/store.ts";
+import { maySee, type Principal, requireScope } from "../access.ts";
+import type { SealedKeys } from "./sealed-keys.ts";
+
+interface RowProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * The list of devices that are to be let in when they come. Importing says how a device comes in and touches none
+ * that is here; doing it again changes nothing.
+ */
+export class Imports {
+  readonly #store: Store;
+  readonly #keys: SealedKeys;
+
+  constructor(store: Store, keys: SealedKeys) {
+    this.#store = store;
+    this.#keys = keys;
+  }
+
+  /** All rows or none. */
+  async add(principal: Principal, rows: readonly ImportRow[]): Promise<ImportReply> {
+    requireScope(principal, "provision");
+    const devices = rows.map((row) => ({ row, id: normaliseDeviceId(row.id) }));
+    const problems = devices.flatMap(({ row, id }, index) => problemsOf(row, id, index));
+    const seen = new Set<string>();
+    for (const [index, { id }] of devices.entries()) {
+      if (id === undefined) continue;
+      if (seen.has(id)) problems.push(at(index, "id", "is in this request twice"));
+      seen.add(id);
+    }
+    refuse("bad_request", problems);
+    const foreign = devices.flatMap(({ row, id = "" }, index) =>
+      maySee(principal, { id, tags: row.tags ?? [] }) ? [] : [at(index, "id", "is not for this token")],
+    );
+    refuse("device_unknown", foreign);
+    const { imports } = this.#store;
+    if ((await imports.count()) + rows.length > limits.importedDevices.max) {
+      throw new TendonError(
+        limits.importedDevices.error,
+        `the list may have ${limits.importedDevices.max} devices`,
+      );
+    }
+    const imported = await imports.add(devices.map(({ row, id = "" }) => this.#sealed(row, id)));
+    return { imported, total: await imports.count() };
+  }
+
+  #sealed({ serial, hmacKey, tags = [] }: ImportRow, device: string): ImportedDevice {
+    const sealedKey =
+      hmacKey === undefined ? undefined : this.#keys.seal(device, Buffer.from(hmacKey, "hex"));
+    return { device, serial, sealedKey, tags };
+  }
+}
+
+function problemsOf(row: ImportRow, id: string | undefined, index: number): RowProblem[] {
+  const problems: RowProblem[] = [];
+  if (id === undefined) problems.push(at(index, "id", "is not a device's id"));
+  if (row.hmacKey !== undefined && row.serial === undefined)
+    problems.push(at(index, "serial", "is missing: the key proves a serial number"));
+  return problems;
+}
+
+function at(index: number, field: string, message: string): RowProblem {
+  return { path: `/devices/${index}/${field}`, message };
+}
+
+function refuse(code: "bad_request" | "device_unknown", errors: readonly RowProblem[]): void {
+  const [first] = errors;
+  if (first === undefined) return;
+  throw new TendonError(code, `${first.path} ${first.message}`, { errors });
+}

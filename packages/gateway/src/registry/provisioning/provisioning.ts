@@ -1,0 +1,144 @@
+/**
+ * How devices come in: the four admission policies, codes, challenges, the list, and what people decide [OTA-2, OTA-5…8,
+ * PRV-1…6]. A board is a pair of Device-Id and Client-Id. What it is given follows from how the pair stands here and
+ * from the policy; a Device-Id that another board has, or that was revoked, gets a code and nothing else, whatever
+ * the policy, because anybody can say any Device-Id. Nothing here knows HTTP: `device/ota.ts` is the wire.
+ */
+import { randomBytes, randomInt } from "node:crypto";
+import { limits } from "@tendon/protocol";
+import type { Clock } from "../../clock.ts";
+import type { Config } from "../../config.ts";
+import type { BoardAsk, SerialProof } from "../../device/device.ts";
+import { TendonError } from "../../errors.ts";
+import type { ImportedDevice, Store } from "../../store/store.ts";
+import { type DeviceCredentials, digest, type Standing } from "../credentials.ts";
+import { sourceOf, type Throttle } from "../throttle.ts";
+import { Decisions } from "./decisions.ts";
+import { Imports } from "./imports.ts";
+import { SealedKeys } from "./sealed-keys.ts";
+import { needsProof, provesSerial } from "./serial-proof.ts";
+import { Welcome, type WelcomeNeeds } from "./welcome.ts";
+
+export type Entry =
+  | { readonly kind: "approved"; readonly credentials: DeviceCredentials }
+  /** Without a code: too many wait already, so it has to ask again. */
+  | { readonly kind: "waits"; readonly code: string | undefined; readonly challenge: string }
+  | { readonly kind: "refused"; readonly error: TendonError };
+
+export interface ProvisioningNeeds extends WelcomeNeeds {
+  readonly admission: Config["devices"]["admission"];
+  readonly secret: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Failed sign-ins by source; a wrong proof is one. */
+  readonly signIns: Throttle;
+}
+
+/** Stands as whoever approved where nobody had to. */
+const theList = "the list";
+const codes = 1_000_000;
+
+export class Provisioning {
+  readonly imports: Imports;
+  readonly decisions: Decisions;
+  readonly #needs: ProvisioningNeeds;
+  readonly #keys: SealedKeys;
+  readonly #welcome: Welcome;
+
+  constructor(needs: ProvisioningNeeds) {
+    this.#needs = needs;
+    this.#keys = new SealedKeys(needs.secret);
+    this.#welcome = new Welcome(needs);
+    this.imports = new Imports(needs.store, this.#keys);
+    this.decisions = new Decisions({ ...needs, welcome: this.#welcome });
+  }
+
+  /** A board asks for its settings. */
+  async enter(ask: BoardAsk): Promise<Entry> {
+    const { admission, credentials } = this.#needs;
+    const standing = credentials.standing(ask.deviceId, ask.clientId);
+    if (standing.kind === "approved") return standing;
+    if (admission === "closed") return refused("this gateway lets no new devices in");
+    if (standing.kind === "unknown") {
+      if (admission === "open") return await this.#takeIn(ask);
+      if (admission === "list") {
+        const imported = await this.#needs.store.imports.get(ask.deviceId);
+        if (imported === undefined) return refused("this device is not on the list");
+        if (!needsProof(imported)) return await this.#takeIn(ask, imported);
+      }
+    }
+    return await this.#wait(ask, standing);
+  }
+
+  /** A board that waits asks whether it may come in by now [OTA-6]. */
+  async activate(ask: BoardAsk, proof: SerialProof | undefined): Promise<boolean> {
+    const { admission, credentials, store, signIns } = this.#needs;
+    const standing = credentials.standing(ask.deviceId, ask.clientId);
+    if (standing.kind === "approved") return true;
+    if (admission === "closed") throw new TendonError("forbidden", "this gateway lets no new devices in");
+    const clientId = digest(ask.clientId);
+    const pairing = await store.pairings.find(ask.deviceId, clientId.toString("hex"));
+    // Its code has run out, or it never asked: its next question for settings brings a new one.
+    if (pairing === undefined) return false;
+    const imported = await store.imports.get(ask.deviceId);
+    if (!needsProof(imported)) return false;
+    if (!provesSerial(this.#keys, imported, ask, pairing.challenge, proof)) {
+      const from = sourceOf(ask.from);
+      if (signIns.waitMs(from) === 0) await store.pairings.failed(ask.deviceId, pairing.clientIdHash);
+      signIns.failed(from);
+      throw new TendonError("forbidden", "the board did not prove the serial number it was imported with");
+    }
+    await store.pairings.proved(ask.deviceId, pairing.clientIdHash);
+    // A proof is enough for a board that nobody knows. It never replaces one that is here: that is for a person.
+    if (admission !== "list" || standing.kind !== "unknown") return false;
+    await this.#welcome.approve(ask.deviceId, clientId, { by: theList, tags: imported.tags });
+    await store.pairings.take(pairing.code);
+    return true;
+  }
+
+  /** Credentials for the asking. */
+  async #takeIn(ask: BoardAsk, imported?: ImportedDevice): Promise<Entry> {
+    const { credentials, devices } = this.#needs;
+    try {
+      await credentials.approveUnasked(ask.deviceId, ask.clientId);
+      await devices.tagNew(ask.deviceId, imported?.tags ?? []);
+    } catch (error) {
+      if (error instanceof TendonError) return { kind: "refused", error };
+      throw error;
+    }
+    const standing = credentials.standing(ask.deviceId, ask.clientId);
+    return standing.kind === "approved" ? standing : refused("another board was faster");
+  }
+
+  async #wait(ask: BoardAsk, standing: Standing): Promise<Entry> {
+    const { store, clock, events } = this.#needs;
+    const { deviceId, board = null, version: firmware = null, serial = null, from = null } = ask;
+    const challenge = randomBytes(16).toString("hex");
+    const now = clock.now();
+    const pairing = await store.pairings.open({
+      device: deviceId,
+      clientIdHash: digest(ask.clientId).toString("hex"),
+      challenge,
+      details: { board, firmware, serial, from },
+      expiresAt: now + limits.pairingCodeMs.max,
+      source: sourceOf(ask.from),
+      makeCode: () => randomInt(codes).toString().padStart(6, "0"),
+    });
+    if (pairing === undefined) {
+      events.connectionRefused({
+        code: limits.pendingPairs.error,
+        reason: "too many boards wait for approval",
+      });
+      return { kind: "waits", code: undefined, challenge };
+    }
+    if (pairing.challenge === challenge) {
+      const known = standing.kind === "unknown" ? "new" : standing.kind;
+      events.devicePending(deviceId, { board, firmware, from, standing: known });
+    }
+    return { kind: "waits", code: pairing.code, challenge: pairing.challenge };
+  }
+}
+
+function refused(why: string): Entry {
+  return { kind: "refused", error: new TendonError("forbidden", why) };
+}

@@ -1,0 +1,38 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+
+const ivBytes = 12;
+const tagBytes = 16;
+const algorithm = "aes-256-gcm";
+
+/**
+ * Keys of boards as they lie in the database: sealed with a secret of the data folder, each for its own device, so
+ * that a copy of the database alone, or a row moved to another device, opens nothing.
+ */
+export class SealedKeys {
+  readonly #key: Buffer;
+
+  constructor(secret: string) {
+    this.#key = Buffer.from(hkdfSync("sha256", secret, "", "tendon board keys", 32));
+  }
+
+  seal(device: string, key: Buffer): string {
+    const iv = randomBytes(ivBytes);
+    const cipher = createCipheriv(algorithm, this.#key, iv).setAAD(Buffer.from(device));
+    const sealed = Buffer.concat([cipher.update(key), cipher.final()]);
+    return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url");
+  }
+
+  /** `undefined` where it was sealed elsewhere, or for another device. */
+  open(device: string, text: string): Buffer | undefined {
+    const bytes = Buffer.from(text, "base64url");
+    if (bytes.byteLength <= ivBytes + tagBytes) return undefined;
+    try {
+      const decipher = createDecipheriv(algorithm, this.#key, bytes.subarray(0, ivBytes))
+        .setAAD(Buffer.from(device))
+        .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+      return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]);
+    } catch {
+      return undefined;
+    }
+  }
+}

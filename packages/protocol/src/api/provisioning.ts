@@ -1,0 +1,104 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+
+const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
+const strict = { additionalProperties: false };
+
+export const Tags = Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.:-]{1,64}$" }), { maxItems: 32 });
+
+export const ProvisionRequest = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: limits.deviceIdLength.max }),
+    clientId: Type.String({ minLength: 1, maxLength: limits.clientIdLength.max }),
+  },
+  strict,
+);
+
+export const Provisioned = Type.Object({
+  id: Type.String(),
+  websocket: Type.Object({
+    url: Type.String(),
+    token: Type.String({ description: "Shown this once" }),
+    version: Type.Integer(),
+  }),
+  mqtt: Type.Object({
+    endpoint: Type.String(),
+    client_id: Type.String(),
+    username: Type.String(),
+    password: Type.String(),
+    publish_topic: Type.String(),
+    keepalive: Type.Integer(),
+  }),
+});
+export type Provisioned = Static<typeof Provisioned>;
+
+export const ApproveRequest = Type.Object(
+  { code: Type.String({ pattern: "^\\d{6}$", description: "What the board shows and says" }) },
+  strict,
+);
+
+/** How a device stands after somebody has decided about it. */
+export const Decided = Type.Object(
+  {
+    id: Type.String(),
+    alias: Type.String(),
+    approval: Type.Enum(["approved", "revoked"]),
+    replaced: Type.Boolean({
+      description: "Another board had this id; its credentials no longer count, and it was disconnected",
+    }),
+    message: Type.String({ description: "The same in words" }),
+  },
+  { $id: "Decided" },
+);
+export type Decided = Static<typeof Decided>;
+
+/** A board that waits. Its code is on the board, and nowhere else: whoever types it in stands before it. */
+export const PendingDevice = Type.Object(
+  {
+    device: Type.String(),
+    board: Type.Union([Type.String(), Type.Null()]),
+    firmware: Type.Union([Type.String(), Type.Null()]),
+    serial: Type.Union([Type.String(), Type.Null()]),
+    from: Type.Union([Type.String({ description: "The address it asked from" }), Type.Null()]),
+    standing: Type.Enum(["new", "taken", "revoked"], {
+      description: "taken: another board has this id now, and would be replaced",
+    }),
+    proof: Type.Enum(["unneeded", "missing", "failed", "given"], {
+      description: "Whether it proved its serial number, where one was imported",
+    }),
+    since: Time,
+    expiresAt: Time,
+  },
+  { $id: "PendingDevice" },
+);
+export type PendingDevice = Static<typeof PendingDevice>;
+
+export const PendingList = Type.Object({
+  pending: Type.Array(PendingDevice, { description: "The newest 500" }),
+  total: Type.Integer({ minimum: 0 }),
+});
+export type PendingList = Static<typeof PendingList>;
+
+export const ImportRow = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: limits.deviceIdLength.max }),
+    serial: Type.Optional(Type.String({ pattern: "^[\\x21-\\x7e]{1,64}$" })),
+    hmacKey: Type.Optional(
+      Type.String({ pattern: "^[0-9a-fA-F]{64}$", description: "The eFuse key, 32 bytes in hex" }),
+    ),
+    tags: Type.Optional(Tags),
+  },
+  strict,
+);
+export type ImportRow = Static<typeof ImportRow>;
+
+export const ImportRequest = Type.Object(
+  { devices: Type.Array(ImportRow, { minItems: 1, maxItems: limits.importBatch.max }) },
+  strict,
+);
+
+export const ImportReply = Type.Object({
+  imported: Type.Integer({ description: "Rows of this request" }),
+  total: Type.Integer({ description: "Devices on the list now" }),
+});
+export type ImportReply = Static<typeof ImportReply>;
