@@ -71,6 +71,11 @@ function handle(
     case "call.late":
       touchHistory();
       return;
+    case "device.approved":
+    case "device.revoked":
+      if (device !== undefined) touch(device);
+      void client.invalidateQueries({ queryKey: ["pending"] });
+      return;
     case "device.pending":
     case "approval.requested":
     case "approval.decided":
