@@ -48,15 +48,18 @@ function expectation(complaint: SchemaComplaint): string {
 
 /** Where a setting stands: its variable, its line in the file, or just that it is one. */
 export function placeOf(at: string[], places: Places): string {
-  const variable = places.envOf(at);
-  if (variable !== undefined) return variable;
+  // A variable may hold a whole list: what is wrong inside it is wrong with the variable.
+  for (let length = at.length; length > 0; length -= 1) {
+    const variable = places.envOf(at.slice(0, length));
+    if (variable !== undefined) return variable;
+  }
   const line = places.lineOf(at);
   if (places.file !== undefined && line !== undefined) return `${places.file}:${line}`;
   return "settings";
 }
 
 function schemaAt(schema: TSchema, at: readonly string[]): TSchema | undefined {
-  return at.reduce<TSchema | undefined>((node, key) => propertiesOf(node)[key], schema);
+  return at.reduce<TSchema | undefined>((node, key) => itemsOf(node, key) ?? propertiesOf(node)[key], schema);
 }
 
 function propertiesAt(schema: TSchema, at: readonly string[]): Record<string, TSchema> {
@@ -65,6 +68,11 @@ function propertiesAt(schema: TSchema, at: readonly string[]): Record<string, TS
 
 function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
   return (schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {};
+}
+
+/** What the elements of a list are, where this is one and the key the number of one. */
+function itemsOf(schema: TSchema | undefined, key: string): TSchema | undefined {
+  return /^\d+$/.test(key) ? (schema as { items?: TSchema } | undefined)?.items : undefined;
 }
 
 function hint(key: string, known: readonly string[]): string {

@@ -1,6 +1,7 @@
 /** Every setting there is: its type, its default and what it does. The reference of settings is made from this. */
 import { ActionMap, aliasPattern, limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
+import { AccessSettings } from "./access-settings.ts";
 import { VoiceSchema } from "./config-voice.ts";
 
 const strict = { additionalProperties: false };
@@ -131,6 +132,7 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    access: AccessSettings,
     control: Type.Object(
       {
         actions: Type.Unsafe<ActionMap>({

@@ -7,7 +7,8 @@ import path from "node:path";
 import { checkActions, defaultActions } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { checkAccess } from "./access-settings.ts";
 import { explainProblem, type Problem, placeOf } from "./config-problems.ts";
 import { environmentName, fileOnly, leavesOf } from "./config-reference.ts";
 import { type Config, ConfigSchema } from "./config-schema.ts";
@@ -62,8 +63,15 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
   for (const error of compiled.Errors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {
-    for (const { path: at, message } of checkActions((merged as Config).control.actions, defaultActions)) {
-      const place = ["control", "actions", ...at];
+    const { control, access } = merged as Config;
+    const found = [
+      ...checkActions(control.actions, defaultActions).map(({ path: at, message }) => ({
+        place: ["control", "actions", ...at],
+        message,
+      })),
+      ...checkAccess(access).map(({ path: at, message }) => ({ place: ["access", ...at], message })),
+    ];
+    for (const { place, message } of found) {
       problems.push({ where: placeOf(place, places), message: `\`${place.join(".")}\` ${message}` });
     }
   }
@@ -125,10 +133,10 @@ function readFile(
     lineOf(at) {
       const holder: unknown = at.length > 1 ? document.getIn(at.slice(0, -1), true) : document.contents;
       const pairs = isMap(holder) ? holder.items : [];
-      const key = pairs
-        .map((pair) => pair.key)
-        .find((name) => isScalar(name) && String(name.value) === at.at(-1));
-      const node = key ?? holder;
+      const last = at.at(-1) ?? "";
+      const key = pairs.map((pair) => pair.key).find((name) => isScalar(name) && String(name.value) === last);
+      const item: unknown = isSeq(holder) ? holder.get(Number(last), true) : undefined;
+      const node = key ?? item ?? holder;
       const start = isNode(node) ? node.range?.[0] : undefined;
       return start === undefined ? undefined : lines.linePos(start).line;
     },

@@ -10,7 +10,8 @@ export interface KeptEvent {
   readonly sequence: number;
   readonly type: EventType;
   readonly at: number;
-  readonly device: string;
+  /** `undefined` where it concerns many. */
+  readonly device: string | undefined;
   readonly data: { readonly [key: string]: unknown };
 }
 
@@ -116,7 +117,8 @@ export class EventMemory {
   }
 
   #shown({ sequence, type, at, device, data }: KeptEvent): GatewayEvent {
-    return { id: `${this.#stream}-${sequence}`, type, at: isoTime(at), device, data: { ...data } };
+    const head = { id: `${this.#stream}-${sequence}`, type, at: isoTime(at) };
+    return device === undefined ? { ...head, data: { ...data } } : { ...head, device, data: { ...data } };
   }
 
   /**

@@ -135,6 +135,29 @@ export class Events {
     this.#publish("call.late", device, data);
   }
 
+  /** `device` is undefined for a call to many. */
+  approvalRequested(
+    device: string | undefined,
+    data: { readonly approvalId: string; readonly tool: string; readonly principal: string },
+  ): void {
+    this.#log.info({ device, ...data }, "a call waits for approval");
+    this.#publish("approval.requested", device, data);
+  }
+
+  approvalDecided(
+    device: string | undefined,
+    data: {
+      readonly approvalId: string;
+      readonly tool: string;
+      readonly principal: string;
+      readonly decision: "approved" | "denied";
+      readonly by: string;
+    },
+  ): void {
+    this.#log.info({ device, ...data }, "a call was decided upon");
+    this.#publish("approval.decided", device, data);
+  }
+
   frameNotUnderstood(device: string, outcome: "unknown" | "invalid", why: string): void {
     this.#metrics.oddFrames.inc({ outcome });
     this.#log.debug({ device, outcome, why }, "frame not understood");
@@ -230,7 +253,7 @@ export class Events {
     this.#log.warn({ from }, "sign-in failed");
   }
 
-  #publish(type: EventType, device: string, data: { readonly [key: string]: unknown }): number {
+  #publish(type: EventType, device: string | undefined, data: { readonly [key: string]: unknown }): number {
     if (this.#memory === undefined)
       throw new TypeError("something happened before there were numbers for it");
     const kept = { type, at: this.#clock.now(), device, data };

@@ -168,6 +168,8 @@ async function assemble(
     nodeId,
     defaultTimeoutMs: config.calls.timeoutMs,
     actions: Actions.of(defaultActions, config.control.actions),
+    access: config.access,
+    nameOf: (principalId) => tokens.nameOf(principalId),
   });
   started.push(() => registry.close());
   started.push(() => registry.toolset.stop());

@@ -2,6 +2,7 @@
  * The words on every wire: what devices, agents, apps and the gateway say to each other, how it is decoded, how much
  * of it is taken, and which errors come back. Pure: no sockets, no clock, no logger, nothing of Node.
  */
+export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
 export {
   CallHistory,
   CallQuery,

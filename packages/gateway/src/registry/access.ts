@@ -1,5 +1,4 @@
 /** Who may do what. Scopes are names in a token; `admin` includes every other one, and nothing else implies another. */
-import type { Audience } from "@tendon/protocol";
 import { TendonError } from "../errors.ts";
 
 export type Scope = "read" | "call" | "call:user" | "provision" | "admin";
@@ -50,21 +49,4 @@ export function asAgent(principal: Principal): Principal {
 export function requireScope(principal: Principal, scope: Scope): void {
   if (hasScope(principal, scope)) return;
   throw new TendonError("forbidden", `the token lacks the scope \`${scope}\``, { scope });
-}
-
-/** The firmware runs user-only tools for anybody who knows their name: this is the only guard there is. */
-export function accessTo(principal: Principal, audience: Audience): Access {
-  if (!hasScope(principal, "call")) return "denied";
-  return audience === "user" && !hasScope(principal, "call:user") ? "denied" : "allowed";
-}
-
-export function requireAccess(principal: Principal, tool: { name: string; audience: Audience }): void {
-  if (accessTo(principal, tool.audience) === "allowed") return;
-  throw new TendonError(
-    "forbidden",
-    `\`${tool.name}\` is for people only: it needs the scope \`call:user\``,
-    {
-      scope: "call:user",
-    },
-  );
 }

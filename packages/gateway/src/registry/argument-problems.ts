@@ -1,5 +1,6 @@
 import type { OutputUnit } from "@cfworker/json-schema";
 import { type ArgumentProblem, pointerPart } from "@tendon/protocol";
+import { TendonError } from "../errors.ts";
 
 /** Keywords that only say that something below them is wrong. */
 const containers = new Set([
@@ -11,6 +12,17 @@ const containers = new Set([
   "oneOf",
   "$ref",
 ]);
+
+const toldAtMost = 20;
+
+/** Fails with what is wrong with the arguments, if anything is. */
+export function refuseArguments(problems: readonly ArgumentProblem[]): void {
+  const [first] = problems;
+  if (first === undefined) return;
+  const detail = `${first.path === "" ? "the arguments" : first.path} ${first.message}`;
+  const errors = problems.slice(0, toldAtMost).map(({ path, message }) => ({ path, message }));
+  throw new TendonError("arguments_invalid", detail, { errors });
+}
 
 /** The validator's findings as people read them: one per place, the innermost, as JSON pointers. */
 export function readProblems(errors: readonly OutputUnit[]): ArgumentProblem[] {

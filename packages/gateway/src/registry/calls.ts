@@ -5,17 +5,22 @@
  */
 
 import { hash } from "node:crypto";
-import { type JsonObject, limits, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
-import { newCallId } from "../call-ids.ts";
+import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
-import { type Principal, requireAccess, requireScope } from "./access.ts";
+import { type Principal, requireScope } from "./access.ts";
+import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
+import { refuseArguments } from "./argument-problems.ts";
 import { CallStories } from "./call-stories.ts";
+import { CallTurn, photoTool } from "./call-turn.ts";
+import { wordForCall } from "./call-word.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import { inTime } from "./patience.ts";
+import type { Policy, Ruling } from "./policy.ts";
 import { Turns } from "./turns.ts";
 
 /** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
@@ -33,6 +38,8 @@ export interface CallsSettings {
   readonly node: string;
   /** What this gateway is called in the history. */
   readonly nodeId: string;
+  readonly policy: Policy;
+  readonly approvals: Approvals;
   /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
   readonly clock: Clock;
@@ -51,6 +58,15 @@ export interface CallOptions {
   readonly lane?: "voice" | undefined;
   /** Where a picture taken by this call goes, where that is not here. */
   readonly vision?: JsonObject | undefined;
+  /**
+   * [APR-7] Asks the person in front of the caller where a rule wants a person's word and does not insist on the
+   * queue. Never asked for a user-only tool that the caller's scopes keep shut: its own yes would open it.
+   */
+  readonly confirm?: Confirm | undefined;
+  /** A person's word for this call and others with it [APR-5]. */
+  readonly granted?: Grant | undefined;
+  /** Why this call and others with it wait for a person. */
+  readonly held?: TendonError | undefined;
 }
 
 export interface FinishedReply<Result> {
@@ -64,9 +80,6 @@ export interface FinishedReply<Result> {
 
 type Find = (principal: Principal, reference: string) => DeviceRecord;
 
-const photoTool = "self.camera.take_photo";
-/** A photo is taken, uploaded and explained before the device answers; the firmware itself waits 60 s for that. */
-const photoTimeoutMs = 75_000;
 const statusTool = "self.get_device_status";
 const longestListingWaitMs = 10_000;
 
@@ -97,13 +110,32 @@ export class Calls {
       requireScope(principal, "call");
       await this.#firstListing(record, turn);
       const definition = record.catalogue.find(tool);
-      if (definition === undefined && options.unlisted !== true) {
-        throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${tool}\``);
-      }
-      requireAccess(principal, definition ?? { name: tool, audience: "user" });
+      const unlisted = options.unlisted === true;
+      const ruling = this.#settings.policy.judge(principal, record, tool, definition, args, unlisted);
+      if (options.held !== undefined) throw options.held;
+      const grant =
+        ruling?.confirm === undefined
+          ? undefined
+          : await wordForCall(this.#settings, ruling, { principal, record, tool, definition, args }, turn);
       record.catalogue.checkArguments(tool, args, turn.argumentText, record.kind);
+      if (ruling !== undefined) refuseArguments(ruling.malformed);
+      if (grant !== undefined) await useGrant(grant, record, turn);
       return await this.#send(record, tool, args, turn);
     });
+  }
+
+  /** What a call would meet before its arguments are looked at, without making it. */
+  async foresee(
+    principal: Principal,
+    device: string,
+    tool: string,
+    args: JsonObject,
+  ): Promise<{ readonly ruling: Ruling | undefined; readonly schema: string }> {
+    const record = this.#find(principal, device);
+    if (record.awaitListing !== undefined) await this.untilListed(record);
+    const definition = record.catalogue.find(tool);
+    const ruling = this.#settings.policy.judge(principal, record, tool, definition, args, false);
+    return { ruling, schema: schemaDigest(definition) };
   }
 
   /** Any other method, as it is, for administrators who know what their firmware answers to. */
@@ -116,6 +148,13 @@ export class Calls {
   ): Promise<FinishedReply<unknown>> {
     return this.#run(principal, device, method, params ?? {}, options, async (record, turn) => {
       requireScope(principal, "admin");
+      const args = params ?? {};
+      const ruling = this.#settings.policy.judge(principal, record, method, undefined, args, true);
+      const asked = { principal, record, tool: method, definition: undefined, args };
+      const grant =
+        ruling?.confirm === undefined ? undefined : await wordForCall(this.#settings, ruling, asked, turn);
+      if (ruling !== undefined) refuseArguments(ruling.malformed);
+      if (grant !== undefined) await useGrant(grant, record, turn);
       const session = sessionOf(record);
       const identity = { callId: turn.callId, tool: method };
       const answer = await session.request(method, params, { ...turn.options(), call: identity });
@@ -123,7 +162,7 @@ export class Calls {
     });
   }
 
-  #send(record: DeviceRecord, tool: string, args: JsonObject, turn: Turn) {
+  #send(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn) {
     const { camera } = this.#settings;
     if (tool !== photoTool || record.kind !== "esp32" || camera === undefined)
       return this.#sendPlain(record, tool, args, turn);
@@ -137,13 +176,13 @@ export class Calls {
   }
 
   /** [VOI-7] The picture is its receiver's business; what the receiver answered is the tool's answer. */
-  async #takePhotoElsewhere(initialize: JsonObject, record: DeviceRecord, args: JsonObject, turn: Turn) {
+  async #takePhotoElsewhere(initialize: JsonObject, record: DeviceRecord, args: JsonObject, turn: CallTurn) {
     const call = { callId: turn.callId, tool: "initialize" };
     await sessionOf(record).request("initialize", initialize, { ...turn.options(), call });
     return await this.#sendPlain(record, photoTool, args, turn);
   }
 
-  async #takePhoto(camera: Camera, record: DeviceRecord, args: JsonObject, turn: Turn) {
+  async #takePhoto(camera: Camera, record: DeviceRecord, args: JsonObject, turn: CallTurn) {
     const { ticket, initialize } = camera.open(record.id, turn.callId);
     try {
       const call = { callId: turn.callId, tool: "initialize" };
@@ -158,7 +197,7 @@ export class Calls {
     }
   }
 
-  async #sendPlain(record: DeviceRecord, tool: string, args: JsonObject, turn: Turn) {
+  async #sendPlain(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn) {
     const answer = await sessionOf(record).call(tool, args, { callId: turn.callId, tool }, turn.options());
     const result = answer.left
       ? textResult("done: the device left to carry it out")
@@ -177,29 +216,11 @@ export class Calls {
   ): Promise<"settled" | "overdue"> {
     const listed = record.awaitListing;
     if (listed === undefined) return "settled";
-    return await new Promise((resolve, reject) => {
-      const done = () => {
-        timer.cancel();
-        signal?.removeEventListener("abort", onAbort);
-      };
-      const onAbort = () => {
-        done();
-        reject(new TendonError("cancelled", "the caller stopped waiting", { sent: false }));
-      };
-      const timer = this.#settings.clock.after(timeoutMs, () => {
-        done();
-        resolve("overdue");
-      });
-      signal?.addEventListener("abort", onAbort);
-      void listed.then(() => {
-        done();
-        resolve("settled");
-      });
-    });
+    return (await inTime(this.#settings.clock, listed, { timeoutMs, signal })) ?? "settled";
   }
 
   /** A call that waits for the first list ends like any waiting call: by its deadline or with its connection. */
-  async #firstListing(record: DeviceRecord, turn: Turn): Promise<void> {
+  async #firstListing(record: DeviceRecord, turn: CallTurn): Promise<void> {
     const { session } = record;
     const { timeoutMs, signal } = turn.options();
     if ((await this.untilListed(record, timeoutMs, signal)) === "overdue") {
@@ -227,12 +248,12 @@ export class Calls {
     tool: string,
     args: JsonObject,
     options: CallOptions,
-    work: (record: DeviceRecord, turn: Turn) => Promise<{ result: Result; queuedMs: number }>,
+    work: (record: DeviceRecord, turn: CallTurn) => Promise<{ result: Result; queuedMs: number }>,
   ): Promise<FinishedReply<Result>> {
     if (this.#draining)
       throw new TendonError("shutting_down", "the gateway is stopping and takes no new calls");
     const record = this.#find(principal, device);
-    const turn = new Turn(this.#settings, tool, args, options);
+    const turn = new CallTurn(this.#settings, tool, args, options);
     this.#running += 1;
     let outcome = "internal";
     let queuedMs = 0;
@@ -272,7 +293,7 @@ export class Calls {
         at: this.#settings.clock.now(),
         argumentDigest: hash("sha256", turn.argumentText),
         arguments: undefined,
-        approval: undefined,
+        approval: turn.approval,
         node: this.#settings.nodeId,
         event,
       });
@@ -283,42 +304,10 @@ export class Calls {
   }
 }
 
-/** One call's identity and clock: its deadline runs from its arrival, whatever it waits for. */
-class Turn {
-  readonly callId = newCallId();
-  /** The arguments as JSON, written once for their size and their digest. */
-  readonly argumentText: string;
-  readonly timeoutMs: number;
-  readonly #clock: Clock;
-  readonly #startedAt: number;
-  readonly #given: CallOptions;
-
-  constructor(settings: CallsSettings, tool: string, args: JsonObject, options: CallOptions) {
-    this.argumentText = writeArguments(args);
-    this.#clock = settings.clock;
-    this.#startedAt = settings.clock.monotonic();
-    this.#given = options;
-    const standard =
-      tool === photoTool ? Math.max(photoTimeoutMs, settings.defaultTimeoutMs) : settings.defaultTimeoutMs;
-    this.timeoutMs = Math.min(options.timeoutMs ?? standard, limits.callTimeoutMs.max);
-  }
-
-  get elapsedMs(): number {
-    return this.#clock.monotonic() - this.#startedAt;
-  }
-
-  get vision(): JsonObject | undefined {
-    return this.#given.vision;
-  }
-
-  options(): CallOptions & { timeoutMs: number } {
-    return {
-      timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)),
-      signal: this.#given.signal,
-      envelope: this.#given.envelope,
-      lane: this.#given.lane,
-    };
-  }
+/** Last of all before sending, and not while the device is away: a grant is good for one call. */
+async function useGrant(grant: Grant, record: DeviceRecord, turn: CallTurn): Promise<void> {
+  sessionOf(record);
+  turn.approval = await grant.use();
 }
 
 function sessionOf(record: DeviceRecord): DeviceSession {
@@ -338,15 +327,6 @@ function isToolError(result: unknown): boolean {
 
 function withCallId(error: TendonError, callId: string): TendonError {
   return new TendonError(error.code, error.message, { ...error.context, callId }, error.cause ?? error);
-}
-
-function writeArguments(args: JsonObject): string {
-  try {
-    return JSON.stringify(args);
-  } catch {
-    // Nested too deeply even to be written: refused long before it could reach a device.
-    return "";
-  }
 }
 
 function rounded(ms: number): number {

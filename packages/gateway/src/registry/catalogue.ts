@@ -1,5 +1,6 @@
 /** What one device can do, as it last said; kept while it is offline, so that its tools are known at once again. */
 import {
+  type ArgumentProblem,
   firmwareHazards,
   type JsonObject,
   limits,
@@ -9,7 +10,10 @@ import {
 } from "@tendon/protocol";
 import type { DeviceSession, Listing } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
+import { refuseArguments } from "./argument-problems.ts";
 import { type KnownTool, knownTool } from "./known-tool.ts";
+
+const none: readonly ArgumentProblem[] = [];
 
 export class Catalogue {
   #entries = new Map<string, KnownTool>();
@@ -71,12 +75,7 @@ export class Catalogue {
     // A tool that is not listed has no schema; what a device would misread is refused all the same.
     // First, because the validator throws on names that are not Unicode and follows any depth.
     const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
-    const problems = hazards.length > 0 ? hazards : (entry?.misfits(args) ?? []);
-    if (problems.length > 0) {
-      const [first] = problems;
-      const detail = `${first?.path === "" ? "the arguments" : first?.path} ${first?.message}`;
-      throw new TendonError("arguments_invalid", detail, { errors: problems.slice(0, 20) });
-    }
+    refuseArguments(hazards.length > 0 ? hazards : (entry?.misfits(args) ?? none));
     if (Buffer.byteLength(text) > limits.callArgumentBytes.max) {
       throw new TendonError(
         "payload_too_large",

@@ -11,15 +11,19 @@ import {
   limits,
 } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
-import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { type Principal, requireScope } from "./access.ts";
-import type { CallOptions, Calls } from "./calls.ts";
+import type { CallOptions } from "./calls.ts";
+import { type FleetWordNeeds, wordForAll } from "./fleet-word.ts";
 
 export interface FleetCall {
   readonly tool: string;
   readonly args: JsonObject;
   readonly options: CallOptions;
+}
+
+export interface FleetNeeds extends FleetWordNeeds {
+  readonly targets: (principal: Principal, target: FleetTarget) => string[];
 }
 
 interface RunningJob {
@@ -32,25 +36,23 @@ interface RunningJob {
 const jobKeptMs = 60 * 60 * 1000;
 
 export class Fleet {
-  readonly #clock: Clock;
-  readonly #calls: Calls;
-  readonly #targets: (principal: Principal, target: FleetTarget) => string[];
+  readonly #needs: FleetNeeds;
   readonly #jobs = new Map<string, RunningJob>();
 
-  constructor(clock: Clock, calls: Calls, targets: (principal: Principal, target: FleetTarget) => string[]) {
-    this.#clock = clock;
-    this.#calls = calls;
-    this.#targets = targets;
+  constructor(needs: FleetNeeds) {
+    this.#needs = needs;
   }
 
   /** The results, or the id of a job where there are too many targets to wait for. */
   async call(
     principal: Principal,
     target: FleetTarget,
-    call: FleetCall,
+    asked: FleetCall,
   ): Promise<FleetReply | { readonly job: string }> {
     requireScope(principal, "call");
-    const devices = this.#targets(principal, target);
+    const devices = this.#needs.targets(principal, target);
+    const word = await wordForAll(this.#needs, principal, target, devices, asked);
+    const call = { ...asked, options: { ...asked.options, ...word } };
     if (devices.length > limits.fanOutAtOnce.max) return { job: this.#startJob(principal, devices, call) };
     const results: FleetResult[] = [];
     await this.#runAll(principal, devices, call, results);
@@ -86,13 +88,13 @@ export class Fleet {
     // A job outlives the request that started it: hanging up does not stop it.
     const detached = { ...call, options: { ...call.options, signal: undefined } };
     void this.#runAll(principal, devices, detached, job.results).then(() => {
-      job.endedAt = this.#clock.now();
+      job.endedAt = this.#needs.clock.now();
     });
     return id;
   }
 
   #forgetOldJobs(): void {
-    const now = this.#clock.now();
+    const now = this.#needs.clock.now();
     for (const [id, { endedAt }] of this.#jobs) {
       if (endedAt !== undefined && now - endedAt > jobKeptMs) this.#jobs.delete(id);
     }
@@ -117,15 +119,15 @@ export class Fleet {
     device: string,
     { tool, args, options }: FleetCall,
   ): Promise<FleetResult> {
-    const startedAt = this.#clock.monotonic();
+    const startedAt = this.#needs.clock.monotonic();
     try {
-      const { result, durationMs } = await this.#calls.call(principal, device, tool, args, options);
+      const { result, durationMs } = await this.#needs.calls.call(principal, device, tool, args, options);
       return { device, ok: !result.isError, result, durationMs };
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
       const { code, message, context } = known;
-      const durationMs = Math.round((this.#clock.monotonic() - startedAt) * 100) / 100;
+      const durationMs = Math.round((this.#needs.clock.monotonic() - startedAt) * 100) / 100;
       return { device, ok: false, error: { code, detail: message, ...context }, durationMs };
     }
   }

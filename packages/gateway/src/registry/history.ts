@@ -44,13 +44,12 @@ export class History {
         : { visible: (id: string) => this.#needs.visible(principal, id) }),
       since: since === undefined ? undefined : Date.parse(since),
     });
-    const calls = page.calls.map(
-      ({ id, at, arguments: _args, approval: _approval, node: _node, ...call }) => ({
-        callId: id,
-        at: isoTime(at),
-        ...call,
-      }),
-    );
+    const calls = page.calls.map(({ id, at, arguments: _args, approval, node: _node, ...call }) => ({
+      callId: id,
+      at: isoTime(at),
+      ...call,
+      ...(approval === undefined ? {} : { approval }),
+    }));
     return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
   }
 

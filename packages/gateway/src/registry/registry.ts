@@ -13,15 +13,16 @@ import {
   type FleetTarget,
   type GatewayEvent,
   normaliseDeviceId,
-  type Tool,
   type ToolList,
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
-import { accessTo, hasScope, maySee, type Principal, requireScope } from "./access.ts";
+import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
+import { Approvals } from "./approvals.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
@@ -31,7 +32,9 @@ import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Names } from "./names.ts";
+import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
+import { toolListOf } from "./tool-list.ts";
 import { Toolset } from "./toolset/toolset.ts";
 
 export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
@@ -44,8 +47,11 @@ export type { ExposedTool } from "./toolset/toolset.ts";
 
 const defaultPage = 100;
 
-export interface RegistryNeeds extends Omit<CallsSettings, "history"> {
+export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" | "approvals"> {
   readonly store: Store;
+  readonly access: Config["access"];
+  /** The name of a principal that is known by its id. */
+  readonly nameOf: (principalId: string) => string;
   readonly clock: Clock;
   readonly events: Events;
   readonly actions: Actions;
@@ -60,6 +66,8 @@ export class Registry {
   readonly control: Control;
   readonly history: History;
   readonly toolset: Toolset;
+  readonly approvals: Approvals;
+  readonly #policy: Policy;
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
   readonly #devices = new Map<string, DeviceRecord>();
@@ -74,15 +82,27 @@ export class Registry {
       online: () => this.sessions(),
       onFault: (device, error) => needs.events.notRemembered(device, error),
     });
-    this.calls = new Calls({ ...needs, history: needs.store.calls }, (principal, reference) =>
-      this.#find(principal, reference),
+    const policy = new Policy(needs.access, (reference) => this.idOf(reference));
+    this.#policy = policy;
+    this.approvals = new Approvals({ ...needs, visible: (principal, id) => this.visible(principal, id) });
+    const { approvals } = this;
+    this.calls = new Calls(
+      { ...needs, policy, approvals, history: needs.store.calls },
+      (principal, reference) => this.#find(principal, reference),
     );
-    this.fleet = new Fleet(needs.clock, this.calls, (principal, target) => this.#targets(principal, target));
+    this.fleet = new Fleet({
+      ...needs,
+      policy,
+      approvals,
+      calls: this.calls,
+      targets: (principal, target) => this.#targets(principal, target),
+    });
     this.toolset = new Toolset({
       clock: needs.clock,
       names: this.#names,
       devices: this.#devices,
       shows: (principal, record) => this.#shows(principal, record),
+      access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
     this.connections = new Connections({
       ...needs,
@@ -220,28 +240,7 @@ export class Registry {
     const record = this.#find(principal, reference);
     requireScope(principal, "read");
     await this.calls.untilListed(record);
-    const { catalogue } = record;
-    const tools = catalogue
-      .tools()
-      .filter((tool) => withUserTools || tool.audience === "agent")
-      .map(
-        (tool): Tool => ({
-          name: tool.name,
-          agentName: record.exposedName(tool.name),
-          description: tool.description,
-          inputSchema: tool.inputSchema,
-          ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
-          audience: tool.audience,
-          access: accessTo(principal, tool.audience),
-          ...(tool.repairs.length === 0 ? {} : { repairs: [...tool.repairs] }),
-        }),
-      );
-    return {
-      tools,
-      complete: catalogue.complete,
-      ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
-      ...(catalogue.setAside.length === 0 ? {} : { setAside: [...catalogue.setAside] }),
-    };
+    return toolListOf(record, principal, this.#policy, withUserTools);
   }
 
   /** Whether somebody may know of this device at all. */
@@ -255,11 +254,15 @@ export class Registry {
     return this.#devices.get(id)?.tags ?? [];
   }
 
-  /** Whether somebody may hear of this event. A board that waits is not known yet: it concerns who lets it in. */
+  /**
+   * Whether somebody may hear of this event. A board that waits is not known yet: it concerns who lets it in. What
+   * concerns many devices is for those who see all of them.
+   */
   tells(principal: Principal, { type, device: id = "" }: Pick<GatewayEvent, "type" | "device">): boolean {
-    if (type !== "device.pending")
-      return hasScope(principal, "read") && (id === "" || this.visible(principal, id));
-    return hasScope(principal, "provision") && maySee(principal, { id, tags: this.tagsOf(id) });
+    if (type === "device.pending")
+      return hasScope(principal, "provision") && maySee(principal, { id, tags: this.tagsOf(id) });
+    if (!hasScope(principal, "read")) return false;
+    return id === "" ? principal.devices === undefined : this.visible(principal, id);
   }
 
   /** The device whose session has this id now, for messages that name only that. */

@@ -34,6 +34,8 @@ export class Tokens {
   readonly #adminHash: Buffer;
   readonly #byHash = new Map<string, Held>();
   readonly #byId = new Map<string, Held>();
+  /** Also of those that no longer count: what they did keeps its name. */
+  readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(tokenId: string) => void>();
 
   private constructor(needs: TokensNeeds) {
@@ -51,6 +53,10 @@ export class Tokens {
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  nameOf(principalId: string): string {
+    return this.#names.get(principalId) ?? principalId;
   }
 
   /** Whose token this is. Only its hash is looked up, so that timing tells nothing about the tokens there are. */
@@ -119,6 +125,7 @@ export class Tokens {
   }
 
   #hold(stored: StoredToken): void {
+    this.#names.set(stored.id, stored.name);
     if (stored.revokedAt !== undefined) return;
     const { id, name, scopes, devices } = stored;
     const principal: Principal = {

@@ -1,7 +1,7 @@
 import { fromJson, optional } from "./codec.ts";
 import type { ApprovalsTable } from "./tables.ts";
 
-type ApprovalState = "waiting" | "approved" | "denied" | "consumed" | "expired";
+export type ApprovalState = "waiting" | "approved" | "denied" | "consumed" | "expired";
 
 /** What a grant is for, and for nothing else. */
 export interface GuardedCall {
@@ -17,8 +17,8 @@ export interface GuardedCall {
 
 export interface ApprovalRequest {
   readonly call: GuardedCall;
-  /** For the person who decides. */
-  readonly arguments: unknown;
+  /** What the person who decides is shown. */
+  readonly details: unknown;
   readonly expiresAt: number;
 }
 
@@ -31,7 +31,9 @@ export interface Approval extends ApprovalRequest {
   readonly consumedAt: number | undefined;
 }
 
-export function readApproval(row: ApprovalsTable): Approval {
+/** A request or grant whose time is over has run out, whether or not that has been written down. */
+export function readApproval(row: ApprovalsTable, now: number): Approval {
+  const overdue = row.expires_at <= now && (row.state === "waiting" || row.state === "approved");
   return {
     id: row.id,
     call: {
@@ -42,9 +44,9 @@ export function readApproval(row: ApprovalsTable): Approval {
       targetsDigest: row.targets_digest === "" ? undefined : row.targets_digest,
       schemaDigest: row.schema_digest,
     },
-    arguments: row.arguments === null ? undefined : fromJson<unknown>(row.arguments),
+    details: row.arguments === null ? undefined : fromJson<unknown>(row.arguments),
     // Safe: only approvals.ts fills this column.
-    state: row.state as ApprovalState,
+    state: overdue ? "expired" : (row.state as ApprovalState),
     askedAt: row.asked_at,
     expiresAt: row.expires_at,
     decidedAt: optional(row.decided_at),

@@ -1,15 +1,35 @@
 import { createHash } from "node:crypto";
 import { newCallId } from "../call-ids.ts";
 import type { Clock } from "../clock.ts";
-import { type Approval, type ApprovalRequest, type GuardedCall, readApproval } from "./approval-row.ts";
+import { TendonError } from "../errors.ts";
+import {
+  type Approval,
+  type ApprovalRequest,
+  type ApprovalState,
+  type GuardedCall,
+  readApproval,
+} from "./approval-row.ts";
 import { identifier, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 
 /** More than a person could look through, and too few to fill a disk with. */
 const waitingPerPrincipal = 100;
-const listed = 500;
+const pageRows = 500;
 const attempts = 3;
 const keptMs = 24 * 60 * 60_000;
+
+interface ApprovalKey {
+  readonly at: number;
+  readonly id: string;
+}
+
+export interface ApprovalQuery {
+  readonly state?: ApprovalState | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+  /** Whether the reader may know of it. */
+  readonly accept: (approval: Approval) => boolean;
+}
 
 /** Calls that wait for a person, and the grants that came of it. Each step is one statement that only one can win. */
 export class Approvals {
@@ -22,7 +42,9 @@ export class Approvals {
   }
 
   /** Asks, or finds the equal request that waits already; `undefined` when this principal has too many waiting. */
-  async request(request: ApprovalRequest): Promise<Approval | undefined> {
+  async request(
+    request: ApprovalRequest,
+  ): Promise<{ readonly approval: Approval; readonly isNew: boolean } | undefined> {
     const now = this.#clock.now();
     const waiting_for = digestOf(request.call);
     return await atomically(this.#db, async (tx) => {
@@ -38,14 +60,14 @@ export class Approvals {
           .selectAll()
           .where("waiting_for", "=", waiting_for)
           .executeTakeFirst();
-        if (known !== undefined) return readApproval(known);
+        if (known !== undefined) return { approval: readApproval(known, now), isNew: false };
         if ((await this.#waitingCount(tx, request.call.principal)) >= waitingPerPrincipal) return undefined;
         const made = await tx
           .insertInto("tendon_approvals")
           .values({
             ...columnsOf(request.call),
             id: newCallId(),
-            arguments: request.arguments === undefined ? null : toJson(request.arguments),
+            arguments: request.details === undefined ? null : toJson(request.details),
             state: "waiting",
             waiting_for,
             asked_at: now,
@@ -54,7 +76,7 @@ export class Approvals {
           .onConflict((conflict) => conflict.column("waiting_for").doNothing())
           .returningAll()
           .executeTakeFirst();
-        if (made !== undefined) return readApproval(made);
+        if (made !== undefined) return { approval: readApproval(made, now), isNew: true };
       }
       return undefined;
     });
@@ -66,21 +88,41 @@ export class Approvals {
       .selectAll()
       .where("id", "=", id)
       .executeTakeFirst();
-    return row === undefined ? undefined : readApproval(row);
+    return row === undefined ? undefined : readApproval(row, this.#clock.now());
   }
 
-  /** Oldest first: they end first. */
-  async waiting(): Promise<Approval[]> {
-    const rows = await this.#db
-      .selectFrom("tendon_approvals")
+  /** Newest first. As many rows are read as it takes to fill the page with what the reader may know of. */
+  async list(
+    query: ApprovalQuery,
+  ): Promise<{ readonly approvals: Approval[]; readonly nextCursor?: string }> {
+    const { state, cursor, limit, accept } = query;
+    const approvals: Approval[] = [];
+    const now = this.#clock.now();
+    for (let before = cursor === undefined ? undefined : readCursor(cursor); ; ) {
+      const rows = await this.#page(state, before, now);
+      for (const row of rows) {
+        const approval = readApproval(row, now);
+        if (!accept(approval)) continue;
+        if (approvals.length === limit) return { approvals, nextCursor: cursorOf(approvals.at(-1)) };
+        approvals.push(approval);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageRows) return { approvals };
+      before = { at: last.asked_at, id: last.id };
+    }
+  }
+
+  /** The decision that still counts for exactly this call: a grant, or else a denial. */
+  async standing(call: GuardedCall): Promise<Approval | undefined> {
+    const now = this.#clock.now();
+    const row = await this.#matching(call)
       .selectAll()
-      .where("waiting_for", "is not", null)
-      .where("expires_at", ">", this.#clock.now())
-      .orderBy("asked_at")
-      .orderBy("id")
-      .limit(listed)
-      .execute();
-    return rows.map(readApproval);
+      .where("state", "in", ["approved", "denied"])
+      .where("expires_at", ">", now)
+      .orderBy("state")
+      .limit(1)
+      .executeTakeFirst();
+    return row === undefined ? undefined : readApproval(row, now);
   }
 
   /** Once, while it waits, and never by whoever asked; `undefined` when one of these does not hold. */
@@ -104,7 +146,7 @@ export class Approvals {
       .where("principal", "<>", decision.by)
       .returningAll()
       .executeTakeFirst();
-    return row === undefined ? undefined : readApproval(row);
+    return row === undefined ? undefined : readApproval(row, now);
   }
 
   /** Uses up a grant for exactly this call; of several callers one gets it. */
@@ -121,7 +163,7 @@ export class Approvals {
         .where("expires_at", ">", now)
         .returningAll()
         .executeTakeFirst();
-      if (row !== undefined) return readApproval(row);
+      if (row !== undefined) return readApproval(row, now);
     }
     return undefined;
   }
@@ -143,16 +185,44 @@ export class Approvals {
   }
 
   async #granted(call: GuardedCall, now: number): Promise<string | undefined> {
-    let select = this.#db.selectFrom("tendon_approvals").select("id");
-    for (const [column, value] of Object.entries(columnsOf(call)))
-      select = select.where(column as keyof ReturnType<typeof columnsOf>, "=", value);
-    const row = await select
+    const row = await this.#matching(call)
+      .select("id")
       .where("state", "=", "approved")
       .where("expires_at", ">", now)
       .orderBy("expires_at")
       .limit(1)
       .executeTakeFirst();
     return row?.id;
+  }
+
+  #matching(call: GuardedCall) {
+    let select = this.#db.selectFrom("tendon_approvals");
+    for (const [column, value] of Object.entries(columnsOf(call)))
+      select = select.where(column as keyof ReturnType<typeof columnsOf>, "=", value);
+    return select;
+  }
+
+  async #page(state: ApprovalState | undefined, before: ApprovalKey | undefined, now: number) {
+    let select = this.#db
+      .selectFrom("tendon_approvals")
+      .selectAll()
+      .orderBy("asked_at", "desc")
+      .orderBy("id", "desc")
+      .limit(pageRows);
+    if (before !== undefined)
+      select = select.where((eb) => eb(eb.refTuple("asked_at", "id"), "<", eb.tuple(before.at, before.id)));
+    if (state === "expired") {
+      select = select.where((eb) =>
+        eb.or([
+          eb("state", "=", "expired"),
+          eb.and([eb("state", "in", ["waiting", "approved"]), eb("expires_at", "<=", now)]),
+        ]),
+      );
+    } else if (state !== undefined) {
+      select = select.where("state", "=", state);
+      if (state === "waiting" || state === "approved") select = select.where("expires_at", ">", now);
+    }
+    return await select.execute();
   }
 
   async #waitingCount(tx: Database, principal: string): Promise<number> {
@@ -165,6 +235,16 @@ export class Approvals {
       .executeTakeFirst();
     return Number(row?.count ?? 0);
   }
+}
+
+function cursorOf(last: Approval | undefined): string {
+  return last === undefined ? "" : `${last.askedAt.toString(36)}.${last.id}`;
+}
+
+function readCursor(cursor: string): ApprovalKey {
+  const [, at = "", id = ""] = /^([0-9a-z]{1,11})\.(.{1,128})$/.exec(cursor) ?? [];
+  if (id === "") throw new TendonError("bad_request", "`cursor` is not one that was given out");
+  return { at: Number.parseInt(at, 36), id };
 }
 
 function columnsOf(call: GuardedCall) {

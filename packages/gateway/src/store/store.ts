@@ -5,7 +5,7 @@
  * on the disk when a promise resolves; history, events and last-seen times are handed over at once, written within
  * a tenth of a second, and wait in bounded memory while the database is away.
  */
-export type { GuardedCall } from "./approval-row.ts";
+export type { Approval, GuardedCall } from "./approval-row.ts";
 export type { CallRecord } from "./call-row.ts";
 export { openDataFolder } from "./data-folder.ts";
 export type { StoredDevice } from "./device-row.ts";

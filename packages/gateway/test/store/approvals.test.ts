@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { Approval, Store } from "../../src/store/store.ts";
 import { Databases, kinds } from "./databases.ts";
 import { device, deviceId, guarded } from "./samples.ts";
 
 const tenMinutes = 600_000;
+
+async function waitingIn(store: Store): Promise<Approval[]> {
+  return (await store.approvals.list({ state: "waiting", limit: 100, accept: () => true })).approvals;
+}
 
 describe.each(kinds)("approvals in %s", (kind) => {
   const databases = new Databases(kind);
@@ -11,17 +16,20 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const { store, clock } = await databases.open();
     const { approvals } = store;
     const expiresAt = clock.now() + tenMinutes;
-    const asked = await approvals.request({ call: guarded(), arguments: { a: 1 }, expiresAt });
-    expect(asked).toMatchObject({ call: guarded(), arguments: { a: 1 }, state: "waiting", expiresAt });
-    const id = asked?.id ?? "";
-    expect((await approvals.request({ call: guarded(), arguments: { a: 1 }, expiresAt }))?.id).toBe(id);
-    expect(await approvals.waiting()).toEqual([asked]);
+    const request = { call: guarded(), details: { a: 1 }, expiresAt };
+    const asked = await approvals.request(request);
+    expect(asked).toMatchObject({ approval: { ...request, state: "waiting" }, isNew: true });
+    const id = asked?.approval.id ?? "";
+    expect(await approvals.request(request)).toEqual({ approval: asked?.approval, isNew: false });
+    expect(await waitingIn(store)).toEqual([asked?.approval]);
+    expect(await approvals.standing(guarded())).toBeUndefined();
     expect(await approvals.consume(guarded())).toBeUndefined();
     expect(await approvals.decide(id, { approve: true, by: "agent", expiresAt })).toBeUndefined();
     const granted = await approvals.decide(id, { approve: true, by: "owner", expiresAt: expiresAt + 5 });
     expect(granted).toMatchObject({ state: "approved", decidedBy: "owner", expiresAt: expiresAt + 5 });
+    expect(await approvals.standing(guarded())).toEqual(granted);
     expect(await approvals.decide(id, { approve: false, by: "owner", expiresAt })).toBeUndefined();
-    expect(await approvals.waiting()).toEqual([]);
+    expect(await waitingIn(store)).toEqual([]);
     const others = [
       { principal: "other" },
       { device: deviceId(2) },
@@ -30,7 +38,10 @@ describe.each(kinds)("approvals in %s", (kind) => {
       { targetsDigest: "t1" },
       { schemaDigest: "s2" },
     ];
-    for (const other of others) expect(await approvals.consume(guarded(other))).toBeUndefined();
+    for (const other of others) {
+      expect(await approvals.standing(guarded(other))).toBeUndefined();
+      expect(await approvals.consume(guarded(other))).toBeUndefined();
+    }
     expect(await approvals.consume(guarded())).toMatchObject({
       id,
       state: "consumed",
@@ -38,7 +49,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     });
     expect(await approvals.consume(guarded())).toBeUndefined();
     expect(await approvals.get(id)).toMatchObject({ state: "consumed" });
-    expect((await approvals.request({ call: guarded(), arguments: undefined, expiresAt }))?.id).not.toBe(id);
+    expect((await approvals.request(request))?.approval.id).not.toBe(id);
   });
 
   it("that were denied or have run out are never used", async () => {
@@ -46,17 +57,22 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const { approvals } = store;
     const ask = async (argumentDigest: string) => {
       const expiresAt = clock.now() + tenMinutes;
-      return await approvals.request({ call: guarded({ argumentDigest }), arguments: undefined, expiresAt });
+      const call = guarded({ argumentDigest });
+      return (await approvals.request({ call, details: undefined, expiresAt }))?.approval;
     };
     const decide = async (id: string | undefined, approve: boolean) =>
       await approvals.decide(id ?? "", { approve, by: "owner", expiresAt: clock.now() + tenMinutes });
     const [denied, granted, forgotten] = [await ask("denied"), await ask("granted"), await ask("forgotten")];
     await decide(denied?.id, false);
     await decide(granted?.id, true);
+    expect(await approvals.standing(guarded({ argumentDigest: "denied" }))).toMatchObject({
+      state: "denied",
+    });
     clock.advance(tenMinutes);
+    expect(await approvals.standing(guarded({ argumentDigest: "denied" }))).toBeUndefined();
     for (const digest of ["denied", "granted", "forgotten"])
       expect(await approvals.consume(guarded({ argumentDigest: digest }))).toBeUndefined();
-    expect(await approvals.waiting()).toEqual([]);
+    expect(await waitingIn(store)).toEqual([]);
     expect(await decide(forgotten?.id, true)).toBeUndefined();
     expect((await ask("forgotten"))?.id).not.toBe(forgotten?.id);
     expect(await approvals.get(forgotten?.id ?? "")).toMatchObject({ state: "expired" });
@@ -69,16 +85,48 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const { store, clock, place } = await databases.open();
     const expiresAt = clock.now() + tenMinutes;
     const ask = async (argumentDigest: string) =>
-      await store.approvals.request({ call: guarded({ argumentDigest }), arguments: undefined, expiresAt });
+      (await store.approvals.request({ call: guarded({ argumentDigest }), details: undefined, expiresAt }))
+        ?.approval;
     const waiting = await ask("waiting");
     const granted = await ask("granted");
     await store.approvals.decide(granted?.id ?? "", { approve: true, by: "owner", expiresAt });
     await store.close();
     const again = (await databases.open(place)).store;
-    expect(await again.approvals.waiting()).toEqual([waiting]);
+    expect(await waitingIn(again)).toEqual([waiting]);
     expect(await again.approvals.consume(guarded({ argumentDigest: "granted" }))).toMatchObject({
       id: granted?.id,
     });
+  });
+
+  it("are listed by state, newest first, in pages, as far as the reader may know of them", async () => {
+    const { store, clock } = await databases.open();
+    const ids: string[] = [];
+    for (const [number, state] of ["waiting", "denied", "approved", "consumed", "expired"].entries()) {
+      const call = guarded({ argumentDigest: state, device: deviceId(number) });
+      const expiresAt = clock.now() + (state === "expired" ? 0 : tenMinutes);
+      const made = await store.approvals.request({ call, details: undefined, expiresAt });
+      const id = made?.approval.id ?? "";
+      if (["denied", "approved", "consumed"].includes(state))
+        await store.approvals.decide(id, { approve: state !== "denied", by: "owner", expiresAt });
+      if (state === "consumed") await store.approvals.consume(call);
+      ids.unshift(id);
+      clock.advance(1);
+      const found = await store.approvals.list({
+        state: state as Approval["state"],
+        limit: 10,
+        accept: () => true,
+      });
+      expect(found).toMatchObject({ approvals: [{ id, state }] });
+      expect(found).not.toHaveProperty("nextCursor");
+    }
+    const page = async (cursor: string | undefined) =>
+      await store.approvals.list({ cursor, limit: 2, accept: ({ id }) => id !== ids[1] });
+    const first = await page(undefined);
+    expect(first.approvals.map(({ id }) => id)).toEqual([ids[0], ids[2]]);
+    const second = await page(first.nextCursor);
+    expect(second.approvals.map(({ id }) => id)).toEqual([ids[3], ids[4]]);
+    expect(second).not.toHaveProperty("nextCursor");
+    await expect(page("nonsense")).rejects.toMatchObject({ code: "bad_request" });
   });
 
   it("are bounded for each who asks", async () => {
@@ -86,7 +134,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const ask = async (principal: string, argumentDigest: string) =>
       await store.approvals.request({
         call: guarded({ principal, argumentDigest }),
-        arguments: undefined,
+        details: undefined,
         expiresAt: clock.now() + tenMinutes,
       });
     for (let number = 0; number < 100; number += 1) expect(await ask("agent", `${number}`)).toBeDefined();
@@ -104,10 +152,11 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const expiresAt = first.clock.now() + tenMinutes;
     const nodes = Array.from({ length: 20 }, (_, number) => (number % 2 === 0 ? first : second).store);
     const asked = await Promise.all(
-      nodes.map((node) => node.approvals.request({ call: guarded(), arguments: undefined, expiresAt })),
+      nodes.map((node) => node.approvals.request({ call: guarded(), details: undefined, expiresAt })),
     );
-    expect(new Set(asked.map((one) => one?.id)).size).toBe(1);
-    const id = asked[0]?.id ?? "";
+    expect(new Set(asked.map((one) => one?.approval.id)).size).toBe(1);
+    expect(asked.filter((one) => one?.isNew)).toHaveLength(1);
+    const id = asked[0]?.approval.id ?? "";
     const decided = await Promise.all(
       nodes.map((node, number) =>
         node.approvals.decide(id, { approve: true, by: `owner-${number}`, expiresAt }),

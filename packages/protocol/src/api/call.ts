@@ -72,6 +72,11 @@ const PastCall = Type.Object({
   queuedMs: Type.Number(),
   durationMs: Type.Number(),
   argumentDigest: Type.String({ description: "SHA-256 of the arguments; they themselves are not kept" }),
+  approval: Type.Optional(
+    Type.String({
+      description: "The approval that let it through, or `elicited` where its caller's person said yes",
+    }),
+  ),
 });
 
 const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>

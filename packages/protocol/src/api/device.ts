@@ -109,7 +109,12 @@ export const Tool = Type.Object(
     inputSchema: Schema,
     outputSchema: Type.Optional(Schema),
     audience: Type.Enum(["agent", "user"]),
-    access: Type.Enum(["allowed", "confirm", "denied"]),
+    access: Type.Enum(["allowed", "confirm", "denied"], {
+      description: "The mildest that a call of yours could meet, with the best of arguments",
+    }),
+    argumentsDecide: Type.Optional(
+      Type.Boolean({ description: "With other arguments a call may be confirmed or denied" }),
+    ),
     repairs: Type.Optional(
       Type.Array(Type.String(), { description: "What was mended in the device's schema" }),
     ),

@@ -5,20 +5,10 @@ import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { asTendonError } from "../problem.ts";
 import { hangUpSignal } from "./hang-up.ts";
-import { DeviceParams, IdempotencyHeaders, once } from "./route-parts.ts";
+import { DeviceParams, IdempotencyHeaders, onceSent } from "./route-parts.ts";
 
 /** Mistakes of the request that are found before the action is looked at; they get an answer of the same shape. */
 const answered: ReadonlySet<string> = new Set(["bad_request", "payload_too_large", "conflict"]);
-
-/** Takes the answer of an action that never reached its device past the keys, which forget it then [CALL-7]. */
-class NeverSent extends Error {
-  readonly answer: ControlResponse;
-
-  constructor(answer: ControlResponse) {
-    super("the action was not sent");
-    this.answer = answer;
-  }
-}
 
 export function controlRoutes(http: Http, registry: Registry): void {
   http.post(
@@ -48,20 +38,18 @@ export function controlRoutes(http: Http, registry: Registry): void {
           decoded.outcome === "invalid" ? decoded.reason : "not understood",
         );
       }
-      const answer = await once(registry, request, async (keyed) => {
-        const signal = keyed ? undefined : hangUpSignal(reply);
-        const done = await registry.control.run(
-          request.principal,
-          request.params.device,
-          decoded.message,
-          signal,
-        );
-        if (!done.ok && (done as { sent?: unknown }).sent !== true) throw new NeverSent(done);
-        return done;
-      }).catch((error: unknown) => {
-        if (error instanceof NeverSent) return error.answer;
-        throw error;
-      });
+      const answer = await onceSent(
+        registry,
+        request,
+        (keyed) =>
+          registry.control.run(
+            request.principal,
+            request.params.device,
+            decoded.message,
+            keyed ? undefined : hangUpSignal(reply),
+          ),
+        (done) => done.ok || (done as { sent?: unknown }).sent === true,
+      );
       if (answer.code !== undefined && isErrorCode(answer.code)) reply.code(errorKinds[answer.code].status);
       return answer;
     },

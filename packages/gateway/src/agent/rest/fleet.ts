@@ -12,7 +12,7 @@ import type { Registry } from "../../registry/registry.ts";
 import { withoutSecrets } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { hangUpSignal } from "./hang-up.ts";
-import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
+import { failures, IdempotencyHeaders, onceSent } from "./route-parts.ts";
 
 export function fleetRoutes(http: Http, registry: Registry): void {
   http.post(
@@ -29,12 +29,20 @@ export function fleetRoutes(http: Http, registry: Registry): void {
     },
     async (request, reply) => {
       const { target, tool, arguments: args = {}, timeoutMs } = request.body;
-      const answer = await once(registry, request, (keyed) =>
-        registry.fleet.call(request.principal, target, {
-          tool,
-          args,
-          options: { timeoutMs, signal: keyed ? undefined : hangUpSignal(reply) },
-        }),
+      const answer = await onceSent(
+        registry,
+        request,
+        (keyed) =>
+          registry.fleet.call(request.principal, target, {
+            tool,
+            args,
+            options: { timeoutMs, signal: keyed ? undefined : hangUpSignal(reply) },
+          }),
+        (done) =>
+          "job" in done ||
+          done.results.some(
+            ({ error }) => error === undefined || (error as { sent?: unknown }).sent === true,
+          ),
       );
       if ("job" in answer) reply.code(202);
       return answer;

@@ -5,6 +5,7 @@ import type { Events } from "../../events.ts";
 import type { DeviceCredentials, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
 import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";
+import { approvalRoutes } from "./approvals.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
@@ -44,6 +45,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         fleetRoutes(guarded, needs.registry);
         functionRoutes(guarded, needs);
         rpcRoutes(guarded, needs.registry);
+        approvalRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);
         needs.console.routes(guarded);

@@ -38,3 +38,33 @@ export function once<Answer>(
   if (key === undefined) return work(false);
   return registry.idempotency.run(request.principal, key, [request.url, request.body], () => work(true));
 }
+
+/** Takes the answer of work that never reached a device past the keys, which forget it then [CALL-7]. */
+class NeverSent<Answer> extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super("nothing was sent");
+    this.answer = answer;
+  }
+}
+
+/** The same for work whose failures are answers: those of which nothing was sent can be tried again. */
+export async function onceSent<Answer>(
+  registry: Registry,
+  request: KeyedRequest,
+  work: (keyed: boolean) => Promise<Answer>,
+  wasSent: (answer: Answer) => boolean,
+): Promise<Answer> {
+  try {
+    return await once(registry, request, async (keyed) => {
+      const answer = await work(keyed);
+      if (!wasSent(answer)) throw new NeverSent(answer);
+      return answer;
+    });
+  } catch (error) {
+    // Safe: it was thrown by the work under this key, whose answer this is.
+    if (error instanceof NeverSent) return error.answer as Answer;
+    throw error;
+  }
+}

@@ -3,8 +3,9 @@
  * not use them, found by what they do. Everything here is worked out when a device changes and kept, so that listing
  * costs nothing and a name leads to its tool by one look into a table.
  */
+import type { Audience } from "@tendon/protocol";
 import type { Clock, Timer } from "../../clock.ts";
-import { accessTo, asAgent, type Principal } from "../access.ts";
+import { type Access, asAgent, type Principal } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
 import type { Names, ToolAddress } from "../names.ts";
 import { type ExposedTool, exposedTool } from "./exposed-tool.ts";
@@ -17,6 +18,11 @@ export interface ToolsetNeeds {
   readonly names: Names;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
   readonly shows: (principal: Principal, record: DeviceRecord) => boolean;
+  readonly access: (
+    principal: Principal,
+    record: DeviceRecord,
+    tool: { readonly name: string; readonly audience: Audience },
+  ) => Access;
 }
 
 interface FoundTool {
@@ -153,7 +159,7 @@ export class Toolset {
     const agent = asAgent(principal);
     const all = this.#toolsOf(record);
     const shown = all.flatMap((tool) => {
-      const access = accessTo(agent, tool.audience);
+      const access = this.#needs.access(agent, record, { name: tool.tool, audience: tool.audience });
       if (access === "denied") return [];
       return access === tool.access ? [tool] : [{ ...tool, access }];
     });

@@ -1,0 +1,158 @@
+/** The settings of access: rules, hosts of addresses and rates, and what is wrong with them where a schema cannot tell. */
+
+import { limits } from "@tendon/protocol";
+import Type, { type Static } from "typebox";
+
+const strict = { additionalProperties: false };
+const Pattern = Type.String({ minLength: 1, maxLength: limits.accessPatternLength.max });
+
+const AccessRule = Type.Object(
+  {
+    device: Type.Optional(Pattern),
+    tag: Type.Optional(Pattern),
+    tool: Type.Optional(Pattern),
+    args: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, maxProperties: 16 })),
+    principal: Type.Optional(Pattern),
+    effect: Type.Enum(["allow", "confirm", "deny"]),
+    via: Type.Optional(Type.Enum(["any", "queue"])),
+    reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  },
+  strict,
+);
+export type AccessRule = Static<typeof AccessRule>;
+
+export const AccessSettings = Type.Object(
+  {
+    rules: Type.Array(AccessRule, {
+      default: [],
+      maxItems: limits.accessRules.max,
+      description:
+        "Who may call what with which arguments: {device?, tag?, tool?, args?, principal?, effect: allow, confirm or deny}",
+    }),
+    default: Type.Enum(["allow", "confirm", "deny"], {
+      default: "allow",
+      description: "What holds for a call that no rule names",
+    }),
+    urlHosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+      default: [],
+      maxItems: limits.urlHosts.max,
+      description:
+        "Hosts that address arguments may lead to, such as files.example or *.example; none by default",
+    }),
+  },
+  strict,
+);
+export type AccessSettings = Static<typeof AccessSettings>;
+
+export interface SettingProblem {
+  readonly path: string[];
+  readonly message: string;
+}
+
+/** What a rule asks of one argument. */
+export type Condition =
+  | { readonly kind: "equal"; readonly values: readonly unknown[] }
+  | { readonly kind: "range"; readonly min: number; readonly max: number }
+  | { readonly kind: "pattern"; readonly pattern: string }
+  | { readonly kind: "present"; readonly present: boolean };
+
+type ReadCondition = Condition | { readonly kind: "wrong"; readonly message: string };
+
+const shapes = "must be a value, a list of values, {min, max}, {pattern} or {present}";
+
+/** A condition as it is written in the settings. */
+export function readCondition(written: unknown): ReadCondition {
+  if (isPlain(written)) return { kind: "equal", values: [written] };
+  if (Array.isArray(written)) {
+    if (written.length > 0 && written.length <= 100 && written.every(isPlain)) {
+      return { kind: "equal", values: written };
+    }
+    return { kind: "wrong", message: "must list 1 to 100 texts, numbers, booleans or null" };
+  }
+  if (typeof written !== "object" || written === null) return { kind: "wrong", message: shapes };
+  const { min, max, pattern, present, ...rest } = written as Record<string, unknown>;
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined) return { kind: "wrong", message: `has \`${unknown}\`; it ${shapes}` };
+  if (min !== undefined || max !== undefined) {
+    if (pattern !== undefined || present !== undefined) return { kind: "wrong", message: shapes };
+    return readRange(min, max);
+  }
+  if (present !== undefined) {
+    return typeof present === "boolean" && pattern === undefined
+      ? { kind: "present", present }
+      : { kind: "wrong", message: shapes };
+  }
+  if (typeof pattern !== "string" || pattern === "" || pattern.length > limits.accessPatternLength.max) {
+    return { kind: "wrong", message: shapes };
+  }
+  return { kind: "pattern", pattern };
+}
+
+function readRange(min: unknown, max: unknown): ReadCondition {
+  const from = min ?? -Infinity;
+  const to = max ?? Infinity;
+  if (typeof from !== "number" || typeof to !== "number" || Number.isNaN(from) || Number.isNaN(to)) {
+    return { kind: "wrong", message: "must have numbers as min and max" };
+  }
+  return from > to
+    ? { kind: "wrong", message: "has a min above its max" }
+    : { kind: "range", min: from, max: to };
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
+}
+
+/** One place that address arguments may lead to. */
+export interface AllowedHost {
+  readonly protocol: string | undefined;
+  /** Lower case. `*` is any public host, `*.example` any name below example. */
+  readonly host: string;
+  readonly port: string | undefined;
+}
+
+/** `[http(s)://]host[:port]`; `undefined` where it is none. */
+export function readAllowedHost(written: string): AllowedHost | undefined {
+  const [, protocol, host = "", port] =
+    /^(https?:)?(?:\/\/)?(\[[0-9a-f:.]+\]|[^/:@?#[\]\s]+)(?::(\d{1,5}))?\/?$/i.exec(written) ?? [];
+  if (host === "" || (written.includes("//") && protocol === undefined)) return undefined;
+  const name = host.toLowerCase();
+  if (name === "*") return { protocol, host: name, port };
+  const bare = name.startsWith("*.") ? name.slice(2) : name;
+  if (bare.includes("*")) return undefined;
+  try {
+    // Written as a browser would write it: anything else would never be equal to what is asked for.
+    if (new URL(`http://${bare}/`).hostname !== bare) return undefined;
+  } catch {
+    return undefined;
+  }
+  return { protocol: protocol?.toLowerCase(), host: name, port };
+}
+
+/** What the schema cannot see, with its place. */
+export function checkAccess({ rules, urlHosts }: AccessSettings): SettingProblem[] {
+  const wrongHosts = urlHosts.flatMap((host, index): SettingProblem[] =>
+    readAllowedHost(host) === undefined
+      ? [
+          {
+            path: ["urlHosts", String(index)],
+            message:
+              "must be a host as browsers write it, such as files.example, *.example or 192.168.1.5:8080",
+          },
+        ]
+      : [],
+  );
+  return [...rules.flatMap(checkRule), ...wrongHosts];
+}
+
+function checkRule({ args = {}, effect, via }: AccessRule, index: number): SettingProblem[] {
+  const at = ["rules", String(index)];
+  const problems = Object.entries(args).flatMap(([name, written]): SettingProblem[] => {
+    const read = readCondition(written);
+    return read.kind === "wrong" ? [{ path: [...at, "args", name], message: read.message }] : [];
+  });
+  if (via !== undefined && effect !== "confirm") {
+    problems.push({ path: [...at, "via"], message: "goes with `effect: confirm` only" });
+  }
+  return problems;
+}

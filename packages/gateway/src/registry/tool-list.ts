@@ -1,0 +1,37 @@
+import type { Tool, ToolList } from "@tendon/protocol";
+import type { Principal } from "./access.ts";
+import type { DeviceRecord } from "./device-record.ts";
+import type { Policy } from "./policy.ts";
+
+/** What a device can do, and what of it this principal may. */
+export function toolListOf(
+  record: DeviceRecord,
+  principal: Principal,
+  policy: Policy,
+  withUserTools: boolean,
+): ToolList {
+  const { catalogue } = record;
+  const tools = catalogue
+    .tools()
+    .filter((tool) => withUserTools || tool.audience === "agent")
+    .map((tool): Tool => {
+      const { access, argumentsDecide } = policy.accessTo(principal, record, tool);
+      return {
+        name: tool.name,
+        agentName: record.exposedName(tool.name),
+        description: tool.description,
+        inputSchema: tool.inputSchema,
+        ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
+        audience: tool.audience,
+        access,
+        ...(argumentsDecide ? { argumentsDecide } : {}),
+        ...(tool.repairs.length === 0 ? {} : { repairs: [...tool.repairs] }),
+      };
+    });
+  return {
+    tools,
+    complete: catalogue.complete,
+    ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
+    ...(catalogue.setAside.length === 0 ? {} : { setAside: [...catalogue.setAside] }),
+  };
+}
