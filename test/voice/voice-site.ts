@@ -10,7 +10,7 @@ import {
   webSocketTransport,
 } from "@tendon/simulator";
 import { onTestFinished } from "vitest";
-import { Inbox } from "../inbox.ts";
+import { Inbox, until } from "../inbox.ts";
 import { openSite, type Site, type SiteOptions } from "../site.ts";
 
 export interface Upstream {
@@ -65,6 +65,11 @@ export function webSocketBoard(site: Site, { id = boardId, version = 1 }: BoardO
   return board({ board: { mac: id, clientId }, transport: webSocketTransport({ url, token, version }) });
 }
 
+/** A board over MQTT that was provisioned by the gateway. */
+export function mqttBoard(site: Site, { id = boardId }: BoardOptions = {}): VirtualDevice {
+  return board({ board: { mac: id, clientId }, mqtt: site.tendon.provision(id, clientId).mqtt });
+}
+
 /** The same board, talking to the voice server without anybody in between. */
 export function directBoard(
   server: VoiceServer,
@@ -101,7 +106,9 @@ export function heardBy(visitor: Visitor): string[] {
 }
 
 /** Says something and waits until the answer has been heard to its end. */
-async function ask(device: VirtualDevice): Promise<void> {
+export async function ask(device: VirtualDevice, visitor: Visitor): Promise<void> {
+  // Over MQTT the text and the audio take different ways, and one may overtake the other.
+  await until(() => visitor.listening, "the board to listen");
   const answered = device.waitFor(
     "phase",
     ({ phase, previous }) => phase === "listening" && previous === "speaking",
@@ -119,9 +126,9 @@ export async function talk(
   const ear = new Ear(device);
   await device.openAudio();
   const visitor = await upstream.visitors.take();
-  await ask(device);
+  await ask(device, visitor);
   device.wakeWord("hello there");
-  await ask(device);
+  await ask(device, visitor);
   const stopped = device.waitFor("message", ({ fields }) => fields["state"] === "stop");
   device.abort(true);
   await stopped;

@@ -25,9 +25,9 @@ import {
   Liveness,
   type OtaSettings,
   openMqttDevice,
+  openUdpSink,
   otaRoutes,
   randomFirstId,
-  UdpSink,
   WebSocketDevices,
 } from "./device/device.ts";
 import { StartError } from "./errors.ts";
@@ -180,7 +180,13 @@ async function assemble(
     known: registry.pairs(),
     remember: (deviceId, pair) => registry.pairChanged(deviceId, pair),
   });
-  const voice = openVoice({ config, clock, events, registry });
+  const voice = await openVoice({
+    config,
+    clock,
+    events,
+    registry,
+    audioHost: () => addresses().audioHost,
+  });
   started.push(() => voice?.stop());
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
@@ -196,9 +202,8 @@ async function assemble(
     devices: registry,
     cut: (deviceId, reason) => liveness.cut(deviceId, reason),
   });
-  const audio = new UdpSink(events);
-  started.push(() => audio.stop());
-  await audio.listen(config.http.host);
+  const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
+  if (voice === undefined) started.push(() => audio.stop());
 
   const addresses = (): Addresses =>
     addressesOf({

@@ -79,6 +79,14 @@ export {
 export { type DeviceHello, type ServerHello, speaksMcp } from "./device/hello.ts";
 export { isClientId, normaliseDeviceId } from "./device/identity.ts";
 export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
+export { isMonoOpus, opusDurationMs } from "./device/opus.ts";
+export {
+  readUdpHeader,
+  type UdpHeader,
+  udpHeaderBytes,
+  udpPacketBytes,
+  writeUdpHeader,
+} from "./device/udp-packet.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { agentLimits, type Bound, limits, visionLimits, voiceLimits } from "./limits.ts";

@@ -312,6 +312,11 @@ export const voiceLimits = {
     error: "device_disconnected",
     reason: "a voice server that has not read for so long will not catch up",
   },
+  silentMs: {
+    max: 130_000,
+    error: "device_timeout",
+    reason: "a board that has heard nothing for 120 s takes its audio session for over",
+  },
   callsAtOnce: {
     max: 8,
     error: "queue_full",

@@ -27,7 +27,7 @@ import { type Answer, type CallIdentity, type RequestOptions, Requests } from ".
 import { Setup } from "./setup.ts";
 import { TalkingBoard } from "./talking-board.ts";
 import type { UdpAddress } from "./udp-sink.ts";
-import { type BoardHello, besideTexts, type Conversation, type VoiceRelay } from "./voice/voice.ts";
+import type { BoardHello, Conversation, VoiceRelay } from "./voice/voice.ts";
 
 export type SessionState =
   | { readonly kind: "greeting" }
@@ -230,17 +230,11 @@ export class BoardSession implements DeviceSession {
   /** Begins to talk through the board's voice server; false where it has none. */
   converse(hello: BoardHello): boolean {
     const server = this.#voice?.serverOf(this.deviceId);
-    const lane = this.link.audio;
-    if (this.#voice === undefined || server === undefined || lane === undefined) return false;
+    if (this.#voice === undefined || server === undefined) return false;
     this.endConversation("the board said hello again");
     const mcp = speaksMcp(hello.message);
     this.greet(mcp, hello.message.version);
-    this.#conversation = this.#voice.begin(
-      server,
-      new TalkingBoard(this, mcp),
-      hello,
-      besideTexts(lane, hello.message.version),
-    );
+    this.#conversation = this.#voice.begin(server, new TalkingBoard(this, mcp), hello);
     return true;
   }
 
@@ -253,6 +247,8 @@ export class BoardSession implements DeviceSession {
   /** Devices over MQTT and processes are there as soon as they are connected [MQT-4]. */
   beginWithoutHello(): void {
     this.greet(true, undefined);
+    const sessionId = this.#voice?.takeCutOff(this.deviceId);
+    if (sessionId !== undefined) this.send({ type: "goodbye", session_id: sessionId });
     this.setup.start();
   }
 
@@ -312,6 +308,9 @@ export class BoardSession implements DeviceSession {
     const wasGreeted = this.#state.kind !== "greeting";
     this.#state = transition(this.#state, { step: "close", reason });
     this.#helloTimer?.cancel();
+    if (this.#conversation !== undefined && this.transport === "mqtt") {
+      this.#voice?.boardCutOff(this.deviceId, this.sessionId);
+    }
     this.endConversation(reason);
     this.setup.stop();
     this.requests.close(reason, deviceLeft);

@@ -15,7 +15,7 @@ export { type BoardAsk, type OtaSettings, otaRoutes, type SerialProof } from "./
 export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";
-export { UdpSink } from "./udp-sink.ts";
+export { openUdpSink } from "./udp-sink.ts";
 export { Photos, VisionProvider, visionRoutes } from "./vision/vision.ts";
-export { type BoardTools, VoiceRelay, type VoiceServer } from "./voice/voice.ts";
+export { type BoardTools, UdpAudio, VoiceRelay, type VoiceServer } from "./voice/voice.ts";
 export { WebSocketDevices } from "./websocket.ts";

@@ -1,4 +1,5 @@
 import type { BoardSession } from "./board-session.ts";
+import type { AudioLane } from "./link.ts";
 import type { VoiceBoard } from "./voice/voice.ts";
 
 /** A board's session as the voice relay sees it. */
@@ -7,6 +8,7 @@ export class TalkingBoard implements VoiceBoard {
   readonly clientId: string | undefined;
   readonly sessionId: string;
   readonly transport: string;
+  readonly lane: AudioLane | undefined;
   readonly #session: BoardSession;
   readonly #mcp: boolean;
 
@@ -15,12 +17,17 @@ export class TalkingBoard implements VoiceBoard {
     this.clientId = session.identity.clientId;
     this.sessionId = session.sessionId;
     this.transport = session.transport;
+    this.lane = session.link.audio;
     this.#session = session;
     this.#mcp = mcp;
   }
 
   get busy(): boolean {
-    return !this.#session.requests.idle;
+    return this.lane !== undefined && !this.#session.requests.idle;
+  }
+
+  alive(): void {
+    this.#session.alive();
   }
 
   say(text: string): boolean {
@@ -32,8 +39,12 @@ export class TalkingBoard implements VoiceBoard {
     else this.#session.setup.stop();
   }
 
-  /** Over WebSocket the firmware stops listening only when its connection ends. */
+  /**
+   * [VOI-8] Over MQTT a goodbye of this very session ends it, and the connection stays. Over WebSocket the firmware
+   * stops listening only when its connection ends.
+   */
   hangUp(reason: string): void {
-    this.#session.close(1000, reason, false);
+    if (this.lane === undefined) this.#session.send({ type: "goodbye", session_id: this.sessionId });
+    else this.#session.close(1000, reason, false);
   }
 }

@@ -13,7 +13,7 @@ export interface UdpAddress {
   readonly nonce: string;
 }
 
-export class UdpSink {
+class UdpSink {
   readonly #socket: dgram.Socket;
   #port = 0;
 
@@ -46,4 +46,15 @@ export class UdpSink {
   stop(): void {
     this.#socket.close();
   }
+}
+
+export async function openUdpSink(events: Events, host: string): Promise<UdpSink> {
+  const sink = new UdpSink(events);
+  try {
+    await sink.listen(host);
+  } catch (error) {
+    sink.stop();
+    throw error;
+  }
+  return sink;
 }

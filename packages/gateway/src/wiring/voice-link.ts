@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { type BoardTools, VoiceRelay, type VoiceServer } from "../device/device.ts";
+import { type BoardTools, UdpAudio, VoiceRelay, type VoiceServer } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Principal, Registry } from "../registry/registry.ts";
@@ -12,10 +12,13 @@ export interface VoiceNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly registry: Registry;
+  /** The host boards are told to send their audio to. */
+  readonly audioHost: () => string;
 }
 
 export interface VoiceLink {
   readonly relay: VoiceRelay;
+  readonly udp: UdpAudio;
   stop(): void;
 }
 
@@ -27,18 +30,40 @@ interface Upstream {
 }
 
 /** `undefined` where no voice server is configured: boards are for tools only. */
-export function openVoice({ config, clock, events, registry }: VoiceNeeds): VoiceLink | undefined {
+export async function openVoice({
+  config,
+  clock,
+  events,
+  registry,
+  audioHost,
+}: VoiceNeeds): Promise<VoiceLink | undefined> {
   const { upstream, token } = config.voice;
   if (upstream.length === 0) return undefined;
   const upstreams = upstream.map((settings) => ({ settings, server: serverOf(settings, token) }));
+  const udp = new UdpAudio(clock, events);
+  try {
+    await udp.listen(config.http.host, config.voice.udpPort);
+  } catch (error) {
+    udp.stop();
+    throw error;
+  }
   const relay = new VoiceRelay({
+    udp,
+    audioHost,
     clock,
     events,
     random: Math.random,
     tools: boardTools(registry),
     serverOf: (deviceId) => choose(upstreams, deviceId, registry),
   });
-  return { relay, stop: () => relay.stop() };
+  return {
+    relay,
+    udp,
+    stop() {
+      relay.stop();
+      udp.stop();
+    },
+  };
 }
 
 /** A voice server is a caller like any other, limited to the one board it talks to and to tools for agents. */

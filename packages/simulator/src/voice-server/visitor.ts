@@ -69,6 +69,11 @@ export class Visitor {
     return this.#needs.sessionId;
   }
 
+  /** Whether the board has said that it listens and nothing has been answered yet. */
+  get listening(): boolean {
+    return this.#listening;
+  }
+
   /** Says something of this session. */
   say(message: { readonly type: string; readonly [key: string]: unknown }): void {
     this.sayRaw(JSON.stringify({ ...message, session_id: this.sessionId }));

@@ -52,6 +52,7 @@ export class Conversation {
   #welcomed = false;
   #phase: "idle" | "listening" | "speaking" = "idle";
   #unsent = 0;
+  #activeAt: number;
   #held = false;
   readonly #oneSent = () => this.#sent();
   readonly #tools: UpstreamTools;
@@ -59,6 +60,7 @@ export class Conversation {
   constructor(needs: ConversationNeeds) {
     this.#needs = needs;
     this.startedAt = needs.clock.now();
+    this.#activeAt = needs.clock.monotonic();
     this.#tools = new UpstreamTools(needs.tools, needs.board.deviceId, (payload) => this.#sendRpc(payload));
     void this.#open(needs.clock.monotonic() + voiceLimits.helloMs.max);
   }
@@ -92,6 +94,7 @@ export class Conversation {
 
   /** A text of the board that is for its voice server. */
   fromBoard(text: string, message: JsonObject): void {
+    this.#activeAt = this.#needs.clock.monotonic();
     if (message["type"] === "listen") this.#phase = message["state"] === "start" ? "listening" : this.#phase;
     if (this.#state.kind === "open") this.#state.upstream.sendText(this.#state.ids.toUpstream(text));
   }
@@ -105,13 +108,24 @@ export class Conversation {
       this.#needs.odd(this.board.deviceId);
       return;
     }
-    this.up.count(frame.byteLength, this.#needs.clock.monotonic());
+    this.#activeAt = this.#needs.clock.monotonic();
+    this.up.count(frame.byteLength, this.#activeAt);
     this.#state.upstream.sendAudio(frame);
   }
 
   /** The board is gone, began anew, or said goodbye: the voice server is let go, and nobody is told anything. */
   leave(reason: string): void {
     this.#finish({ kind: "left", detail: reason });
+  }
+
+  /** How long neither side has said anything. */
+  get silentForMs(): number {
+    return this.#needs.clock.monotonic() - this.#activeAt;
+  }
+
+  /** Nobody has said anything for long: the board has given the session up, or is told to. */
+  lapse(): void {
+    this.#rest({ kind: "closed", detail: "nobody has said anything for long" }, 0);
   }
 
   async #open(until: number): Promise<void> {
@@ -173,6 +187,7 @@ export class Conversation {
 
   #fromUpstream(message: JsonObject, text: string): void {
     if (this.#state.kind !== "open") return;
+    this.#activeAt = this.#needs.clock.monotonic();
     const { ids } = this.#state;
     switch (message["type"]) {
       case "hello":
@@ -203,7 +218,8 @@ export class Conversation {
       this.#needs.odd(this.board.deviceId);
       return;
     }
-    this.down.count(frame.byteLength, this.#needs.clock.monotonic());
+    this.#activeAt = this.#needs.clock.monotonic();
+    this.down.count(frame.byteLength, this.#activeAt);
     this.#unsent += 1;
     if (!this.#needs.audio.toBoard(frame, this.#oneSent)) {
       this.#unsent -= 1;

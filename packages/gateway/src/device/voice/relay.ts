@@ -1,9 +1,12 @@
 /** All conversations of this gateway: whose voice server is which, and who is talking. */
 import { voiceLimits } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
+import type { Clock, Timer } from "../../clock.ts";
 import type { Events } from "../../events.ts";
+import { apartFromTexts } from "./apart-from-texts.ts";
+import { besideTexts } from "./beside-texts.ts";
 import { Conversation } from "./conversation.ts";
 import { type SignIn, targetWith } from "./sign-in.ts";
+import type { UdpAudio } from "./udp-audio.ts";
 import type { BoardTools } from "./upstream-tools.ts";
 import type { AudioWay, BoardHello, VoiceBoard } from "./voice-board.ts";
 
@@ -21,16 +24,25 @@ export interface RelayNeeds {
   readonly events: Events;
   readonly random: () => number;
   readonly tools: BoardTools;
+  /** For boards over MQTT. */
+  readonly udp: UdpAudio;
+  readonly audioHost: () => string;
   /** The voice server of a board; `undefined` for boards that have none. */
   readonly serverOf: (deviceId: string) => VoiceServer | undefined;
 }
 
+const sweepMs = 10_000;
+
 export class VoiceRelay {
   readonly #needs: RelayNeeds;
   readonly #conversations = new Set<Conversation>();
+  /** Sessions that boards over MQTT believe to be open: their connection broke off, and their audio did not. */
+  readonly #cutOff = new Map<string, string>();
+  readonly #sweep: Timer;
 
   constructor(needs: RelayNeeds) {
     this.#needs = needs;
+    this.#sweep = needs.clock.every(sweepMs, () => this.#endSilentOnes());
   }
 
   get conversations(): ReadonlySet<Conversation> {
@@ -42,8 +54,26 @@ export class VoiceRelay {
     return this.#needs.serverOf(deviceId);
   }
 
-  begin(server: VoiceServer, board: VoiceBoard, hello: BoardHello, audio: AudioWay): Conversation {
+  /** [UDP-5] The board is gone in the middle of a session, and may come back without knowing that it is over. */
+  boardCutOff(deviceId: string, sessionId: string): void {
+    this.#cutOff.set(deviceId, sessionId);
+    if (this.#cutOff.size <= voiceLimits.conversations.max) return;
+    for (const oldest of this.#cutOff.keys()) {
+      this.#cutOff.delete(oldest);
+      break;
+    }
+  }
+
+  /** The session that a board which has come back may still believe in. */
+  takeCutOff(deviceId: string): string | undefined {
+    const sessionId = this.#cutOff.get(deviceId);
+    this.#cutOff.delete(deviceId);
+    return sessionId;
+  }
+
+  begin(server: VoiceServer, board: VoiceBoard, hello: BoardHello): Conversation {
     const { clock, events, random, tools } = this.#needs;
+    const audio = this.#audioOf(server, board, hello, () => conversation);
     const upstreamName = new URL(server.url).host;
     const conversation: Conversation = new Conversation({
       clock,
@@ -75,7 +105,38 @@ export class VoiceRelay {
     return conversation;
   }
 
+  #audioOf(
+    server: VoiceServer,
+    board: VoiceBoard,
+    hello: BoardHello,
+    conversation: () => Conversation,
+  ): AudioWay {
+    if (board.lane !== undefined) return besideTexts(board.lane, hello.message.version);
+    return apartFromTexts({
+      udp: this.#needs.udp,
+      server: this.#needs.audioHost(),
+      framing: server.framing,
+      hello,
+      receive(frame) {
+        board.alive();
+        conversation().audioFromBoard(frame);
+      },
+      onLost(packets) {
+        conversation().up.lost += packets;
+      },
+    });
+  }
+
+  /** Over UDP nothing tells that a board has gone; it gives a session up itself after 120 s of silence. */
+  #endSilentOnes(): void {
+    for (const conversation of this.#conversations) {
+      const { board, silentForMs } = conversation;
+      if (board.lane === undefined && silentForMs >= voiceLimits.silentMs.max) conversation.lapse();
+    }
+  }
+
   stop(): void {
+    this.#sweep.cancel();
     for (const conversation of this.#conversations) conversation.leave("the gateway is stopping");
   }
 }

@@ -1,4 +1,5 @@
 import type { DeviceHello } from "@tendon/protocol";
+import type { AudioLane } from "../link.ts";
 
 /** What the relay knows of a board: who it is, how to reach it, and how to let it rest. */
 export interface VoiceBoard {
@@ -6,13 +7,17 @@ export interface VoiceBoard {
   readonly clientId: string | undefined;
   readonly sessionId: string;
   readonly transport: string;
-  /** Whether a call is under way or waiting. */
+  /** Whether hanging up would cut off a call. */
   readonly busy: boolean;
+  /** Where audio travels beside the texts; else it goes apart, over UDP. */
+  readonly lane: AudioLane | undefined;
   /** Sends a text as it is; false when the board is gone. */
   say(text: string): boolean;
   /** The hello has been answered, so the board's replies flow: its tools can be asked for. */
   welcomed(): void;
-  /** Hangs up, where that is the only way to make the board stop listening. */
+  /** A packet came that did not come through its connection. */
+  alive(): void;
+  /** Makes the board stop listening, in the one way its transport has. */
   hangUp(reason: string): void;
 }
 

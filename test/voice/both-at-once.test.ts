@@ -1,0 +1,118 @@
+import type { VirtualDevice, Visitor } from "@tendon/simulator";
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import type { Site } from "../site.ts";
+import {
+  ask,
+  directBoard,
+  Ear,
+  heardBy,
+  mqttBoard,
+  openUpstream,
+  openVoiceSite,
+  type Upstream,
+  webSocketBoard,
+} from "./voice-site.ts";
+
+const rounds = 6;
+const ids = { websocket: "02:00:00:00:0b:01", mqtt: "02:00:00:00:0b:02" };
+const echo = "self.echo";
+
+function withEcho(device: VirtualDevice): VirtualDevice {
+  return device.addTool(echo, "Says it again", { text: { type: "string" } }, ({ text }) => text);
+}
+
+interface Conversation {
+  readonly ear: Ear;
+  readonly visitor: Visitor;
+}
+
+async function converse(device: VirtualDevice, upstream: Upstream): Promise<Conversation> {
+  const ear = new Ear(device);
+  await device.openAudio();
+  const visitor = await upstream.visitors.take();
+  await until(() => visitor.mcp.tools.length > 0, "the tools");
+  for (let round = 0; round < rounds; round += 1) await ask(device, visitor);
+  return { ear, visitor };
+}
+
+/** Calls a tool again and again until told to stop; gives how many calls there were. Each answer must be its own. */
+function callUntil(call: (text: string) => Promise<unknown>): { stop(): Promise<number> } {
+  let stopped = false;
+  const running = (async () => {
+    let count = 0;
+    for (; !stopped; count += 1) expect(await call(`call ${count}`)).toBe(`call ${count}`);
+    return count;
+  })();
+  return {
+    async stop() {
+      stopped = true;
+      return await running;
+    },
+  };
+}
+
+function agent(site: Site, id: string) {
+  return callUntil(async (text) => {
+    const { body } = await site.call(id, echo, { text: `agent ${text}` });
+    const { content } = body["result"] as unknown as { content: { text: string }[] };
+    return content[0]?.text.replace("agent ", "");
+  });
+}
+
+function server(visitor: Visitor) {
+  return callUntil(async (text) => {
+    const { result } = await visitor.mcp.call(echo, { text: `server ${text}` });
+    return (result as { content: { text: string }[] }).content[0]?.text.replace("server ", "");
+  });
+}
+
+/** Texts and audio each in order; over MQTT they take different ways. */
+function inOrder(said: readonly string[]): string[][] {
+  const audio = said.filter((text) => text.startsWith("audio"));
+  return [audio, said.filter((text) => !text.startsWith("audio") && !text.includes('"type":"hello"'))];
+}
+
+describe("boards that talk while everybody calls their tools", () => {
+  it("lose, cross and delay nothing: the talk is what it would have been without", async () => {
+    const script = { tool: { name: echo, arguments: { text: "before the answer" } } };
+    const upstream = await openUpstream({ sessionId: () => "the-session", script });
+    const alone = await converse(withEcho(directBoard(upstream.server)), upstream);
+
+    const site = await openVoiceSite(upstream.server.url);
+    const boards = [
+      { id: ids.websocket, device: withEcho(webSocketBoard(site, { id: ids.websocket })) },
+      { id: ids.mqtt, device: withEcho(mqttBoard(site, { id: ids.mqtt })) },
+    ];
+    const talks: Conversation[] = [];
+    const callers: { stop(): Promise<number> }[] = [];
+    const running: Promise<unknown>[] = [];
+    for (const { id, device } of boards) {
+      await device.connect();
+      const ear = new Ear(device);
+      if (id === ids.mqtt) await device.openAudio();
+      const visitor = await upstream.visitors.take();
+      await site.listed(id);
+      await until(() => visitor.mcp.tools.length > 0, "the tools");
+      callers.push(agent(site, id), agent(site, id), server(visitor));
+      talks.push({ ear, visitor });
+      running.push(
+        (async () => {
+          for (let round = 0; round < rounds; round += 1) await ask(device, visitor);
+        })(),
+      );
+    }
+    await Promise.all(running);
+    const counts = await Promise.all(callers.map((caller) => caller.stop()));
+    for (const count of counts) expect(count).toBeGreaterThan(5);
+
+    for (const { ear, visitor } of talks) {
+      expect(inOrder(heardBy(visitor))).toEqual(inOrder(heardBy(alone.visitor)));
+      expect(inOrder(ear.said)).toEqual(inOrder(alone.ear.said));
+    }
+    const failed = (await site.rest("GET", "/calls?limit=1000")).body["calls"] as unknown as {
+      outcome: string;
+    }[];
+    expect(failed.filter(({ outcome }) => outcome !== "ok")).toEqual([]);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { boardId, directBoard, heardBy, mqttBoard, openUpstream, openVoiceSite, talk } from "./voice-site.ts";
+
+/** Texts and audio take different ways, each in order. The hellos differ, because the transports do. */
+function apart(said: readonly string[]): { texts: string[]; audio: string[] } {
+  return {
+    texts: said.filter((text) => !text.startsWith("audio") && !text.includes('"type":"hello"')),
+    audio: said.filter((text) => text.startsWith("audio")),
+  };
+}
+
+describe("a board over MQTT with audio over UDP", () => {
+  it.each([1, 2, 3] as const)(
+    "[VOI-4][UDP-1] talks to a voice server that wants framing %s as a board over WebSocket does, byte for byte",
+    async (framing) => {
+      const upstream = await openUpstream({ sessionId: () => "a-name-of-the-server" });
+      const without = await talk(directBoard(upstream.server, { version: framing }), upstream);
+      const site = await openVoiceSite([{ url: upstream.server.url, framing }]);
+      const device = mqttBoard(site);
+      await device.connect();
+      const withIt = await talk(device, upstream);
+      expect(apart(heardBy(withIt.visitor))).toEqual(apart(heardBy(without.visitor)));
+      expect(apart(withIt.ear.said)).toEqual(apart(without.ear.said));
+      expect(apart(withIt.ear.said).audio.length).toBe(80);
+      expect(withIt.visitor.headers["protocol-version"]).toBe(String(framing));
+      expect(withIt.visitor.headers["device-id"]).toBe(boardId);
+    },
+  );
+
+  it("[VOI-2] is introduced to the voice server as a board over WebSocket", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = mqttBoard(site);
+    await device.connect();
+    const { visitor } = await talk(device, upstream);
+    const [hello = ""] = heardBy(visitor);
+    expect(JSON.parse(hello)).toMatchObject({
+      type: "hello",
+      version: 1,
+      transport: "websocket",
+      features: { mcp: true },
+      audio_params: { format: "opus", sample_rate: 16_000, channels: 1, frame_duration: 60 },
+    });
+  });
+
+  it("[VOI-8] stays for its tools when it says goodbye, and the voice server is let go", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = mqttBoard(site);
+    await device.connect();
+    const { visitor } = await talk(device, upstream);
+    await device.closeAudio();
+    await visitor.ended;
+    expect(upstream.server.visitors.size).toBe(0);
+    expect((await site.call(boardId, "self.audio_speaker.set_volume", { volume: 12 })).status).toBe(200);
+    // And it may talk again.
+    await talk(device, upstream);
+  });
+
+  it("[VOI-8] is told goodbye when the voice server has ended the talk, and can begin another", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = mqttBoard(site);
+    await device.connect();
+    const { visitor, ear } = await talk(device, upstream);
+    const closed = device.waitFor("audio-closed");
+    visitor.close();
+    expect((await closed).by).toBe("server");
+    expect(device.phase).toBe("idle");
+    expect(ear.said.join(" ")).not.toContain('"alert"');
+    await talk(device, upstream);
+  });
+
+  it("a second hello begins anew, and the end of the first touches nothing of it", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = mqttBoard(site);
+    await device.connect();
+    const first = await talk(device, upstream);
+    // The board believes its session to be over without having said so, as after a restart.
+    device.reboot();
+    await device.connect();
+    const second = await talk(device, upstream);
+    await first.visitor.ended;
+    expect(upstream.server.visitors.size).toBe(1);
+    expect([...upstream.server.visitors][0]).toBe(second.visitor);
+  });
+
+  it("lets the voice server go when its connection breaks off, and is told goodbye when it is back", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = mqttBoard(site);
+    await device.connect();
+    const { visitor } = await talk(device, upstream);
+    await site.rest("DELETE", `/devices/${boardId}`);
+    await visitor.ended;
+    await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
+  });
+});
