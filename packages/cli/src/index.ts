@@ -99,7 +99,35 @@ function build(): Command {
 
   addHomeCommand(program);
 
-  const device = program.command("device").description("Rename, tag and forget devices.");
+  const device = program.command("device").description("Let devices in, rename, tag and forget them.");
+  gatewayOptions(device.command("approve"))
+    .description("Let a board in, by the code it shows or by its id.")
+    .argument("<code|device>", "six digits, or the id of a board that waits")
+    .action(async (name, options) =>
+      (await import("./commands/device-admission.ts")).approveDevice(name, options),
+    );
+  gatewayOptions(device.command("pending"))
+    .description("List the boards that show a code and wait.")
+    .action(async (options) => (await import("./commands/device-admission.ts")).pendingDevices(options));
+  gatewayOptions(device.command("revoke"))
+    .description("Take a device's credentials away and disconnect it.")
+    .argument("<device>", "id or alias")
+    .action(async (name, options) =>
+      (await import("./commands/device-admission.ts")).revokeDevice(name, options),
+    );
+  gatewayOptions(device.command("transport"))
+    .description("Choose how a device is told to connect when it starts the next time.")
+    .argument("<device>", "id or alias")
+    .argument("<transport>", "mqtt, websocket, or default for the gateway's own setting")
+    .action(async (name, transport, options) =>
+      (await import("./commands/device-admission.ts")).setTransport(name, transport, options),
+    );
+  gatewayOptions(device.command("import"))
+    .description("Put devices on the list of those that are let in when they come.")
+    .argument("<file>", "CSV with a header (id, serial, hmac_key, tags), or a JSON object a line")
+    .action(async (file, options) =>
+      (await import("./commands/device-import.ts")).importDevices(file, options),
+    );
   gatewayOptions(device.command("rename"))
     .description("Give a device another alias; the old one keeps leading to it.")
     .argument("<device>", "id or alias")

@@ -1,0 +1,12 @@
+/** The fields of one line of CSV; `undefined` where a quote is opened and not closed, or stands where none may. */
+export function splitCsvLine(line: string): string[] | undefined {
+  const fields: string[] = [];
+  const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
+  for (;;) {
+    const match = field.exec(line);
+    if (match === null) return undefined;
+    const [, quoted, bare = "", end] = match;
+    fields.push(quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"'));
+    if (end === "") return fields;
+  }
+}
