@@ -1,4 +1,5 @@
 /** The addresses that people and devices are given. They come from settings and interfaces, never from a request. */
+import type { IncomingMessage } from "node:http";
 import os from "node:os";
 
 export function isLoopbackHost(host: string): boolean {
@@ -16,6 +17,14 @@ export function lanAddress(): string | undefined {
       if (family === "IPv4" && !internal) return address;
   }
   return undefined;
+}
+
+/** Where a request comes from. Of a proxy's list only what the proxy itself has added, the last, can be believed. */
+export function peerAddress(request: IncomingMessage, trustProxy: boolean): string | undefined {
+  const forwarded = request.headers["x-forwarded-for"];
+  const list = Array.isArray(forwarded) ? forwarded.join(",") : forwarded;
+  const last = trustProxy ? list?.split(",").at(-1)?.trim() : undefined;
+  return last === undefined || last === "" ? request.socket.remoteAddress : last;
 }
 
 export interface Addresses {

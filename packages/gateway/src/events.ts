@@ -209,6 +209,11 @@ export class Events {
     this.#log.warn(why, "device refused");
   }
 
+  /** One of many failed sign-ins from one address: counted, and not told each time. */
+  connectionThrottled(): void {
+    this.#metrics.connectionsRefused.inc({ code: "rate_limited" });
+  }
+
   connectionReplaced(device: string): void {
     this.#log.info({ device }, "a newer connection of the device takes over");
   }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import os from "node:os";
-import { Actions, defaultActions, limits } from "@tendon/protocol";
+import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
 import {
@@ -19,6 +19,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import {
   BoardSession,
+  type DeviceClaim,
   type DeviceIdentity,
   type DeviceLink,
   FrameLog,
@@ -26,7 +27,6 @@ import {
   type OtaSettings,
   openMqttDevice,
   openUdpSink,
-  otaRoutes,
   randomFirstId,
   WebSocketDevices,
 } from "./device/device.ts";
@@ -34,14 +34,7 @@ import { StartError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
-import {
-  Credentials,
-  type DeviceCredentials,
-  Provisioning,
-  Registry,
-  Throttle,
-  Tokens,
-} from "./registry/registry.ts";
+import { type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
 import {
   announceGateway,
   openDataFolder,
@@ -57,6 +50,7 @@ import {
   type MqttCarrier,
   openCertificate,
   openConsole,
+  openProvisioning,
   openVision,
   openVoice,
   portOf,
@@ -100,7 +94,6 @@ const deviceCloseMs = 1_200;
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 const deviceKeepAliveSeconds = 60;
-const anotherSignInMs = 1_000;
 
 /** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -173,13 +166,6 @@ async function assemble(
   });
   started.push(() => registry.close());
   started.push(() => registry.toolset.stop());
-  const credentials = new Credentials({
-    admission: config.devices.admission,
-    secret: deviceSecret,
-    clock,
-    known: registry.pairs(),
-    remember: (deviceId, pair) => registry.pairChanged(deviceId, pair),
-  });
   const voice = await openVoice({
     config,
     clock,
@@ -190,17 +176,14 @@ async function assemble(
   started.push(() => voice?.stop());
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
-  const signIns = new Throttle(clock, limits.failedSignIns.max, anotherSignInMs);
-  const provisioning = new Provisioning({
-    admission: config.devices.admission,
+  const { credentials, provisioning, doors, routes } = openProvisioning({
+    config,
     secret: deviceSecret,
     store,
     clock,
     events,
-    signIns,
-    credentials,
-    devices: registry,
-    cut: (deviceId, reason) => liveness.cut(deviceId, reason),
+    registry,
+    liveness,
   });
   const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
   if (voice === undefined) started.push(() => audio.stop());
@@ -232,7 +215,8 @@ async function assemble(
     liveness.watch(session);
     return session;
   };
-  const devices = new WebSocketDevices({ clock, events, admit: (claim) => credentials.admit(claim), open });
+  const admit = (claim: DeviceClaim) => credentials.admit(claim);
+  const devices = new WebSocketDevices({ clock, events, admit, open, ...doors });
 
   const stopProcesses = startProcesses({
     programs: [...config.devices.stdio, ...(options.processes ?? [])],
@@ -263,6 +247,7 @@ async function assemble(
     identify,
     onRevoked: (listener) => tokens.onRevoked(listener),
     credentials,
+    ...doors,
     openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
   });
   started.push(() => mqtt.stop());
@@ -290,19 +275,7 @@ async function assemble(
     addresses,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
   });
-  await otaRoutes(http, {
-    clock,
-    events,
-    async enter(ask) {
-      const entry = await provisioning.enter(ask);
-      if (entry.kind !== "approved") return entry;
-      const { mqtt: overMqtt, websocket } = settingsOf(entry.credentials);
-      const transport = registry.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
-      return { kind: "settings", settings: transport === "mqtt" ? { mqtt: overMqtt } : { websocket } };
-    },
-    activate: (ask, proof) => provisioning.activate(ask, proof),
-    firmwareFor: () => Promise.resolve(undefined),
-  });
+  await routes(http, settingsOf, () => Promise.resolve(undefined));
   await vision.routes(http);
   await restRoutes(http, { clock, registry, provisioning, tokens, events, console, settingsOf });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });

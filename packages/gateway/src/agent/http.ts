@@ -43,7 +43,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   const http = fastify({
     logger: false,
     bodyLimit: limits.restBodyBytes.max,
-    trustProxy: settings.trustProxy,
+    // One proxy: what it has added to the list is believed, what was in the list before is not.
+    trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },

@@ -27,6 +27,8 @@ export interface BrokerNeeds {
   readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
   /** The app a token belongs to; throws if it is nobody's. */
   readonly admitApp: (claim: BrokerClaim) => App;
+  /** Counts a failed sign-in; says how long that address ought to have waited [PRV-8]. */
+  readonly signInFailed: (from: string | undefined) => number;
 }
 
 interface DevicePeer {
@@ -54,6 +56,7 @@ const appRoot = "tendon/";
 const connectPatienceMs = 10_000;
 const drainPatienceMs = 30_000;
 const BAD_CLIENT_ID = 2;
+const UNAVAILABLE = 3;
 const BAD_CREDENTIALS = 4;
 const NOT_AUTHORISED = 5;
 
@@ -67,6 +70,8 @@ export class EmbeddedBroker {
   readonly #tlsServers: tls.Server[] = [];
   /** Every open connection, with the end of its patience until it has signed in. */
   readonly #sockets = new Map<Duplex, Timer>();
+  /** Where each of them comes from. */
+  readonly #sources = new WeakMap<Duplex, string>();
 
   private constructor(needs: BrokerNeeds) {
     this.#needs = needs;
@@ -147,6 +152,7 @@ export class EmbeddedBroker {
       socket.destroy();
       return;
     }
+    if (from !== undefined) this.#sources.set(socket, from);
     this.#sockets.set(
       socket,
       this.#needs.clock.after(connectPatienceMs, () => socket.destroy()),
@@ -196,7 +202,7 @@ export class EmbeddedBroker {
     password: Buffer | undefined,
     done: (error: AuthenticateError | null, success: boolean | null) => void,
   ): void {
-    const from = client.conn instanceof net.Socket ? client.conn.remoteAddress : undefined;
+    const from = this.#sources.get(client.conn);
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
     const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
       this.#needs.events.connectionRefused({ code, reason, from });
@@ -234,7 +240,11 @@ export class EmbeddedBroker {
       done(null, true);
     } catch (error) {
       const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
-      refuse("unauthenticated", messageOf(error), returnCode);
+      if (this.#needs.signInFailed(from) === 0) refuse("unauthenticated", messageOf(error), returnCode);
+      else {
+        this.#needs.events.connectionThrottled();
+        done(Object.assign(new Refused("too many failed sign-ins"), { returnCode: UNAVAILABLE }), false);
+      }
     }
   }
 
@@ -243,7 +253,14 @@ export class EmbeddedBroker {
     if (peer === undefined) return;
     this.#sockets.get(client.conn)?.cancel();
     if (peer.kind === "app") peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
-    else peer.listener = peer.open(deviceConnection(client));
+    else {
+      try {
+        peer.listener = peer.open(deviceConnection(client));
+      } catch {
+        // It was revoked while it signed in.
+        client.close();
+      }
+    }
   }
 
   #take(client: Client, { topic, payload, qos, dup, messageId }: PublishPacket): void {

@@ -13,19 +13,18 @@ export class MqttWebSocket {
     handleProtocols: (offered) =>
       offered.has("mqtt") ? "mqtt" : offered.has("mqttv3.1") ? "mqttv3.1" : false,
   });
-  readonly #accept: (stream: Duplex, from: string | undefined) => void;
+  readonly #accept: (stream: Duplex, request: IncomingMessage) => void;
 
-  constructor(accept: (stream: Duplex, from: string | undefined) => void) {
+  constructor(accept: (stream: Duplex, request: IncomingMessage) => void) {
     this.#accept = accept;
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const from = request.socket.remoteAddress;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = createWebSocketStream(webSocket);
       // The broker listens too, but lets go of the stream before the last error may come.
       stream.on("error", () => undefined);
-      this.#accept(stream, from);
+      this.#accept(stream, request);
     });
   }
 }

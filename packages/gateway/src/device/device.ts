@@ -11,7 +11,7 @@ export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
-export { type BoardAsk, type OtaSettings, otaRoutes, type SerialProof } from "./ota.ts";
+export { type BoardAsk, type OtaNeeds, type OtaSettings, otaRoutes, type SerialProof } from "./ota.ts";
 export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";

@@ -18,6 +18,10 @@ export interface WebSocketNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly admit: Admit;
+  /** Where a connection comes from, past a proxy that is trusted. */
+  readonly addressOf: (request: IncomingMessage) => string | undefined;
+  /** Counts a failed sign-in; says how long that address ought to have waited [PRV-8]. */
+  readonly signInFailed: (from: string | undefined) => number;
   readonly open: (identity: DeviceIdentity, link: DeviceLink) => BoardSession;
 }
 
@@ -87,17 +91,7 @@ export class WebSocketDevices {
   }
 
   #refuse(request: IncomingMessage, socket: Duplex, cause: unknown): void {
-    const error =
-      cause instanceof TendonError ? cause : new TendonError("internal", "the connection failed", {}, cause);
-    this.#needs.events.connectionRefused({
-      code: error.code,
-      reason: error.message,
-      device:
-        typeof request.headers["device-id"] === "string"
-          ? request.headers["device-id"].slice(0, 64)
-          : undefined,
-      from: request.socket.remoteAddress,
-    });
+    const error = this.#judged(request, cause);
     const body = JSON.stringify({
       title: error.title,
       status: error.kind.status,
@@ -109,12 +103,29 @@ export class WebSocketDevices {
       [
         `HTTP/1.1 ${error.kind.status} ${error.code}`,
         "Connection: close",
+        ...(error.code === "rate_limited" ? ["Retry-After: 1"] : []),
         "Content-Type: application/problem+json",
         `Content-Length: ${Buffer.byteLength(body)}`,
         "",
         body,
       ].join("\r\n"),
     );
+  }
+
+  /** What the other side is told, and whether it is worth a word in the log. */
+  #judged(request: IncomingMessage, cause: unknown): TendonError {
+    const error =
+      cause instanceof TendonError ? cause : new TendonError("internal", "the connection failed", {}, cause);
+    const from = this.#needs.addressOf(request);
+    const signIn = error.code === "unauthenticated" || error.code === "forbidden";
+    if (signIn && this.#needs.signInFailed(from) > 0) {
+      this.#needs.events.connectionThrottled();
+      return new TendonError("rate_limited", "too many failed sign-ins from this address");
+    }
+    const named = request.headers["device-id"];
+    const device = typeof named === "string" ? named.slice(0, 64) : undefined;
+    this.#needs.events.connectionRefused({ code: error.code, reason: error.message, device, from });
+    return error;
   }
 
   #accept(identity: DeviceIdentity, socket: WebSocket): void {

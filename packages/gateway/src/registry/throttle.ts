@@ -31,15 +31,17 @@ export class Throttle {
     return bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) * this.#everyMs);
   }
 
-  failed(who: string): void {
+  /** Counts one more failure; says how long this one ought to have waited with it. */
+  failed(who: string): number {
+    const tooSoon = this.waitMs(who);
     const bucket = this.#buckets.get(who) ?? { left: this.#burst, at: this.#clock.monotonic() };
     this.#refill(bucket);
     bucket.left = Math.max(0, bucket.left - 1);
     this.#buckets.delete(who);
     this.#buckets.set(who, bucket);
-    if (this.#buckets.size <= limits.throttledSources.max) return;
-    const [oldest] = this.#buckets.keys();
+    const [oldest] = this.#buckets.size > limits.throttledSources.max ? this.#buckets.keys() : [];
     if (oldest !== undefined) this.#buckets.delete(oldest);
+    return tooSoon;
   }
 
   #refill(bucket: Bucket): void {

@@ -13,6 +13,7 @@ import { StartError, TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Credentials, Registry } from "../registry/registry.ts";
 import type { Certificate } from "./certificate.ts";
+import type { Doors } from "./provisioning-link.ts";
 
 export interface MqttCarrier {
   /** The port devices are given; of the outside broker where there is one. */
@@ -30,7 +31,7 @@ export interface MqttCarrier {
   stop(): Promise<void>;
 }
 
-export interface CarrierNeeds {
+export interface CarrierNeeds extends Doors {
   readonly config: Config;
   readonly certificate: Certificate | undefined;
   readonly clock: Clock;
@@ -61,9 +62,11 @@ async function startEmbedded(needs: CarrierNeeds) {
   const broker: EmbeddedBroker = await EmbeddedBroker.start({
     clock,
     events,
+    signInFailed: needs.signInFailed,
     admitDevice(claim) {
-      const identity = credentials.admitMqtt(claim);
-      return (connection) => openDevice(identity, connection);
+      credentials.admitMqtt(claim);
+      // Looked at again once the connection stands: it may have been revoked in between.
+      return (connection) => openDevice(credentials.admitMqtt(claim), connection);
     },
     admitApp(claim) {
       const principal = claim.password === undefined ? undefined : identify(claim.password);
@@ -81,7 +84,7 @@ async function startEmbedded(needs: CarrierNeeds) {
     topics.stop();
     await broker.stop();
   };
-  const webSocket = new MqttWebSocket((stream, from) => broker.accept(stream, from));
+  const webSocket = new MqttWebSocket((stream, request) => broker.accept(stream, needs.addressOf(request)));
   try {
     const port = await listen(broker, config, needs.certificate);
     return {

@@ -8,5 +8,6 @@ export { eventJournal } from "./event-journal.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";
 export { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
 export { startProcesses } from "./process-devices.ts";
+export { openProvisioning } from "./provisioning-link.ts";
 export { openVision } from "./vision-link.ts";
 export { openVoice } from "./voice-link.ts";

@@ -1,0 +1,94 @@
+/** How devices come in, wired: credentials, codes and the list in the middle, the OTA address and the doors outside. */
+import type { IncomingMessage } from "node:http";
+import { limits } from "@tendon/protocol";
+import type { FastifyInstance } from "fastify";
+import { peerAddress } from "../addresses.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { type Liveness, type OtaNeeds, type OtaSettings, otaRoutes } from "../device/device.ts";
+import type { Events } from "../events.ts";
+import {
+  Credentials,
+  type DeviceCredentials,
+  Provisioning,
+  type Registry,
+  sourceOf,
+  Throttle,
+} from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
+
+export interface ProvisioningLinkNeeds {
+  readonly config: Config;
+  /** What credentials follow from. */
+  readonly secret: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly registry: Registry;
+  readonly liveness: Liveness;
+}
+
+/** What every door for devices has in common. */
+export interface Doors {
+  readonly addressOf: (request: IncomingMessage) => string | undefined;
+  readonly signInFailed: (from: string | undefined) => number;
+}
+
+export interface ProvisioningLink {
+  readonly credentials: Credentials;
+  readonly provisioning: Provisioning;
+  readonly doors: Doors;
+  routes(
+    http: FastifyInstance,
+    settingsOf: (made: DeviceCredentials) => Required<OtaSettings>,
+    firmwareFor: OtaNeeds["firmwareFor"],
+  ): Promise<void>;
+}
+
+const anotherSignInMs = 1_000;
+
+export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink {
+  const { config, secret, store, clock, events, registry, liveness } = needs;
+  const { admission } = config.devices;
+  const credentials = new Credentials({
+    admission,
+    secret,
+    clock,
+    known: registry.pairs(),
+    remember: (deviceId, pair) => registry.pairChanged(deviceId, pair),
+  });
+  const signIns = new Throttle(clock, limits.failedSignIns.max, anotherSignInMs);
+  const provisioning = new Provisioning({
+    admission,
+    secret,
+    store,
+    clock,
+    events,
+    signIns,
+    credentials,
+    devices: registry,
+    cut: (deviceId, reason) => liveness.cut(deviceId, reason),
+  });
+  return {
+    credentials,
+    provisioning,
+    doors: {
+      addressOf: (request) => peerAddress(request, config.http.trustProxy),
+      signInFailed: (from) => signIns.failed(sourceOf(from)),
+    },
+    routes: (http, settingsOf, firmwareFor) =>
+      otaRoutes(http, {
+        clock,
+        events,
+        async enter(ask) {
+          const entry = await provisioning.enter(ask);
+          if (entry.kind !== "approved") return entry;
+          const { mqtt, websocket } = settingsOf(entry.credentials);
+          const transport = registry.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
+          return { kind: "settings", settings: transport === "mqtt" ? { mqtt } : { websocket } };
+        },
+        activate: (ask, proof) => provisioning.activate(ask, proof),
+        firmwareFor,
+      }),
+  };
+}
