@@ -61,8 +61,8 @@ interface Source {
 }
 
 const clause = /\b(?:import|export)\s+(type\s+)?([\w*{}\s,$]*?)\s*from\s*"([^"]+)"/g;
-/** Not the end of a path such as "/devices/import". */
-const bare = /(?<!\/)\bimport\s*\(?\s*"([^"]+)"/g;
+/** Not the end of a text, such as that of the path "/devices/import". */
+const bare = /(?<![/"])\bimport\s*\(?\s*"([^"]+)"/g;
 
 function importsOf(text: string): Import[] {
   const named = [...text.matchAll(clause)].map(([, type, names = "", from = ""]) => {
