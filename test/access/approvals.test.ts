@@ -1,19 +1,33 @@
 import { describe, expect, it } from "vitest";
+import type { Answer } from "../http-client.ts";
+import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
 import { as, makeToken } from "./tokens.ts";
 
-const volume = { volume: { type: "integer", minimum: 0, maximum: 100 } };
-const confirmVolume = { tool: "set_volume", effect: "confirm" as const };
+const volume = { volume: { type: "integer", minimum: 0, maximum: 100 }, fade: { type: "boolean" } };
+const setVolume = tool("set_volume", volume, ["volume"]);
+const rules = [{ tool: "set_volume", effect: "confirm" as const }];
+const tenMinutes = 600_000;
+const second = "02:00:00:00:00:02";
 
-async function open(clock = new ManualClock()) {
-  const site = await openSite({ clock, config: { access: { rules: [confirmVolume] } } });
-  const device = await site.join({ tools: [tool("set_volume", volume, ["volume"]), tool("free")] });
+async function open(access: object = { rules }) {
+  const clock = new ManualClock();
+  const site = await openSite({ clock, config: { access } });
+  const device = await site.join({ tools: [setVolume, tool("free")], userTools: [tool("self.reboot")] });
   const agent = await makeToken(site, { name: "agent", scopes: ["read", "call"] });
   const person = await makeToken(site, { name: "person", scopes: ["read", "call:user"] });
-  const call = (args: object, token = agent.token) =>
-    site.rest("POST", `/devices/${device.id}/tools/set_volume/call`, { arguments: args }, as(token));
+  const call = (args: object, more: Record<string, string> = {}) =>
+    site.rest(
+      "POST",
+      `/devices/${device.id}/tools/set_volume/call`,
+      { arguments: args },
+      {
+        ...as(agent.token),
+        ...more,
+      },
+    );
   const decide = (id: string, word: "approve" | "deny", token = person.token) =>
     site.rest("POST", `/approvals/${id}/${word}`, undefined, as(token));
   return { clock, site, device, agent, person, call, decide };
@@ -25,30 +39,32 @@ async function answerOne(device: RawDevice): Promise<unknown> {
   return params["arguments"];
 }
 
-function approvalIdOf(answer: Awaited<ReturnType<Site["rest"]>>): string {
-  expect([answer.status, answer.body["code"]]).toEqual([403, "approval_required"]);
-  return String(answer.body["approvalId"]);
+function approvalIdOf({ status, body }: Answer): string {
+  expect([status, body["code"]]).toEqual([403, "approval_required"]);
+  return String(body["approvalId"]);
+}
+
+async function waiting(site: Site, token: string): Promise<{ id: string }[]> {
+  const { body } = await site.rest("GET", "/approvals?state=waiting", undefined, as(token));
+  return body["approvals"] as unknown as { id: string }[];
 }
 
 describe("a call that needs a person's word", () => {
-  it("[APR-1, APR-3] is refused at once, approved by somebody else, and sent once", async () => {
+  it("[APR-1, APR-3, APR-6] is refused at once, approved by somebody else, sent once and audited", async () => {
     const { site, device, person, call, decide } = await open();
     const id = approvalIdOf(await call({ volume: 30 }));
     expect(approvalIdOf(await call({ volume: 30 }))).toBe(id);
     expect(approvalIdOf(await call({ volume: 31 }))).not.toBe(id);
     expect(await device.quiet()).toEqual([]);
-    const listed = await site.rest("GET", "/approvals?state=waiting", undefined, as(person.token));
-    expect(listed.body["approvals"]).toMatchObject([
-      { arguments: { volume: 31 } },
-      {
-        id,
-        state: "waiting",
-        device: device.id,
-        tool: "set_volume",
-        arguments: { volume: 30 },
-        principal: "agent",
-      },
-    ]);
+    const seen = (await waiting(site, person.token)).find((one) => one.id === id);
+    expect(seen).toMatchObject({
+      state: "waiting",
+      device: device.id,
+      tool: "set_volume",
+      arguments: { volume: 30 },
+      principal: "agent",
+      decidedBy: null,
+    });
     const decided = await decide(id, "approve");
     expect([decided.status, decided.body["state"], decided.body["decidedBy"]]).toEqual([
       200,
@@ -61,5 +77,290 @@ describe("a call that needs a person's word", () => {
     expect(approvalIdOf(await call({ volume: 30 }))).not.toBe(id);
     const { body } = await site.rest("GET", "/calls?outcome=ok");
     expect(body["calls"]).toMatchObject([{ tool: "set_volume", principal: "agent", approval: id }]);
+    const { body: used } = await site.rest("GET", `/approvals/${id}`);
+    expect(used).toMatchObject({ id, state: "consumed", consumedAt: expect.any(String) });
+  });
+
+  it("[APR-3] goes to exactly one of many that come at once", async () => {
+    const { device, call, decide } = await open();
+    await decide(approvalIdOf(await call({ volume: 1 })), "approve");
+    const calls = Array.from({ length: 12 }, () => call({ volume: 1 }));
+    expect(await answerOne(device)).toEqual({ volume: 1 });
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 403)).toHaveLength(11);
+    expect(await device.quiet()).toEqual([]);
+  });
+
+  it("[APR-3] is the same in whatever order its arguments stand, and another with any other", async () => {
+    const { device, call, decide } = await open();
+    const id = approvalIdOf(await call({ volume: 5, fade: true }));
+    await decide(id, "approve");
+    for (const other of [{ volume: 5 }, { volume: 5, fade: false }, { volume: 6, fade: true }]) {
+      expect(approvalIdOf(await call(other))).not.toBe(id);
+    }
+    const repeated = call({ fade: true, volume: 5 });
+    await answerOne(device);
+    expect((await repeated).status).toBe(200);
+  });
+
+  it("[APR-3] finds its grant run out after ten minutes", async () => {
+    const { clock, site, device, call, decide } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    await decide(id, "approve");
+    clock.advance(tenMinutes);
+    expect(approvalIdOf(await call({ volume: 1 }))).not.toBe(id);
+    expect((await site.rest("GET", `/approvals/${id}`)).body["state"]).toBe("expired");
+    expect(device.frames.filter(({ payload }) => JSON.stringify(payload)?.includes("tools/call"))).toEqual(
+      [],
+    );
+  });
+
+  it("[APR-1] waits for an hour, and is asked for anew then", async () => {
+    const { clock, site, person, call, decide } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    clock.advance(6 * tenMinutes);
+    expect(await waiting(site, person.token)).toEqual([]);
+    const late = await decide(id, "approve");
+    expect([late.status, late.body["code"], late.body["state"]]).toEqual([409, "conflict", "expired"]);
+    expect(approvalIdOf(await call({ volume: 1 }))).not.toBe(id);
+  });
+
+  it("[APR-3] loses its grant when the tool becomes another", async () => {
+    const { site, device, call, decide } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    await decide(id, "approve");
+    const events = await site.events("?type=device.tools_changed");
+    device.notify("notifications/tools/list_changed");
+    await device.list([tool("set_volume", { ...volume, boost: { type: "boolean" } }, ["volume"])]);
+    await events.next();
+    expect(approvalIdOf(await call({ volume: 1 }))).not.toBe(id);
+    expect(await device.quiet()).toEqual([]);
+  });
+
+  it("[APR-3] keeps its grant while the device is away, or its arguments do not fit", async () => {
+    const { site, device, call, decide } = await open();
+    const [good, unfit] = [{ volume: 1 }, { volume: 101 }];
+    for (const args of [good, unfit]) await decide(approvalIdOf(await call(args)), "approve");
+    expect((await call(unfit)).body["code"]).toBe("arguments_invalid");
+    device.cut();
+    await until(async () => (await site.device(device.id))["online"] === false);
+    expect((await call(good)).body["code"]).toBe("device_offline");
+    const back = await site.join({ tools: [setVolume, tool("free")], userTools: [tool("self.reboot")] });
+    const repeated = call(good);
+    await answerOne(back);
+    expect((await repeated).status).toBe(200);
+  });
+
+  it("[APR-4] is told for ten minutes that it was denied, and can be asked for again then", async () => {
+    const { clock, call, decide, site } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    expect((await decide(id, "deny")).body["state"]).toBe("denied");
+    const refused = await call({ volume: 1 });
+    expect(approvalIdOf(refused)).toBe(id);
+    expect(refused.body["approvalState"]).toBe("denied");
+    expect((await decide(id, "approve")).body["code"]).toBe("conflict");
+    clock.advance(tenMinutes);
+    const again = await call({ volume: 1 });
+    expect(approvalIdOf(again)).not.toBe(id);
+    expect(again.body["approvalState"]).toBe("waiting");
+    expect((await site.rest("GET", "/calls?outcome=ok")).body["calls"]).toEqual([]);
+  });
+
+  it("[ACC-2] may be one of a user-only tool that its caller's scopes keep shut", async () => {
+    const { site, device, agent, decide } = await open({
+      rules: [{ tool: "self.reboot", effect: "confirm" }],
+    });
+    const reboot = () =>
+      site.rest("POST", `/devices/${device.id}/tools/self.reboot/call`, {}, as(agent.token));
+    await decide(approvalIdOf(await reboot()), "approve");
+    const repeated = reboot();
+    await answerOne(device);
+    expect((await repeated).status).toBe(200);
+  });
+
+  it("[CALL-7] can be repeated under the same Idempotency-Key", async () => {
+    const { site, device, agent, call, decide } = await open();
+    const key = { "idempotency-key": "volume-1" };
+    await decide(approvalIdOf(await call({ volume: 1 }, key)), "approve");
+    const repeated = call({ volume: 1 }, key);
+    await answerOne(device);
+    expect((await repeated).status).toBe(200);
+    expect((await call({ volume: 1 }, key)).status).toBe(200);
+    const fanOut = () =>
+      site.rest(
+        "POST",
+        "/calls",
+        { target: { all: true }, tool: "set_volume", arguments: { volume: 2 } },
+        { ...as(agent.token), "idempotency-key": "fan-out" },
+      );
+    const [held] = (await fanOut()).body["results"] as { error: { approvalId: string } }[];
+    await decide(held?.error.approvalId ?? "", "approve");
+    const all = fanOut();
+    await answerOne(device);
+    expect((await all).body).toMatchObject({ ok: 1, failed: 0 });
+    expect((await fanOut()).body).toMatchObject({ ok: 1, failed: 0 });
+    expect(await device.quiet()).toEqual([]);
+  });
+
+  it("[APR-1] waits with at most a hundred others of the same caller", async () => {
+    const { call } = await open();
+    for (let number = 0; number < 100; number += 1) approvalIdOf(await call({ volume: number }));
+    const many = await call({ volume: 100 });
+    expect([many.status, many.body["code"]]).toEqual([429, "rate_limited"]);
+    approvalIdOf(await call({ volume: 7 }));
+  });
+
+  it.each([
+    ["too large", { text: "x".repeat(70_000) }, "payload_too_large"],
+    ["too deep", { deep: JSON.parse(`${"[".repeat(70)}${"]".repeat(70)}`) as unknown }, "arguments_invalid"],
+  ])("is not asked for with arguments that are %s for any device", async (_, args, code) => {
+    const { site, person, call } = await open();
+    expect((await call(args)).body["code"]).toBe(code);
+    expect(await waiting(site, person.token)).toEqual([]);
+  });
+});
+
+describe("whoever decides", () => {
+  it("[APR-2] has `call:user` or `admin`, and never asked", async () => {
+    const { site, agent, call, decide } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    expect((await decide(id, "approve", agent.token)).body["code"]).toBe("forbidden");
+    const reader = await makeToken(site, { scopes: ["read", "provision"] });
+    expect((await decide(id, "approve", reader.token)).body["code"]).toBe("not_found");
+    expect((await site.rest("GET", "/approvals", undefined, as(reader.token))).body["code"]).toBe(
+      "forbidden",
+    );
+    const both = await makeToken(site, { name: "both", scopes: ["read", "call", "call:user"] });
+    const at = "/devices/02:00:00:00:00:01/tools/set_volume/call";
+    const own = approvalIdOf(await site.rest("POST", at, { arguments: { volume: 1 } }, as(both.token)));
+    expect(own).not.toBe(id);
+    const refused = await decide(own, "approve", both.token);
+    expect([refused.status, refused.body["code"]]).toEqual([403, "forbidden"]);
+    expect((await decide(id, "approve", both.token)).status).toBe(200);
+    const admins = approvalIdOf(await site.call("02:00:00:00:00:01", "set_volume", { volume: 9 }));
+    expect((await site.rest("POST", `/approvals/${admins}/approve`)).body["code"]).toBe("forbidden");
+    expect((await site.rest("POST", `/approvals/${own}/approve`)).status).toBe(200);
+  });
+
+  it("[APR-2, TOK-3] sees the device under its own limits", async () => {
+    const { site, call, decide, agent } = await open();
+    await site.join({ deviceId: second, tools: [setVolume] });
+    const id = approvalIdOf(await call({ volume: 1 }));
+    const limited = await makeToken(site, { scopes: ["read", "call:user"], devices: { ids: [second] } });
+    expect(await waiting(site, limited.token)).toEqual([]);
+    expect((await decide(id, "approve", limited.token)).body["code"]).toBe("not_found");
+    const other = await site.rest(
+      "POST",
+      `/devices/${second}/tools/set_volume/call`,
+      { arguments: { volume: 1 } },
+      as(agent.token),
+    );
+    expect(await waiting(site, limited.token)).toMatchObject([{ id: approvalIdOf(other) }]);
+    expect((await decide(approvalIdOf(other), "approve", limited.token)).status).toBe(200);
+  });
+
+  it("[APR-2] decides once, and about what there is", async () => {
+    const { call, decide } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    const both = await Promise.all([decide(id, "approve"), decide(id, "deny")]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect((await decide("nothing", "approve")).status).toBe(404);
+    expect((await decide("x".repeat(65), "approve")).status).toBe(400);
+  });
+
+  it("sees an agent only what it asked for itself", async () => {
+    const { site, agent, call } = await open();
+    const id = approvalIdOf(await call({ volume: 1 }));
+    const other = await makeToken(site, { name: "other", scopes: ["call"] });
+    expect(await waiting(site, agent.token)).toMatchObject([{ id }]);
+    expect(await waiting(site, other.token)).toEqual([]);
+    expect((await site.rest("GET", `/approvals/${id}`, undefined, as(other.token))).status).toBe(404);
+  });
+
+  it("[APR-8] hears of requests and decisions, without arguments, and only of devices it sees", async () => {
+    const { site, call, decide } = await open();
+    const limited = await makeToken(site, { scopes: ["read"], devices: { ids: [second] } });
+    const types = "?type=approval.requested,approval.decided,device.online";
+    const events = await site.events(types);
+    const deaf = await site.events(types, as(limited.token));
+    const id = approvalIdOf(await call({ volume: 77 }));
+    approvalIdOf(await call({ volume: 77 }));
+    await decide(id, "deny");
+    const what = { approvalId: id, tool: "set_volume", principal: "agent" };
+    const requested = await events.next();
+    expect(requested).toMatchObject({ type: "approval.requested", device: "02:00:00:00:00:01", data: what });
+    const decided = await events.next();
+    expect(decided).toMatchObject({
+      type: "approval.decided",
+      data: { ...what, decision: "denied", by: "person" },
+    });
+    expect(JSON.stringify([requested, decided])).not.toContain("77");
+    await site.join({ deviceId: second, tools: [setVolume] });
+    expect(await deaf.next()).toMatchObject({ type: "device.online", device: second });
+  });
+});
+
+describe("a call to many devices", () => {
+  it("[APR-5] has one request for all of them, for exactly these targets, and none is called before", async () => {
+    const { site, device, agent, decide } = await open({
+      rules: [{ tool: "set_volume", device: second, effect: "confirm" }],
+    });
+    const other = await site.join({ deviceId: second, tools: [setVolume] });
+    const fanOut = async (devices: readonly string[], level = 1) =>
+      await site.rest(
+        "POST",
+        "/calls",
+        { target: { devices }, tool: "set_volume", arguments: { volume: level } },
+        as(agent.token),
+      );
+    const held = (await fanOut([device.id, second])).body["results"] as { error: { approvalId: string } }[];
+    const id = held[0]?.error.approvalId ?? "";
+    expect(held).toMatchObject([
+      { device: device.id, ok: false, error: { code: "approval_required", approvalId: id } },
+      { device: second, ok: false, error: { code: "approval_required", approvalId: id } },
+    ]);
+    expect(await device.quiet()).toEqual([]);
+    expect(await other.quiet()).toEqual([]);
+    const limited = await makeToken(site, { scopes: ["call:user"], devices: { ids: [second] } });
+    expect((await decide(id, "approve", limited.token)).status).toBe(404);
+    const approved = await decide(id, "approve");
+    expect(approved.body).toMatchObject({ device: null, target: { devices: [device.id, second] } });
+    for (const [devices, level] of [
+      [[second], 1],
+      [[device.id, second], 2],
+    ] as const) {
+      const results = (await fanOut(devices, level)).body["results"] as { error: { approvalId: string } }[];
+      expect(results.every(({ error }) => error.approvalId !== id)).toBe(true);
+    }
+    const alone = await site.rest(
+      "POST",
+      `/devices/${second}/tools/set_volume/call`,
+      { arguments: { volume: 1 } },
+      as(agent.token),
+    );
+    expect(approvalIdOf(alone)).not.toBe(id);
+    const all = fanOut([second, device.id]);
+    await Promise.all([answerOne(device), answerOne(other)]);
+    expect((await all).body).toMatchObject({ ok: 2, failed: 0 });
+    const { body } = await site.rest("GET", "/calls?outcome=ok");
+    expect((body["calls"] as { approval?: string }[]).map(({ approval }) => approval).sort()).toEqual([
+      id,
+      undefined,
+    ]);
+    expect((await fanOut([device.id, second])).body).toMatchObject({ ok: 0, failed: 2 });
+  });
+
+  it("[APR-5] without a device that needs a word goes on at once", async () => {
+    const { site, device, agent } = await open({ rules: [{ device: second, effect: "confirm" }] });
+    await site.join({ deviceId: second, tools: [setVolume] });
+    const request = {
+      target: { devices: [device.id, "nobody"] },
+      tool: "set_volume",
+      arguments: { volume: 1 },
+    };
+    const all = site.rest("POST", "/calls", request, as(agent.token));
+    await answerOne(device);
+    expect((await all).body["results"]).toMatchObject([{ ok: true }, { error: { code: "device_unknown" } }]);
   });
 });

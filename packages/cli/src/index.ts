@@ -147,6 +147,23 @@ function build(): Command {
     .argument("<device>", "id or alias")
     .action(async (name, options) => (await import("./commands/device.ts")).deleteDevice(name, options));
 
+  const approvals = program.command("approvals").description("Decide about calls that wait for a person.");
+  gatewayOptions(approvals.command("list", { isDefault: true }))
+    .description("List the calls that wait.")
+    .option("--all", "also those that were decided, used or have run out")
+    .action(async (options) => (await import("./commands/approvals.ts")).listApprovals(options));
+  for (const [word, description] of [
+    ["approve", "Let a call through, once, within ten minutes. Never your own."],
+    ["deny", "Do not let a call through."],
+  ] as const) {
+    gatewayOptions(approvals.command(word))
+      .description(description)
+      .argument("<id>", "the request's id")
+      .action(async (id, options) =>
+        (await import("./commands/approvals.ts")).decideApproval(id, word, options),
+      );
+  }
+
   const token = program.command("token").description("Make, list and revoke tokens.");
   gatewayOptions(token.command("create"))
     .description("Make a token; it is shown this once.")
@@ -191,6 +208,7 @@ function build(): Command {
     ...simulate.commands,
     ...config.commands,
     ...token.commands,
+    ...approvals.commands,
     ...device.commands,
   ]) {
     command.exitOverride().showHelpAfterError("(--help shows how it is used)");

@@ -158,6 +158,80 @@ describe("the file", () => {
   });
 });
 
+describe("rules of access", () => {
+  const rule = (text: string) => `access:\n  rules:\n    - { effect: deny }\n    - ${text}\n`;
+
+  it("are read as they are written", () => {
+    write(
+      rule('{ tool: "self.*", args: { level: { min: 5 }, "/a/b": [x, 1] }, effect: confirm, via: queue }'),
+    );
+    expect(load().access.rules[1]).toEqual({
+      tool: "self.*",
+      args: { level: { min: 5 }, "/a/b": ["x", 1] },
+      effect: "confirm",
+      via: "queue",
+    });
+    expect(load().access).toMatchObject({ default: "allow", urlHosts: [] });
+  });
+
+  test.each([
+    ["{ tool: x }", "`access.rules.1` must have required properties effect"],
+    ["{ effect: maybe }", "`access.rules.1.effect` must be one of allow, confirm, deny"],
+    ["{ effect: deny, tols: x }", "unknown setting `access.rules.1.tols`; did you mean `tool`?"],
+    ["{ effect: deny, tool: '' }", "`access.rules.1.tool` must"],
+    ["{ effect: deny, tool: [a] }", "`access.rules.1.tool` must be string"],
+    ["{ effect: deny, args: {} }", "`access.rules.1.args` must"],
+    ["{ effect: deny, args: { a: { mni: 5 } } }", "`access.rules.1.args.a` has `mni`; it must be a value"],
+    [
+      "{ effect: deny, args: { a: { min: five } } }",
+      "`access.rules.1.args.a` must have numbers as min and max",
+    ],
+    ["{ effect: deny, args: { a: { min: 5, max: 4 } } }", "`access.rules.1.args.a` has a min above its max"],
+    ["{ effect: deny, args: { a: [] } }", "`access.rules.1.args.a` must list 1 to 100"],
+    ["{ effect: deny, args: { a: [[1]] } }", "`access.rules.1.args.a` must list 1 to 100"],
+    ["{ effect: deny, args: { a: { pattern: 5 } } }", "`access.rules.1.args.a` must be a value"],
+    ["{ effect: deny, args: { a: { pattern: x, min: 1 } } }", "`access.rules.1.args.a` must be a value"],
+    ["{ effect: deny, args: { a: { present: 1 } } }", "`access.rules.1.args.a` must be a value"],
+    ["{ effect: deny, args: { a: {} } }", "`access.rules.1.args.a` must be a value"],
+    ["{ effect: deny, via: queue }", "`access.rules.1.via` goes with `effect: confirm` only"],
+  ])("that are wrong stop the start with line and key: %s", (text, message) => {
+    const file = write(rule(text));
+    const [first = "", ...others] = problems({ file });
+    expect(first.startsWith(`${file}:4: ${message}`)).toBe(true);
+    expect(others).toEqual([]);
+  });
+
+  test.each([
+    "http://a.example/path",
+    "a b",
+    "ftp://a.example",
+    "a.*.example",
+    "*a.example",
+    "user@a.example",
+    "0x7f.1",
+    "127.1",
+    "bücher.example",
+    "a.example:port",
+    "//a.example",
+    "[::ffff:127.0.0.1]",
+  ])("name hosts as browsers write them, not %j", (host) => {
+    const file = write(`access:\n  urlHosts:\n    - good.example\n    - ${JSON.stringify(host)}\n`);
+    expect(problems({ file })).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${file}:4: \`access.urlHosts.1\` must be a host as browsers write it`),
+      ),
+    ]);
+  });
+
+  it("from a variable are named by it", () => {
+    const env = { TENDON_ACCESS_RULES: '[{"effect":"deny","args":{"a":{}}}]' };
+    expect(problems({ env })[0]).toMatch(/^TENDON_ACCESS_RULES: `access.rules.0.args.a` must/);
+    expect(load({ env: { TENDON_ACCESS_URL_HOSTS: '["a.example"]' } }).access.urlHosts).toEqual([
+      "a.example",
+    ]);
+  });
+});
+
 describe("environment variables", () => {
   it("are named after the setting, capitals inside a word split", () => {
     const env = {

@@ -77,7 +77,8 @@ export class Approvals {
     const call = guarded(question);
     const standing = await this.#needs.store.approvals.standing(call);
     if (standing?.state === "approved") return { use: () => this.#use(question, call) };
-    if (standing !== undefined) throw refusal(standing, `a person has denied \`${question.tool}\``);
+    if (standing !== undefined)
+      throw refusal(standing, `a person has denied \`${question.tool}\` (request ${standing.id})`);
     switch (await confirm?.()) {
       case "accept":
         return { use: () => Promise.resolve(elicited) };
@@ -154,7 +155,8 @@ export class Approvals {
       const event = { approvalId: approval.id, tool, principal: principal.name };
       this.#needs.events.approvalRequested(question.device, event);
     }
-    throw refusal(approval, `\`${tool}\` needs a person's approval: ${reason ?? defaultReason}`);
+    const why = reason ?? defaultReason;
+    throw refusal(approval, `\`${tool}\` needs a person's approval (request ${approval.id}): ${why}`);
   }
 
   async #find(principal: Principal, id: string): Promise<Approval> {

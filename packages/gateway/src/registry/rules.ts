@@ -180,7 +180,8 @@ function valuesAt(args: unknown, schema: unknown, path: readonly string[]): unkn
   const given = spellings(args, name);
   const values =
     given.length > 0 ? given : [memberOf(property, "default")].filter((value) => value !== undefined);
-  if (rest.length > 0) return values.flatMap((value) => valuesAt(value, property, rest));
+  if (rest.length > 0)
+    return values.flatMap((value) => (typeof value === "object" ? valuesAt(value, property, rest) : []));
   return values.flatMap((value): unknown[] => (Array.isArray(value) ? value : [value]));
 }
 

@@ -1,0 +1,63 @@
+import type { ApprovalList, ApprovalView } from "@tendon/protocol";
+import { GatewayClient } from "../gateway-client.ts";
+import { ago, colours, plain, print, printJson, printTable } from "../output.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+
+interface ApprovalsOptions extends TargetOptions {
+  readonly all?: boolean;
+  readonly json?: boolean;
+}
+
+/** As much of the arguments as a line of a table bears. */
+const shownArguments = 60;
+
+export async function listApprovals(options: ApprovalsOptions): Promise<void> {
+  const query = options.all === true ? "" : "?state=waiting";
+  const list = await new GatewayClient(readTarget(options)).get<ApprovalList>(`/approvals${query}`);
+  if (options.json === true) {
+    printJson(list);
+    return;
+  }
+  if (list.approvals.length === 0) {
+    print(options.all === true ? "Nothing has been asked lately." : "Nothing waits for approval.");
+    return;
+  }
+  const now = Date.now();
+  await printTable(
+    ["ID", "ASKED", "BY", "DEVICE", "TOOL", "ARGUMENTS", "STATE"],
+    list.approvals.map((approval) => [
+      approval.id,
+      colours.dim(ago(approval.askedAt, now)),
+      plain(approval.principal),
+      whereTo(approval),
+      plain(approval.tool),
+      shortened(plain(JSON.stringify(approval.arguments))),
+      approval.state,
+    ]),
+  );
+}
+
+export async function decideApproval(
+  id: string,
+  word: "approve" | "deny",
+  options: ApprovalsOptions,
+): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const decided = await client.post<ApprovalView>(`/approvals/${encodeURIComponent(id)}/${word}`, {});
+  if (options.json === true) {
+    printJson(decided);
+    return;
+  }
+  const what = `${plain(decided.tool)} on ${whereTo(decided)} for ${plain(decided.principal)}`;
+  print(word === "approve" ? `approved: ${what}, once, within ten minutes` : `denied: ${what}`);
+}
+
+function whereTo({ device, target }: ApprovalView): string {
+  if (device !== null) return device;
+  const devices: unknown = target?.["devices"];
+  return `${Array.isArray(devices) ? devices.length : String(target?.["count"] ?? "many")} devices`;
+}
+
+function shortened(text: string): string {
+  return text.length > shownArguments ? `${text.slice(0, shownArguments - 1)}…` : text;
+}
