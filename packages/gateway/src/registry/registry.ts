@@ -121,7 +121,7 @@ export class Registry {
     this.control = new Control({
       ...needs,
       calls: this.calls,
-      identify: (principal, reference) => this.#find(principal, reference).id,
+      identify: (principal, reference) => this.require(principal, reference),
       hasTool: async (device, tool, { timeoutMs, signal }) => {
         const record = this.#devices.get(device);
         if (record !== undefined) await this.calls.untilListed(record, timeoutMs, signal);
@@ -194,6 +194,11 @@ export class Registry {
       devices.push(record.view());
     }
     return { devices };
+  }
+
+  /** Throws `device_unknown`; gives its id. */
+  require(principal: Principal, reference: string): string {
+    return this.#find(principal, reference).id;
   }
 
   device(principal: Principal, reference: string): DeviceDetail {

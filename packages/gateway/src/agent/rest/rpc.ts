@@ -29,7 +29,7 @@ export function rpcRoutes(http: Http, registry: Registry): void {
     async (request, reply): Promise<RpcReplyBody> => {
       const { device } = request.params;
       // Known before anything is asked, so that an unknown device is a 404 like everywhere else.
-      registry.device(request.principal, device);
+      registry.require(request.principal, device);
       const id = request.body.id ?? null;
       try {
         const result = await answer(registry, request.principal, device, request.body, {

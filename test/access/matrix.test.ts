@@ -1,0 +1,272 @@
+/**
+ * The whole of access as one table: who asks (columns), what for (rows), through every door. All doors have to give
+ * the same answer, and the device has to hear of exactly those calls that were answered with `ok`.
+ */
+import type { TokenRequest } from "@tendon/protocol";
+import { describe, expect, it } from "vitest";
+import { type Fields, type RawDevice, textContent, tool } from "../raw-device.ts";
+import { firstDevice, openSite, type Site } from "../site.ts";
+import { openDoors } from "./doors.ts";
+import { as, makeToken } from "./tokens.ts";
+
+const config = {
+  access: {
+    urlHosts: ["files.example"],
+    rules: [
+      { tool: "asked*", effect: "confirm" as const },
+      { tool: "never*", effect: "deny" as const },
+      { tool: "never*", effect: "allow" as const },
+      { tool: "welcome*", effect: "allow" as const },
+      { tool: "level", args: { level: { min: 50 } }, effect: "confirm" as const },
+      { tool: "level", args: { level: { min: 90 } }, effect: "deny" as const },
+      { tool: "not_for_*", principal: "kiosk", effect: "deny" as const },
+      { tool: "tagged", tag: "lab", effect: "deny" as const },
+      { tool: "tagged", tag: "garden", effect: "confirm" as const },
+      { tool: "elsewhere", device: "02:00:00:00:00:77", effect: "deny" as const },
+    ],
+  },
+};
+
+const level = { level: { type: "integer", minimum: 0, maximum: 100, default: 10 } };
+const url = { url: { type: "string" } };
+const offer = {
+  tools: [
+    ...["plain", "welcome", "asked", "never", "not_for_kiosks", "tagged", "elsewhere"].map((name) =>
+      tool(name),
+    ),
+    tool("level", level),
+    tool("fetch", url),
+  ],
+  userTools: ["secret", "welcome_user", "asked_user", "never_user"].map((name) => tool(name)),
+};
+
+const askers: Readonly<Record<string, Partial<TokenRequest>>> = {
+  reader: { name: "reader", scopes: ["read", "provision"] },
+  agent: { name: "agent", scopes: ["call"] },
+  kiosk: { name: "kiosk", scopes: ["read", "call"] },
+  person: { name: "person", scopes: ["call", "call:user"] },
+  admin: { name: "boss", scopes: ["admin"] },
+  stranger: { name: "stranger", scopes: ["admin"], devices: { ids: ["02:00:00:00:00:99"] } },
+};
+
+const names = Object.keys(askers);
+const [no, ask, yes] = ["forbidden", "approval_required", "ok"];
+const hidden = "device_unknown";
+
+/** Per row: tool, arguments, and what reader, agent, kiosk, person, admin and stranger get. */
+const table: readonly (readonly [string, Fields, ...string[]])[] = [
+  ["plain", {}, no, yes, yes, yes, yes, hidden],
+  ["secret", {}, no, no, no, yes, yes, hidden],
+  ["welcome", {}, no, yes, yes, yes, yes, hidden],
+  ["welcome_user", {}, no, no, no, yes, yes, hidden],
+  ["asked", {}, no, ask, ask, ask, ask, hidden],
+  ["asked_user", {}, no, ask, ask, ask, ask, hidden],
+  ["never", {}, no, no, no, no, no, hidden],
+  ["never_user", {}, no, no, no, no, no, hidden],
+  ["not_for_kiosks", {}, no, yes, no, yes, yes, hidden],
+  ["tagged", {}, no, no, no, no, no, hidden],
+  ["elsewhere", {}, no, yes, yes, yes, yes, hidden],
+  ["level", {}, no, yes, yes, yes, yes, hidden],
+  ["level", { level: 49 }, no, yes, yes, yes, yes, hidden],
+  ["level", { level: 50 }, no, ask, ask, ask, ask, hidden],
+  ["level", { LEVEL: 60 }, no, ask, ask, ask, ask, hidden],
+  ["level", { level: 90 }, no, no, no, no, no, hidden],
+  ["level", { level: -1 }, ...all("arguments_invalid")],
+  // By the order of the codes a person's word comes before the arguments are looked at.
+  ["level", { level: 70, n: 3e9 }, no, ask, ask, ask, ask, hidden],
+  ["fetch", { url: "https://files.example/a" }, no, yes, yes, yes, yes, hidden],
+  ["fetch", { url: "https://evil.test/a" }, no, no, no, no, no, hidden],
+  ["fetch", { url: "http://169.254.169.254/" }, no, no, no, no, no, hidden],
+  ["fetch", { url: "http://0x7f.1/" }, no, no, no, no, no, hidden],
+  ["fetch", { url: "no address" }, ...all("arguments_invalid")],
+  [
+    "fetch",
+    { url: "https://files.example/a", deep: [{ uri: "ftp://files.example/" }] },
+    no,
+    no,
+    no,
+    no,
+    no,
+    hidden,
+  ],
+  ["asked", { url: "https://evil.test/" }, no, no, no, no, no, hidden],
+  ["plain", { callbackUrl: "https://evil.test/" }, no, no, no, no, no, hidden],
+];
+
+function all(code: string): string[] {
+  return ["forbidden", code, code, code, code, hidden];
+}
+
+/** Answers every call, and says how many there were. */
+function answering(device: RawDevice): () => number {
+  let count = 0;
+  const answer = async () => {
+    for (;;) {
+      const { id } = await device.nextRequest("tools/call");
+      count += 1;
+      device.reply(id, textContent("done"));
+    }
+  };
+  // It ends with the connection, when the test does.
+  answer().catch(() => undefined);
+  return () => count;
+}
+
+async function open(): Promise<{ readonly site: Site; readonly calls: () => number }> {
+  const site = await openSite({ config });
+  const device = await site.join(offer);
+  await site.rest("PATCH", `/devices/${firstDevice}`, { tags: ["lab", "garden"] });
+  return { site, calls: answering(device) };
+}
+
+describe("access", () => {
+  it.each(names.map((name, column) => [name, column] as const))(
+    "[ACC-8] of %s is the same through every door",
+    async (name, column) => {
+      const { site, calls } = await open();
+      const { token } = await makeToken(site, askers[name] ?? {});
+      for (const [door, call] of await openDoors(site, token)) {
+        const before = calls();
+        const found: [string, Fields, string][] = [];
+        for (const [asked, args] of table) {
+          const { code, approvalId } = await call(firstDevice, asked, args);
+          expect(approvalId !== undefined, `${door} ${asked}`).toBe(code === ask);
+          found.push([asked, args, code]);
+        }
+        const expected = table.map(([asked, args, ...codes]) => [asked, args, codes[column]]);
+        expect(found, door).toEqual(expected);
+        expect(calls() - before, door).toBe(expected.filter(([, , code]) => code === yes).length);
+      }
+    },
+    60_000,
+  );
+
+  it("[APR-1, ACC-8] asks for one word, whatever door the call came through, and takes it through any", async () => {
+    const { site, calls } = await open();
+    const agent = await makeToken(site, { name: "agent", scopes: ["call"] });
+    const doors = await openDoors(site, agent.token);
+    const ids = new Set<string | undefined>();
+    for (const [name, call] of doors)
+      if (name !== "fan-out") ids.add((await call(firstDevice, "asked_user", {})).approvalId);
+    expect(ids.size).toBe(1);
+    for (const [name, call] of doors) {
+      const { approvalId } = await call(firstDevice, "asked_user", {});
+      expect((await site.rest("POST", `/approvals/${approvalId}/approve`)).status).toBe(200);
+      const before = calls();
+      expect((await call(firstDevice, "asked_user", {})).code, name).toBe(yes);
+      expect((await call(firstDevice, "asked_user", {})).code, name).toBe(ask);
+      expect(calls() - before, name).toBe(1);
+    }
+  });
+
+  it("[CTL-5] of a function that is not listed counts as user-only, under the rules of its name", async () => {
+    const { site } = await open();
+    const results: Record<string, string[]> = {};
+    for (const name of ["agent", "person"]) {
+      const { token } = await makeToken(site, askers[name] ?? {});
+      const doors = await openDoors(site, token);
+      for (const asked of ["unlisted", "never_listed", "asked_unlisted"]) {
+        const codes = await Promise.all(
+          ["REST control", "MQTT control"].map(
+            async (door) => (await doors.get(door)?.(firstDevice, asked, {}))?.code,
+          ),
+        );
+        results[`${name} ${asked}`] = codes.map(String);
+        for (const door of ["REST call", "MQTT call", "raw JSON-RPC", "fan-out"]) {
+          const { code } = (await doors.get(door)?.(firstDevice, asked, {})) ?? {};
+          // What a rule denies is denied by its name; otherwise there is nothing of that name, for anybody.
+          expect(code, `${name} ${door} ${asked}`).toBe(asked === "never_listed" ? no : "tool_unknown");
+        }
+      }
+    }
+    expect(results).toEqual({
+      "agent unlisted": [no, no],
+      "agent never_listed": [no, no],
+      "agent asked_unlisted": [ask, ask],
+      "person unlisted": [yes, yes],
+      "person never_listed": [no, no],
+      "person asked_unlisted": [ask, ask],
+    });
+  });
+
+  it("[ACC-8] of other methods of JSON-RPC needs `admin` and is under the same rules", async () => {
+    const site = await openSite({
+      config: {
+        access: {
+          rules: [
+            { tool: "resources/read", effect: "deny" },
+            { tool: "ask/*", effect: "confirm" },
+          ],
+        },
+      },
+    });
+    const device = await site.join(offer);
+    const { token } = await makeToken(site, { scopes: ["read", "call", "call:user"] });
+    const rpc = async (method: string, params: Fields = {}, headers: Record<string, string> = {}) => {
+      const { body } = await site.rest(
+        "POST",
+        `/devices/${firstDevice}/mcp`,
+        { jsonrpc: "2.0", id: 7, method, params },
+        headers,
+      );
+      return (body["error"] as { data: Fields } | undefined)?.data ?? { code: yes };
+    };
+    expect((await rpc("other/method", {}, as(token)))["code"]).toBe(no);
+    expect((await rpc("resources/read"))["code"]).toBe(no);
+    expect((await rpc("other/method", { url: "http://evil.test/" }))["code"]).toBe(no);
+    expect((await rpc("other/method", { url: "nonsense" }))["code"]).toBe("arguments_invalid");
+    const { code, approvalId } = await rpc("ask/me");
+    expect(code).toBe(ask);
+    expect((await site.rest("POST", `/approvals/${approvalId}/approve`, undefined, as(token))).status).toBe(
+      200,
+    );
+    expect(await device.quiet()).toEqual([]);
+    const answer = rpc("ask/me");
+    device.reply((await device.nextRequest("ask/me")).id, {});
+    expect((await answer)["code"]).toBe(yes);
+  });
+
+  it("[ACC-4] shows in lists what the calls then meet", async () => {
+    const { site } = await open();
+    const shown = async (name: string) => {
+      const { token } = await makeToken(site, {
+        ...askers[name],
+        scopes: ["read", ...(askers[name]?.scopes ?? [])],
+      });
+      const { body } = await site.rest(
+        "GET",
+        `/devices/${firstDevice}/tools?user=true`,
+        undefined,
+        as(token),
+      );
+      const tools = body["tools"] as { name: string; access: string; argumentsDecide?: boolean }[];
+      return Object.fromEntries(
+        tools.map(({ name: tool, access, argumentsDecide }) => [
+          tool,
+          argumentsDecide === true ? `${access}+` : access,
+        ]),
+      );
+    };
+    expect(await shown("kiosk")).toEqual({
+      plain: "allowed",
+      welcome: "allowed",
+      asked: "confirm",
+      never: "denied",
+      not_for_kiosks: "denied",
+      tagged: "denied",
+      elsewhere: "allowed",
+      level: "allowed+",
+      fetch: "allowed",
+      secret: "denied",
+      welcome_user: "denied",
+      asked_user: "confirm",
+      never_user: "denied",
+    });
+    expect(await shown("person")).toMatchObject({
+      secret: "allowed",
+      asked_user: "confirm",
+      never_user: "denied",
+    });
+    expect(await shown("reader")).toMatchObject({ plain: "denied", asked: "denied", level: "denied" });
+  });
+});
