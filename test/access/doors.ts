@@ -6,7 +6,7 @@ import type { Fields } from "../raw-device.ts";
 import type { Site } from "../site.ts";
 import { as } from "./tokens.ts";
 
-export interface Outcome {
+interface Outcome {
   readonly code: string;
   readonly approvalId: string | undefined;
 }
