@@ -85,6 +85,10 @@ function build(): Command {
     async (options) => (await import("./commands/console.ts")).consoleLink(options),
   );
 
+  gatewayCommand(program, "voice", "list the conversations under way").action(async (options) =>
+    (await import("./commands/voice.ts")).voice(options),
+  );
+
   const simulate = program.command("simulate").description("Run devices that are not there.");
   gatewayOptions(simulate.command("esp32"))
     .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")

@@ -56,6 +56,10 @@ export const VoiceSchema = Type.Object(
     token: Type.Optional(
       Type.String({ minLength: 1, description: "The fixed token of upstreams with `signIn: token`" }),
     ),
+    keepTexts: Type.Boolean({
+      default: false,
+      description: "Keep what is said, as text, among the frames that the console shows of a device",
+    }),
     udpPort: Type.Integer({
       minimum: 0,
       maximum: 65_535,

@@ -194,6 +194,12 @@ export class Events {
     this.#log[failed ? "warn" : "info"]({ device, ...data }, "conversation ended");
   }
 
+  /** The voice server is gone, and the board has stayed. */
+  voiceParked(device: string, data: { upstream: string; kind: string; detail: string }): void {
+    this.#metrics.voiceEnded.inc({ kind: data.kind });
+    this.#log[data.kind === "closed" ? "info" : "warn"]({ device, ...data }, "voice server gone");
+  }
+
   voiceFrameNotUnderstood(device: string): void {
     this.#metrics.oddFrames.inc({ outcome: "voice" });
     this.#log.debug({ device }, "a frame of a conversation was not understood");

@@ -277,7 +277,17 @@ async function assemble(
   });
   await routes(http, settingsOf, () => Promise.resolve(undefined));
   await vision.routes(http);
-  await restRoutes(http, { clock, registry, provisioning, tokens, events, console, settingsOf });
+  const voices = () => voice?.relay.sessions() ?? [];
+  await restRoutes(http, {
+    clock,
+    registry,
+    provisioning,
+    tokens,
+    events,
+    console,
+    settingsOf,
+    voice: voices,
+  });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";

@@ -52,6 +52,7 @@ export {
 } from "./api/provisioning.ts";
 export { SessionView, SignInCode, SignInRequest } from "./api/session.ts";
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
+export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
 export { type Action, ActionMap, defaultActions } from "./control/action-map.ts";
 export {
   Actions,

@@ -298,9 +298,9 @@ export const voiceLimits = {
     reason: "about a minute of speech; what is older than that is of no use to anybody",
   },
   downlinkFrames: {
-    max: 256,
+    max: 100,
     error: "device_disconnected",
-    reason: "15 s of speech on their way to a board; until it reads them the voice server is held up",
+    reason: "6 s of speech on their way to a board; until it reads them the voice server is held up",
   },
   heldFrames: {
     max: 64,

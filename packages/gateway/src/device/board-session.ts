@@ -20,6 +20,7 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
+import { withoutKey } from "./frame-words.ts";
 import { handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
 import { RateGate } from "./rate-gate.ts";
@@ -176,7 +177,8 @@ export class BoardSession implements DeviceSession {
 
   receiveText(text: string): void {
     if (!this.#admitFrame()) return;
-    this.#frames.note(this.deviceId, "in", text);
+    const kept = this.#conversation === undefined ? text : this.#voice?.kept(text);
+    this.#frames.note(this.deviceId, "in", kept ?? "");
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
@@ -260,12 +262,13 @@ export class BoardSession implements DeviceSession {
   }
 
   send(message: Exclude<ServerMessage, { payload: unknown; type: "mcp" }>): boolean {
-    return this.#sendText(encodeServerMessage(message));
+    const text = encodeServerMessage(message);
+    return this.#sendText(text, message.type === "hello" ? withoutKey(text) : text);
   }
 
-  /** A text that somebody else has written. */
+  /** A text that a voice server has written. */
   sendAsItIs(text: string): boolean {
-    return this.#sendText(text);
+    return this.#sendText(text, this.#voice?.kept(text) ?? "");
   }
 
   sendRpc(payload: JsonObject, envelope?: JsonObject): boolean {
@@ -327,9 +330,10 @@ export class BoardSession implements DeviceSession {
     return false;
   }
 
-  #sendText(text: string): boolean {
+  /** `kept`: what of it may be shown to whoever looks for a fault. */
+  #sendText(text: string, kept = text): boolean {
     if (this.#state.kind === "closed") return false;
-    this.#frames.note(this.deviceId, "out", text);
+    this.#frames.note(this.deviceId, "out", kept);
     if (this.link.send(text)) return true;
     this.close(1013, "the device does not read what it is sent");
     return false;

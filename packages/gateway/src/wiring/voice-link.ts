@@ -54,6 +54,7 @@ export async function openVoice({
     events,
     random: Math.random,
     tools: boardTools(registry),
+    keepTexts: config.voice.keepTexts,
     serverOf: (deviceId) => choose(upstreams, deviceId, registry),
   });
   return {

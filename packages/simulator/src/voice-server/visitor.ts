@@ -23,6 +23,7 @@ export interface VisitorNeeds {
 }
 
 const slowHelloMs = 4_000;
+const flushMs = 50;
 
 /** One board that is connected, or something that speaks in its name. */
 export class Visitor {
@@ -130,7 +131,11 @@ export class Visitor {
         if (turn !== this.#answer) return false;
         this.sayAudio(packet, index * chimeFrameMs);
         if (index === 5 && faults.has("close-mid-sentence")) this.close();
-        if (index === 5 && faults.has("drop-mid-sentence")) this.drop();
+        if (index === 5 && faults.has("drop-mid-sentence")) {
+          // What was said is on its way by then; breaking off takes along what is not.
+          await this.#timers.sleep(flushMs);
+          this.drop();
+        }
         await this.#timers.sleep(script.paceMs);
       }
     }

@@ -15,6 +15,7 @@ import { functionRoutes } from "./functions.ts";
 import { provisioningRoutes } from "./provisioning.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { type VoiceSessions, voiceRoutes } from "./voice.ts";
 
 export interface RestNeeds {
   readonly clock: Clock;
@@ -23,6 +24,7 @@ export interface RestNeeds {
   readonly tokens: Tokens;
   readonly events: Events;
   readonly console: Console;
+  readonly voice: VoiceSessions;
   /** The settings a device is given, made from its credentials. */
   readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
@@ -48,6 +50,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         approvalRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);
+        voiceRoutes(guarded, needs.registry, needs.voice);
         needs.console.routes(guarded);
       });
     },

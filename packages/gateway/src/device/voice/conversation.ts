@@ -5,20 +5,27 @@
  */
 import { decodeAudio, encodeMcp, isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
 import type { Clock, Timer } from "../../clock.ts";
-import { messageOf } from "../../errors.ts";
 import { Meter } from "./meter.ts";
 import { SessionIds } from "./session-ids.ts";
-import { Upstream, type UpstreamEnd, type UpstreamTarget } from "./upstream.ts";
+import type { UpstreamEnd, UpstreamTarget } from "./upstream.ts";
+import { UpstreamLine } from "./upstream-line.ts";
 import { type BoardTools, UpstreamTools } from "./upstream-tools.ts";
 import type { AudioWay, BoardHello, VoiceBoard } from "./voice-board.ts";
 import { alertText } from "./words.ts";
 
 type State =
-  /** The voice server is being dialled, or has not answered the hello yet. */
-  | { readonly kind: "opening"; readonly upstream: Upstream | undefined }
-  | { readonly kind: "open"; readonly upstream: Upstream; readonly ids: SessionIds }
+  /** The voice server is being dialled, or has not answered the hello yet. What the board says meanwhile is held. */
+  | { readonly kind: "opening"; readonly line: UpstreamLine; readonly held: (string | Uint8Array)[] }
+  | {
+      readonly kind: "open";
+      readonly line: UpstreamLine;
+      readonly ids: SessionIds;
+      readonly tools: UpstreamTools;
+    }
   /** The person has been told; the board hangs on for a moment, so that the words can be read. */
   | { readonly kind: "resting"; readonly timer: Timer }
+  /** The server is gone and the board is at rest, connected and of use: it takes up the talk when it likes. */
+  | { readonly kind: "parked" }
   | { readonly kind: "ended" };
 
 export interface ConversationNeeds {
@@ -33,6 +40,8 @@ export interface ConversationNeeds {
   readonly random: () => number;
   readonly tools: BoardTools;
   readonly odd: (device: string) => void;
+  /** The server is gone, and the board waits for its person to speak again. */
+  readonly onParked: (conversation: Conversation, end: UpstreamEnd) => void;
   readonly onEnd: (conversation: Conversation, end: UpstreamEnd) => void;
 }
 
@@ -48,21 +57,21 @@ export class Conversation {
   readonly down = new Meter();
   readonly startedAt: number;
   readonly #needs: ConversationNeeds;
-  #state: State = { kind: "opening", upstream: undefined };
+  #state: State;
   #welcomed = false;
   #phase: "idle" | "listening" | "speaking" = "idle";
+  #pressToTalk = false;
+  #calls = 0;
   #unsent = 0;
   #activeAt: number;
   #held = false;
   readonly #oneSent = () => this.#sent();
-  readonly #tools: UpstreamTools;
 
   constructor(needs: ConversationNeeds) {
     this.#needs = needs;
     this.startedAt = needs.clock.now();
     this.#activeAt = needs.clock.monotonic();
-    this.#tools = new UpstreamTools(needs.tools, needs.board.deviceId, (payload) => this.#sendRpc(payload));
-    void this.#open(needs.clock.monotonic() + voiceLimits.helloMs.max);
+    this.#state = this.#open();
   }
 
   get board(): VoiceBoard {
@@ -73,12 +82,14 @@ export class Conversation {
     return this.#needs.upstreamName;
   }
 
-  get phase(): string {
+  get phase(): "opening" | "idle" | "listening" | "speaking" | "ending" {
     switch (this.#state.kind) {
       case "opening":
         return "opening";
       case "open":
         return this.#phase;
+      case "parked":
+        return "idle";
       case "resting":
       case "ended":
         return "ending";
@@ -89,28 +100,37 @@ export class Conversation {
 
   /** How many calls the voice server has made. */
   get calls(): number {
-    return this.#tools.calls;
+    return this.#calls + (this.#state.kind === "open" ? this.#state.tools.calls : 0);
   }
 
   /** A text of the board that is for its voice server. */
   fromBoard(text: string, message: JsonObject): void {
     this.#activeAt = this.#needs.clock.monotonic();
-    if (message["type"] === "listen") this.#phase = message["state"] === "start" ? "listening" : this.#phase;
-    if (this.#state.kind === "open") this.#state.upstream.sendText(this.#state.ids.toUpstream(text));
+    const starts = message["type"] === "listen" && message["state"] === "start";
+    if (starts) {
+      this.#phase = "listening";
+      this.#pressToTalk = message["mode"] === "manual";
+      if (this.#state.kind === "parked") this.#state = this.#open();
+    }
+    if (this.#state.kind === "open") this.#state.line.sendText(this.#state.ids.toUpstream(text));
+    else this.#hold(text);
   }
 
   audioFromBoard(frame: Uint8Array): void {
-    if (this.#state.kind !== "open") {
-      this.up.lost += 1;
-      return;
-    }
     if (!this.#fits(frame)) {
       this.#needs.odd(this.board.deviceId);
       return;
     }
     this.#activeAt = this.#needs.clock.monotonic();
     this.up.count(frame.byteLength, this.#activeAt);
-    this.#state.upstream.sendAudio(frame);
+    const passed = this.#state.kind === "open" ? this.#state.line.sendAudio(frame) : this.#hold(frame);
+    if (!passed) this.up.lost += 1;
+  }
+
+  #hold(item: string | Uint8Array): boolean {
+    if (this.#state.kind !== "opening" || this.#state.held.length >= voiceLimits.heldFrames.max) return false;
+    this.#state.held.push(item);
+    return true;
   }
 
   /** The board is gone, began anew, or said goodbye: the voice server is let go, and nobody is told anything. */
@@ -128,33 +148,20 @@ export class Conversation {
     this.#rest({ kind: "closed", detail: "nobody has said anything for long" }, 0);
   }
 
-  async #open(until: number): Promise<void> {
-    let target: UpstreamTarget;
-    try {
-      target = await this.#needs.target();
-    } catch (error) {
-      this.#upstreamEnded({ kind: "refused", detail: messageOf(error) });
-      return;
-    }
-    if (this.#state.kind !== "opening") return;
-    this.#dial(target, until);
-  }
-
-  #dial(target: UpstreamTarget, until: number): void {
-    const { clock } = this.#needs;
-    const withinMs = Math.max(1, until - clock.monotonic());
-    try {
-      const upstream: Upstream = new Upstream(target, this.#helloForUpstream(), withinMs, clock, {
-        hello: (message, text) => this.#answered(upstream, message, text),
+  #open(): State {
+    const { clock, random, target } = this.#needs;
+    const hello = this.#helloForUpstream();
+    const line: UpstreamLine = new UpstreamLine(
+      { clock, random, target, hello, withinMs: voiceLimits.helloMs.max },
+      {
+        hello: (message, text) => this.#answered(line, message, text),
         text: (message, text) => this.#fromUpstream(message, text),
         audio: (frame) => this.#audioFromUpstream(frame),
         odd: () => this.#needs.odd(this.board.deviceId),
         ended: (end) => this.#upstreamEnded(end),
-      });
-      this.#state = { kind: "opening", upstream };
-    } catch (error) {
-      this.#upstreamEnded({ kind: "unreachable", detail: messageOf(error) });
-    }
+      },
+    );
+    return { kind: "opening", line, held: [] };
   }
 
   /** Where the board's own transport is another one, the voice server sees a board over WebSocket all the same. */
@@ -164,11 +171,20 @@ export class Conversation {
     return JSON.stringify({ ...hello.message, version: audio.framing, transport: "websocket" });
   }
 
-  #answered(upstream: Upstream, message: JsonObject, text: string): void {
+  #answered(line: UpstreamLine, message: JsonObject, text: string): void {
+    const held = this.#state.kind === "opening" ? this.#state.held : [];
     const theirs = typeof message["session_id"] === "string" ? message["session_id"] : "";
     const ids = new SessionIds(this.board.sessionId, theirs);
-    this.#state = { kind: "open", upstream, ids };
-    this.#welcome(this.#answerFor(ids, message, text));
+    const { deviceId } = this.board;
+    const tools = new UpstreamTools(this.#needs.tools, deviceId, (payload) =>
+      line.sendText(encodeMcp(theirs, payload)),
+    );
+    this.#state = { kind: "open", line, ids, tools };
+    if (!this.#welcomed) this.#welcome(this.#answerFor(ids, message, text));
+    for (const item of held) {
+      if (typeof item === "string") line.sendText(ids.toUpstream(item));
+      else if (!line.sendAudio(item)) this.up.lost += 1;
+    }
   }
 
   /** [VOI-2] As it came, unless something the firmware cannot do without is missing. */
@@ -188,13 +204,13 @@ export class Conversation {
   #fromUpstream(message: JsonObject, text: string): void {
     if (this.#state.kind !== "open") return;
     this.#activeAt = this.#needs.clock.monotonic();
-    const { ids } = this.#state;
+    const { ids, tools } = this.#state;
     switch (message["type"]) {
       case "hello":
         this.#needs.odd(this.board.deviceId);
         return;
       case "mcp":
-        if (!this.#tools.received(message["payload"])) this.#needs.odd(this.board.deviceId);
+        if (!tools.received(message["payload"])) this.#needs.odd(this.board.deviceId);
         return;
       case "tts":
         if (message["state"] === "start") this.#phase = "speaking";
@@ -204,12 +220,6 @@ export class Conversation {
         break;
     }
     this.board.say(ids.toBoard(text, message));
-  }
-
-  #sendRpc(payload: JsonObject): void {
-    if (this.#state.kind !== "open") return;
-    const { upstream, ids } = this.#state;
-    upstream.sendText(encodeMcp(ids.theirs, payload));
   }
 
   #audioFromUpstream(frame: Buffer): void {
@@ -224,7 +234,7 @@ export class Conversation {
     if (!this.#needs.audio.toBoard(frame, this.#oneSent)) {
       this.#unsent -= 1;
       this.down.lost += 1;
-    } else if (this.#unsent >= voiceLimits.downlinkFrames.max) this.#hold(true);
+    } else if (this.#unsent >= voiceLimits.downlinkFrames.max) this.#holdUp(true);
   }
 
   #fits(frame: Uint8Array): boolean {
@@ -236,20 +246,21 @@ export class Conversation {
 
   #sent(): void {
     this.#unsent -= 1;
-    if (this.#held && this.#unsent <= voiceLimits.downlinkFrames.max / 4) this.#hold(false);
+    if (this.#held && this.#unsent <= voiceLimits.downlinkFrames.max / 4) this.#holdUp(false);
   }
 
-  #hold(held: boolean): void {
+  #holdUp(held: boolean): void {
     this.#held = held;
     if (this.#state.kind !== "open") return;
-    if (held) this.#state.upstream.pause();
-    else this.#state.upstream.resume();
+    if (held) this.#state.line.pause();
+    else this.#state.line.resume();
   }
 
   /** [VOI-8] A server that hangs up between sentences has ended the talk; anything else has failed in it. */
   #upstreamEnded(end: UpstreamEnd): void {
-    if (this.#state.kind === "ended" || this.#state.kind === "resting") return;
-    this.#tools.stop();
+    const state = this.#state;
+    if (state.kind !== "opening" && state.kind !== "open") return;
+    if (state.kind === "open") this.#dismiss(state.tools);
     if (!this.#welcomed) {
       const fields = this.#needs.audio.helloFields;
       const { sessionId } = this.board;
@@ -257,9 +268,22 @@ export class Conversation {
         JSON.stringify({ type: "hello", session_id: sessionId, audio_params: audioParams, ...fields }),
       );
     }
-    const inOrder = end.kind === "closed" && this.#phase !== "speaking";
+    const inOrder = end.kind === "closed" && this.#phase !== "speaking" && state.kind === "open";
     if (!inOrder) this.#tell(end);
-    this.#rest(end, inOrder ? 0 : readingMs);
+    // A board whose button is pressed to talk goes to rest by itself; its connection need not end for that.
+    if (this.#pressToTalk && this.board.lane !== undefined) this.#park(end);
+    else this.#rest(end, inOrder ? 0 : readingMs);
+  }
+
+  #park(end: UpstreamEnd): void {
+    this.#phase = "idle";
+    this.#state = { kind: "parked" };
+    this.#needs.onParked(this, end);
+  }
+
+  #dismiss(tools: UpstreamTools): void {
+    this.#calls += tools.calls;
+    tools.stop();
   }
 
   #tell(end: UpstreamEnd): void {
@@ -294,9 +318,22 @@ export class Conversation {
     const state = this.#state;
     if (state.kind === "ended") return;
     this.#state = { kind: "ended" };
-    if (state.kind === "resting") state.timer.cancel();
-    else state.upstream?.leave();
-    this.#tools.stop();
+    switch (state.kind) {
+      case "resting":
+        state.timer.cancel();
+        break;
+      case "open":
+        this.#dismiss(state.tools);
+        state.line.leave();
+        break;
+      case "opening":
+        state.line.leave();
+        break;
+      case "parked":
+        break;
+      default:
+        state satisfies never;
+    }
     this.#needs.audio.close();
     this.#needs.onEnd(this, end);
   }

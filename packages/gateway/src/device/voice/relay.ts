@@ -1,7 +1,8 @@
 /** All conversations of this gateway: whose voice server is which, and who is talking. */
-import { voiceLimits } from "@tendon/protocol";
-import type { Clock, Timer } from "../../clock.ts";
+import { type VoiceSession, voiceLimits } from "@tendon/protocol";
+import { type Clock, isoTime, type Timer } from "../../clock.ts";
 import type { Events } from "../../events.ts";
+import { withoutKey, withoutWords } from "../frame-words.ts";
 import { apartFromTexts } from "./apart-from-texts.ts";
 import { besideTexts } from "./beside-texts.ts";
 import { Conversation } from "./conversation.ts";
@@ -24,6 +25,8 @@ export interface RelayNeeds {
   readonly events: Events;
   readonly random: () => number;
   readonly tools: BoardTools;
+  /** Whether what is said may be kept among a device's frames. */
+  readonly keepTexts: boolean;
   /** For boards over MQTT. */
   readonly udp: UdpAudio;
   readonly audioHost: () => string;
@@ -45,8 +48,23 @@ export class VoiceRelay {
     this.#sweep = needs.clock.every(sweepMs, () => this.#endSilentOnes());
   }
 
-  get conversations(): ReadonlySet<Conversation> {
-    return this.#conversations;
+  /** All conversations, in numbers. */
+  sessions(): Omit<VoiceSession, "alias">[] {
+    return [...this.#conversations].map(({ board, upstreamName, phase, startedAt, calls, up, down }) => ({
+      device: board.deviceId,
+      transport: board.transport,
+      upstream: upstreamName,
+      state: phase,
+      startedAt: isoTime(startedAt),
+      calls,
+      up: up.view,
+      down: down.view,
+    }));
+  }
+
+  /** A text of a conversation as it may be kept for whoever looks for a fault. */
+  kept(text: string): string {
+    return this.#needs.keepTexts ? withoutKey(text) : withoutWords(text);
   }
 
   serverOf(deviceId: string): VoiceServer | undefined {
@@ -88,6 +106,8 @@ export class VoiceRelay {
         return targetWith(server.url, token, board, audio.framing);
       },
       odd: (device) => events.voiceFrameNotUnderstood(device),
+      onParked: (parked, { kind, detail }) =>
+        events.voiceParked(parked.board.deviceId, { upstream: upstreamName, kind, detail }),
       onEnd: (ended, { kind, detail }) => {
         this.#conversations.delete(ended);
         const { up, down } = ended;

@@ -12,6 +12,8 @@ import { RateGate } from "../rate-gate.ts";
 export interface UpstreamEnd {
   readonly kind: "unreachable" | "refused" | "silent" | "closed" | "broken" | "flooded" | "stalled" | "left";
   readonly detail: string;
+  /** Another attempt a moment later may find it. */
+  readonly passing?: boolean;
 }
 
 export interface UpstreamListener {
@@ -49,7 +51,6 @@ export class Upstream {
   readonly #rate: RateGate;
   #state: State;
   #stalledSince: number | undefined;
-  lostUplink = 0;
 
   /** Dials at once; throws where the address is none. */
   constructor(
@@ -82,16 +83,16 @@ export class Upstream {
   }
 
   /** Live audio is dropped rather than kept for a server that does not read; tools and texts never wait behind it. */
-  sendAudio(frame: Uint8Array): void {
-    if (this.#state.kind !== "open") return;
+  sendAudio(frame: Uint8Array): boolean {
+    if (this.#state.kind !== "open") return false;
     if (this.#socket.bufferedAmount > voiceLimits.uplinkBytes.max) {
-      this.lostUplink += 1;
       this.#stalledSince ??= this.#clock.monotonic();
       if (this.#clock.monotonic() - this.#stalledSince >= voiceLimits.stalledMs.max) this.#stalled();
-      return;
+      return false;
     }
     this.#stalledSince = undefined;
     this.#socket.send(frame);
+    return true;
   }
 
   /** Reads no further until `resume`: the server is held up by TCP, and nothing is lost. */
@@ -118,7 +119,8 @@ export class Upstream {
     socket.on("unexpected-response", (request, response) => {
       response.resume();
       request.destroy();
-      this.#end({ kind: "refused", detail: `it answered ${response.statusCode ?? 0}` });
+      const status = response.statusCode ?? 0;
+      this.#end({ kind: "refused", detail: `it answered ${status}`, passing: status >= 500 });
     });
     socket.on("error", (error) => this.#failed(error));
     socket.on("close", (code) => this.#closed(code));
@@ -173,7 +175,7 @@ export class Upstream {
 
   #failed(error: Error): void {
     const reached = this.#state.kind !== "dialling";
-    this.#end({ kind: reached ? "broken" : "unreachable", detail: messageOf(error) });
+    this.#end({ kind: reached ? "broken" : "unreachable", detail: messageOf(error), passing: !reached });
   }
 
   #closed(code: number): void {

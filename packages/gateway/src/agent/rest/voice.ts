@@ -1,0 +1,31 @@
+import { type VoiceSession, VoiceSessionList } from "@tendon/protocol";
+import { type Registry, requireScope } from "../../registry/registry.ts";
+import type { Http } from "../http.ts";
+import { failures } from "./route-parts.ts";
+
+/** The conversations under way now, of all devices. */
+export type VoiceSessions = () => readonly Omit<VoiceSession, "alias">[];
+
+export function voiceRoutes(http: Http, registry: Registry, sessions: VoiceSessions): void {
+  http.get(
+    "/voice/sessions",
+    {
+      schema: {
+        summary: "Conversations between devices and their voice servers, in numbers",
+        description: "Never what is said.",
+        tags: ["voice"],
+        response: { 200: VoiceSessionList, ...failures },
+      },
+    },
+    ({ principal }) => {
+      requireScope(principal, "read");
+      const seen = sessions().filter(({ device }) => registry.visible(principal, device));
+      return {
+        sessions: seen.map((session) => ({
+          ...session,
+          alias: registry.device(principal, session.device).alias,
+        })),
+      };
+    },
+  );
+}

@@ -1,0 +1,215 @@
+import type { VirtualDevice, VoiceServerOptions } from "@tendon/simulator";
+import { describe, expect, it, test } from "vitest";
+import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
+import type { Site } from "../site.ts";
+import {
+  ask,
+  boardId,
+  mqttBoard,
+  openUpstream,
+  openVoiceSite,
+  type Upstream,
+  webSocketBoard,
+} from "./voice-site.ts";
+
+const volume = "self.audio_speaker.set_volume";
+const transports = ["websocket", "mqtt"] as const;
+
+interface Scene {
+  readonly clock: ManualClock;
+  readonly site: Site;
+  readonly upstream: Upstream;
+  readonly device: VirtualDevice;
+  /** The texts of alerts, as they are shown. */
+  readonly alerts: string[];
+  readonly said: string[];
+}
+
+async function scene(
+  transport: (typeof transports)[number],
+  options: VoiceServerOptions,
+  url?: string,
+): Promise<Scene> {
+  const clock = new ManualClock();
+  const upstream = await openUpstream(options);
+  const site = await openVoiceSite(url ?? upstream.server.url, { clock });
+  const device = transport === "mqtt" ? mqttBoard(site) : webSocketBoard(site);
+  const alerts: string[] = [];
+  const said: string[] = [];
+  device.on("message", ({ type, fields }) => {
+    said.push(`${type} ${fields["state"] ?? ""}`.trim());
+    if (type === "alert") alerts.push(fields["message"] ?? "");
+  });
+  if (transport === "mqtt") await device.connect();
+  return { clock, site, upstream, device, alerts, said };
+}
+
+/** The tools work, at once. */
+async function usable(site: Site): Promise<void> {
+  await site.listed(boardId);
+  expect((await site.call(boardId, volume, { volume: 20 })).status).toBe(200);
+}
+
+/** Time passes until the board is at rest; its tools work before and, where its transport allows it, after. */
+async function comesToRest({ clock, site, device, upstream }: Scene): Promise<void> {
+  await usable(site);
+  clock.advance(3_000);
+  await until(() => device.phase === "idle", "the board at rest");
+  if (device.connected) await usable(site);
+  await until(() => upstream.server.visitors.size === 0, "no connection to the server");
+  await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
+}
+
+describe.each(transports)("a voice server that fails a board over %s", (transport) => {
+  test.each([
+    ["refuse", "The voice server does not let this device in."],
+    ["refuse-in-words", "The voice server ended the conversation."],
+    ["leave-before-hello", "The voice server ended the conversation."],
+  ])("[VOI-9] by the fault %s: the board is told, rests, and is of use", async (fault, words) => {
+    const all = await scene(transport, { faults: [fault] });
+    await all.device.openAudio();
+    await until(() => all.alerts.length > 0, "the alert");
+    expect(all.alerts).toEqual([words]);
+    await comesToRest(all);
+  });
+
+  it("[VOI-9] by being away: it is dialled again, and then the board is told", async () => {
+    const gone = await openUpstream();
+    const { url } = gone.server;
+    await gone.server.stop();
+    const all = await scene(transport, {}, url);
+    const opened = all.device.openAudio();
+    // The pauses before another attempt are uneven, and never longer than this.
+    await until(() => {
+      all.clock.advance(500);
+      return all.alerts.length > 0;
+    }, "the alert");
+    await opened;
+    expect(all.alerts).toEqual(["The voice server cannot be reached. Try again later."]);
+    await comesToRest(all);
+  });
+
+  it("[VOI-9] by being away for a moment: it is dialled again, and the board talks", async () => {
+    const gone = await openUpstream();
+    const { url } = gone.server;
+    await gone.server.stop();
+    const all = await scene(transport, {}, url);
+    const opened = all.device.openAudio();
+    await until(() => all.clock.pending > 0, "an attempt");
+    const back = await openUpstream({ port: Number(new URL(url).port) });
+    await until(() => {
+      all.clock.advance(100);
+      return back.server.visitors.size > 0;
+    }, "another attempt");
+    await opened;
+    await ask(all.device, await back.visitors.take());
+    expect(all.alerts).toEqual([]);
+  });
+
+  it("[VOI-2] by not answering: the board has its answer before it gives up", async () => {
+    const all = await scene(transport, { faults: ["silent"] });
+    const opened = all.device.openAudio();
+    const visitor = await all.upstream.visitors.take();
+    await until(() => visitor.heard.length > 0, "the hello");
+    all.clock.advance(7_900);
+    expect(all.alerts).toEqual([]);
+    all.clock.advance(200);
+    await opened;
+    await until(() => all.alerts.length > 0, "the alert");
+    expect(all.alerts).toEqual(["The voice server does not answer. Try again later."]);
+    await visitor.ended;
+    await comesToRest(all);
+  });
+
+  it("[VOI-2] by being slow: the board waits, and talks", async () => {
+    const all = await scene(transport, {
+      faults: ["slow-hello"],
+      clock: {
+        now: () => 0,
+        after: (_, run) => {
+          const timer = setTimeout(run, 200);
+          return () => clearTimeout(timer);
+        },
+      },
+    });
+    await all.device.openAudio();
+    await ask(all.device, await all.upstream.visitors.take());
+    expect(all.alerts).toEqual([]);
+  });
+
+  it.each([
+    ["close-mid-sentence", "The voice server ended the conversation."],
+    ["drop-mid-sentence", "The connection to the voice server broke off. Try again."],
+  ])("[VOI-9] by %s: the board stops speaking and is told", async (fault, words) => {
+    const all = await scene(transport, { faults: [fault] });
+    await all.device.openAudio();
+    const visitor = await all.upstream.visitors.take();
+    await until(() => visitor.listening, "the board to listen");
+    await all.device.speak({ paceMs: 0 });
+    await until(() => all.alerts.length > 0, "the alert");
+    expect(all.alerts).toEqual([words]);
+    expect(all.said.slice(-2)).toEqual(["tts stop", "alert"]);
+    await comesToRest(all);
+  });
+
+  it("[VOI-4] by garbage between its words: none of it reaches the board, and the talk goes on", async () => {
+    const all = await scene(transport, { faults: ["garbage"] });
+    let ignored = 0;
+    all.device.on("frame-ignored", () => {
+      ignored += 1;
+    });
+    await all.device.openAudio();
+    const visitor = await all.upstream.visitors.take();
+    for (let round = 0; round < 3; round += 1) await ask(all.device, visitor);
+    for (const text of ["", "{", "null", "[]", '"type"', "{}", '{"type":7}', '{"type":"hello"}', "\u0000"]) {
+      visitor.sayRaw(text);
+    }
+    await ask(all.device, visitor);
+    expect(ignored).toBe(0);
+    expect(all.alerts).toEqual([]);
+    expect(await all.site.metric('tendon_odd_frames_total{outcome="voice"}')).toBeGreaterThan(10);
+  });
+
+  it("[VOI-5] by flooding: it is left, and the board is told", async () => {
+    const all = await scene(transport, { faults: ["flood"] });
+    await all.device.openAudio();
+    const visitor = await all.upstream.visitors.take();
+    await until(() => visitor.listening, "the board to listen");
+    await all.device.speak({ paceMs: 0 });
+    await until(() => all.alerts.length > 0, "the alert");
+    expect(all.alerts).toEqual(["The voice server sends too much. The conversation was ended."]);
+    await visitor.ended;
+    await comesToRest(all);
+  });
+});
+
+describe("a board over WebSocket whose button is pressed to talk", () => {
+  it("[VOI-8] stays connected when its server has gone, and takes the talk up again", async () => {
+    const { device, upstream, site, alerts } = await scene("websocket", {});
+    await device.openAudio();
+    const first = await upstream.visitors.take();
+    await until(() => first.listening, "the board to listen");
+    device.startListening("manual");
+    device.stopListening();
+    const silent = device.waitFor("phase", ({ previous }) => previous === "speaking");
+    await silent;
+    expect(device.phase).toBe("idle");
+    first.close();
+    await first.ended;
+    await usable(site);
+    expect(device.connected).toBe(true);
+
+    device.startListening("manual");
+    await device.speak({ paceMs: 0 });
+    const answered = device.waitFor("phase", ({ previous }) => previous === "speaking");
+    device.stopListening();
+    const second = await upstream.visitors.take();
+    await answered;
+    expect(alerts).toEqual([]);
+    expect(second.packetsHeard).toBe(20);
+    const texts = second.heard.flatMap((heard) => (heard.kind === "text" ? [heard.text] : []));
+    expect(texts.filter((text) => text.includes('"hello"')).length).toBe(1);
+    expect(texts.find((text) => text.includes('"start"'))).toContain(`"session_id":"${second.sessionId}"`);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { mqttTransport } from "../mqtt-wire.ts";
+import type { Site } from "../site.ts";
+import { boardId, mqttBoard, openUpstream, openVoiceSite, talk, webSocketBoard } from "./voice-site.ts";
+
+interface Session {
+  readonly device: string;
+  readonly state: string;
+  readonly up: { readonly packets: number; readonly lost: number };
+}
+
+async function sessions(site: Site, token?: string): Promise<Session[]> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { body } = await site.rest("GET", "/voice/sessions", undefined, headers);
+  return body["sessions"] as unknown as Session[];
+}
+
+async function tokenFor(site: Site, scopes: string[], ids?: string[]): Promise<string> {
+  const devices = ids === undefined ? {} : { devices: { ids } };
+  const { body } = await site.rest("POST", "/tokens", { name: "reader", scopes, ...devices });
+  return String(body["token"]);
+}
+
+describe("the conversations under way", () => {
+  it.each(["websocket", "mqtt"] as const)(
+    "are told in numbers over REST: a board over %s",
+    async (transport) => {
+      const upstream = await openUpstream();
+      const site = await openVoiceSite(upstream.server.url);
+      expect(await sessions(site)).toEqual([]);
+      const device = transport === "mqtt" ? mqttBoard(site) : webSocketBoard(site);
+      await device.connect();
+      const { visitor } = await talk(device, upstream);
+      await visitor.mcp.call("self.audio_speaker.set_volume", { volume: 1 });
+      expect(await sessions(site)).toEqual([
+        {
+          device: boardId,
+          alias: expect.any(String),
+          transport,
+          upstream: new URL(upstream.server.url).host,
+          state: expect.stringMatching(/^(idle|listening)$/),
+          startedAt: expect.stringMatching(/Z$/),
+          calls: 1,
+          up: { packets: 40, bytes: expect.any(Number), lost: 0, jitterMs: expect.any(Number) },
+          down: { packets: 80, bytes: expect.any(Number), lost: 0, jitterMs: expect.any(Number) },
+        },
+      ]);
+      await device.closeAudio();
+      await until(async () => (await sessions(site)).length === 0, "no conversation");
+    },
+  );
+
+  it("are shown to those who may read, of the devices they may see", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    await webSocketBoard(site).connect();
+    await upstream.visitors.take();
+    expect((await sessions(site, await tokenFor(site, ["read"]))).length).toBe(1);
+    expect((await sessions(site, await tokenFor(site, ["read"], [boardId]))).length).toBe(1);
+    expect(await sessions(site, await tokenFor(site, ["read"], ["02:00:00:00:00:99"]))).toEqual([]);
+    const { status } = await site.rest("GET", "/voice/sessions", undefined, {
+      authorization: `Bearer ${await tokenFor(site, ["call"])}`,
+    });
+    expect(status).toBe(403);
+  });
+
+  it("are empty where no voice server is configured", async () => {
+    const site = await openVoiceSite([]);
+    const device = await site.join({ transport: mqttTransport });
+    expect(device.id).toBeDefined();
+    expect(await sessions(site)).toEqual([]);
+  });
+});
+
+describe("what is said", () => {
+  const sentence = "a sentence that is nobody's business";
+
+  async function framesAfterTalk(keepTexts: boolean): Promise<string> {
+    const upstream = await openUpstream({ script: { sentences: [sentence], heard: sentence } });
+    const site = await openVoiceSite(upstream.server.url, { config: { voice: { keepTexts } } });
+    const device = mqttBoard(site);
+    await device.connect();
+    await talk(device, upstream);
+    return (await site.rest("GET", `/devices/${boardId}/frames`)).text;
+  }
+
+  it("is not among the frames that are kept of a device, nor is the key of its audio", async () => {
+    const frames = await framesAfterTalk(false);
+    expect(frames).toContain("tts");
+    expect(frames).toContain("sentence_start");
+    expect(frames).not.toContain(sentence);
+    expect(frames).not.toContain("hello there");
+    expect(frames).not.toMatch(/\\"key\\":\\"[0-9a-f]{32}/);
+  });
+
+  it("is kept where the settings say so, without the key", async () => {
+    const frames = await framesAfterTalk(true);
+    expect(frames).toContain(sentence);
+    expect(frames).not.toMatch(/\\"key\\":\\"[0-9a-f]{32}/);
+  });
+});
