@@ -1,0 +1,197 @@
+import { limits } from "@tendon/protocol";
+import { describe, expect, it } from "vitest";
+import { EventReader } from "./event-reader.ts";
+import { ask } from "./http-client.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { OtaBoard } from "./ota-board.ts";
+import { adminToken, firstDevice, openSite, type Site, type SiteOptions } from "./site.ts";
+
+const otherDevice = "02:00:00:00:00:02";
+
+async function approveSite(options: SiteOptions = {}): Promise<Site> {
+  return await openSite({ ...options, config: { devices: { admission: "approve" } } });
+}
+
+async function token(
+  site: Site,
+  request: { scopes: string[]; devices?: unknown },
+): Promise<Record<string, string>> {
+  const made = await site.rest("POST", "/tokens", { name: "somebody", ...request });
+  return { authorization: `Bearer ${made.body["token"] as string}` };
+}
+
+async function approved(site: Site, board = new OtaBoard(site.url)): Promise<OtaBoard> {
+  const { code } = await board.shown();
+  expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(200);
+  return board;
+}
+
+describe("a token with `provision` alone", () => {
+  it("[PRV-4] approves, imports and provisions devices that are not known yet", async () => {
+    const site = await approveSite();
+    const factory = await token(site, { scopes: ["provision"] });
+    const { code } = await new OtaBoard(site.url).shown();
+    expect((await site.rest("GET", "/devices/pending", undefined, factory)).body["total"]).toBe(1);
+    const answer = await site.rest("POST", "/devices/approve", { code }, factory);
+    expect(answer.body).toMatchObject({ id: firstDevice, approval: "approved" });
+    const pair = { id: otherDevice, clientId: "made-in-a-factory" };
+    expect((await site.rest("POST", "/devices/provision", pair, factory)).status).toBe(201);
+    // The same pair again gives the same: a line that stops in the middle goes on.
+    expect((await site.rest("POST", "/devices/provision", pair, factory)).status).toBe(201);
+    const rows = { devices: [{ id: "02:00:00:00:00:03" }] };
+    expect((await site.rest("POST", "/devices/import", rows, factory)).status).toBe(200);
+    await new OtaBoard(site.url, { deviceId: "02:00:00:00:00:04" }).shown();
+    expect((await site.rest("POST", "/devices/02:00:00:00:00:04/approve", undefined, factory)).status).toBe(
+      200,
+    );
+  });
+
+  it("[PRV-4] touches no device that is here: nothing is replaced, brought back, revoked or read", async () => {
+    const site = await approveSite();
+    const factory = await token(site, { scopes: ["provision"] });
+    const board = await approved(site);
+    const before = await board.mqtt();
+    const copy = new OtaBoard(site.url, { clientId: "copy" });
+    const { code } = await copy.shown();
+    const refusals = [
+      await site.rest("POST", "/devices/approve", { code }, factory),
+      await site.rest("POST", `/devices/${firstDevice}/approve`, undefined, factory),
+      await site.rest("POST", "/devices/provision", { id: firstDevice, clientId: "mine" }, factory),
+      await site.rest("POST", `/devices/${firstDevice}/revoke`, undefined, factory),
+      await site.rest("DELETE", `/devices/${firstDevice}`, undefined, factory),
+      await site.rest("PATCH", `/devices/${firstDevice}`, { transport: "websocket" }, factory),
+      await site.rest("GET", `/devices/${firstDevice}`, undefined, factory),
+      await site.rest("GET", "/devices", undefined, factory),
+      await site.rest("POST", `/devices/${firstDevice}/tools/a/call`, {}, factory),
+      await site.rest("POST", "/tokens", { name: "more", scopes: ["admin"] }, factory),
+      await site.rest("GET", "/calls", undefined, factory),
+    ];
+    expect(refusals.map(({ status, body }) => [status, body["code"]])).toEqual(
+      refusals.map(() => [403, "forbidden"]),
+    );
+    expect(await board.mqtt()).toEqual(before);
+    await site.rest("POST", `/devices/${firstDevice}/revoke`);
+    const again = await site.rest("POST", `/devices/${firstDevice}/approve`, undefined, factory);
+    expect(again.body).toMatchObject({ code: "forbidden", scope: "admin" });
+    expect(await board.mqtt()).toBeUndefined();
+  });
+
+  it("[PRV-7] hears of boards that wait, and of nothing else; a token that reads does not hear of them", async () => {
+    const site = await approveSite();
+    const open = async (headers: Record<string, string>) =>
+      new EventReader(await ask(site.url, { path: "/api/v1/events", headers }));
+    const factory = await open(await token(site, { scopes: ["provision"] }));
+    const reader = await open(await token(site, { scopes: ["read"] }));
+    await approved(site);
+    await new OtaBoard(site.url, { deviceId: otherDevice }).shown();
+    expect(await factory.next()).toMatchObject({ type: "device.pending", device: firstDevice });
+    expect(await factory.next()).toMatchObject({ type: "device.pending", device: otherDevice });
+    await approved(site, new OtaBoard(site.url, { deviceId: "02:00:00:00:00:03" }));
+    expect(await reader.next()).toMatchObject({ type: "device.approved", device: firstDevice });
+    expect(await reader.next()).toMatchObject({ type: "device.approved", device: "02:00:00:00:00:03" });
+    expect(factory.seen.map(({ type }) => type)).not.toContain("device.approved");
+    factory.close();
+    reader.close();
+    const blind = await token(site, { scopes: ["call"] });
+    expect((await site.rest("GET", "/events", undefined, blind)).status).toBe(403);
+  });
+
+  it.each([["read"], ["call"], ["call:user"]])("[PRV-4] is not implied by `%s`", async (scope) => {
+    const site = await approveSite();
+    const headers = await token(site, { scopes: [scope] });
+    const { code } = await new OtaBoard(site.url).shown();
+    const answers = [
+      await site.rest("POST", "/devices/approve", { code }, headers),
+      await site.rest("GET", "/devices/pending", undefined, headers),
+      await site.rest("POST", "/devices/import", { devices: [{ id: otherDevice }] }, headers),
+      await site.rest("POST", "/devices/provision", { id: otherDevice, clientId: "x" }, headers),
+    ];
+    expect(answers.map(({ body }) => body["code"])).toEqual(answers.map(() => "forbidden"));
+    // What only waits is nothing this token knows of.
+    const byId = await site.rest("POST", `/devices/${firstDevice}/approve`, undefined, headers);
+    expect(byId.body["code"]).toBe("device_unknown");
+  });
+});
+
+describe("a token limited to devices", () => {
+  it("[TOK-3] lets in, sees and imports those alone", async () => {
+    const site = await approveSite();
+    const limited = await token(site, {
+      scopes: ["provision"],
+      devices: { ids: [firstDevice], tags: ["line-7"] },
+    });
+    const { code } = await new OtaBoard(site.url).shown();
+    const other = await new OtaBoard(site.url, { deviceId: otherDevice }).shown();
+    expect((await site.rest("GET", "/devices/pending", undefined, limited)).body).toMatchObject({
+      pending: [{ device: firstDevice }],
+      total: 1,
+    });
+    const outside = [
+      await site.rest("POST", "/devices/approve", { code: other.code }, limited),
+      await site.rest("POST", `/devices/${otherDevice}/approve`, undefined, limited),
+      await site.rest("POST", "/devices/provision", { id: otherDevice, clientId: "x" }, limited),
+      await site.rest(
+        "POST",
+        "/devices/import",
+        { devices: [{ id: otherDevice, tags: ["line-8"] }] },
+        limited,
+      ),
+    ];
+    expect(outside.map(({ body }) => body["code"])).toEqual(outside.map(() => "device_unknown"));
+    const rows = { devices: [{ id: otherDevice, tags: ["line-7"] }] };
+    expect((await site.rest("POST", "/devices/import", rows, limited)).status).toBe(200);
+    expect((await site.rest("POST", "/devices/approve", { code }, limited)).status).toBe(200);
+  });
+});
+
+describe("guessing codes", () => {
+  it("[PRV-5] ends after ten wrong ones, for the token and for the address; a right one does not help then", async () => {
+    const clock = new ManualClock();
+    const site = await approveSite({ clock });
+    const { code } = await new OtaBoard(site.url).shown();
+    const wrong = code === "000000" ? "000001" : "000000";
+    const guess = (headers: Record<string, string> = {}) =>
+      site.rest("POST", "/devices/approve", { code: wrong }, headers);
+    for (let count = 0; count < limits.wrongCodes.max; count += 1) {
+      expect((await guess()).body["code"]).toBe("device_unknown");
+    }
+    const stopped = await guess();
+    expect([stopped.status, stopped.body["code"]]).toEqual([429, "rate_limited"]);
+    expect(stopped.body["retryAfterMs"]).toBeGreaterThan(0);
+    const other = await token(site, { scopes: ["provision"] });
+    expect((await guess(other)).status).toBe(429);
+    expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(429);
+    // By id there is nothing to guess.
+    expect((await site.rest("POST", `/devices/${otherDevice}/approve`)).status).toBe(404);
+    clock.advance(10_000);
+    expect((await guess()).status).toBe(404);
+    expect((await guess()).status).toBe(429);
+    clock.advance(10_000);
+    expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(200);
+  });
+
+  it.each(["12345", "1234567", "12345a", "", 123456, null])(
+    "[PRV-5] %j is no code, and costs no try",
+    async (code) => {
+      const site = await approveSite();
+      for (let count = 0; count <= limits.wrongCodes.max; count += 1) {
+        expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(400);
+      }
+      const answer = await site.rest("POST", "/devices/approve", { code: "000000" });
+      expect(answer.body["code"]).toBe("device_unknown");
+    },
+  );
+
+  it("[PRV-5] no secret of a board that waits stands anywhere", async () => {
+    const site = await approveSite();
+    const events = await site.events();
+    const board = new OtaBoard(site.url, { clientId: "client-secret-0009" });
+    const { code, challenge } = await board.shown();
+    await events.nextOf("device.pending");
+    const { text } = await site.rest("GET", "/devices/pending");
+    const done = await site.rest("POST", `/devices/${firstDevice}/approve`);
+    const everything = [text, done.text, ...events.seen.map(({ raw }) => raw)].join("\n");
+    for (const secret of [code, challenge, board.clientId, adminToken])
+      expect(everything).not.toContain(secret);
+  });
+});
