@@ -102,7 +102,7 @@ async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   // On this machine the gateway's certificate may be for any name; the way there crosses no network.
   const tls = { insecureTls: target.certificate !== undefined };
   // Asked once before anything starts, so that a wrong address or token is told at once.
-  await client.get("/devices?limit=1");
+  await client.get("/devices/pending");
   return async (id, clientId) => {
     const { websocket, mqtt } = await client.post<Provisioned>("/devices/provision", { id, clientId });
     return options.transport === "mqtt" ? { tls, mqtt } : { tls, url: websocket.url, token: websocket.token };

@@ -1,0 +1,253 @@
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+interface OtaReply {
+  readonly mqtt?: { readonly client_id: string };
+  readonly websocket?: { readonly url: string };
+  readonly activation?: { readonly code: string; readonly challenge: string };
+}
+
+async function ota(url: string, deviceId: string, clientId = "a-client"): Promise<OtaReply> {
+  const answer = await fetch(`${url}/xiaozhi/ota/`, {
+    method: "POST",
+    headers: { "device-id": deviceId, "client-id": clientId, "user-agent": "bread-compact-wifi/2.4.2" },
+    body: "{}",
+  });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as OtaReply;
+}
+
+async function codeOf(url: string, deviceId: string, clientId?: string): Promise<string> {
+  return (await ota(url, deviceId, clientId)).activation?.code ?? "";
+}
+
+describe("tendon device", () => {
+  const folder = temporaryFolder();
+  const cwd = folder.path;
+  let gateway: RunningTendon;
+  let url: string;
+
+  beforeAll(async () => {
+    ({ process: gateway, url } = await startServe(cwd));
+  });
+  afterAll(async () => {
+    await gateway.end();
+    folder.remove();
+  });
+
+  it("pending and approve: the board in front of you, by the code it shows", async () => {
+    const id = "02:00:00:00:00:01";
+    expect((await run(["device", "pending"], { cwd })).stdout).toContain("No board waits");
+    const code = await codeOf(url, id);
+    const pending = await run(["device", "pending"], { cwd });
+    expect(pending.stdout).toMatch(/02:00:00:00:00:01\s+bread-compact-wifi\s+2\.4\.2\s+127\.0\.0\.1/);
+    expect(pending.stdout).not.toContain(code);
+    const json = await run(["device", "pending", "--json"], { cwd });
+    expect(JSON.parse(json.stdout)).toMatchObject({ pending: [{ device: id }], total: 1 });
+    const spoken = `${code.slice(0, 3)} ${code.slice(3)}`;
+    const approved = await run(["device", "approve", spoken], { cwd });
+    expect([approved.code, approved.stdout]).toEqual([
+      0,
+      `device-0001 (${id}) is approved: it gets its settings within seconds\n`,
+    ]);
+    expect((await ota(url, id)).mqtt?.client_id).toContain("a-client");
+    const again = await run(["device", "approve", code], { cwd });
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain("device_unknown: no board shows this code now");
+  });
+
+  it("approve by id; a copy is named as one, and approving it says what it replaces", async () => {
+    const id = "02:00:00:00:00:02";
+    await codeOf(url, id);
+    expect((await run(["device", "approve", id, "--json"], { cwd })).stdout).toContain(
+      '"approval":"approved"',
+    );
+    await codeOf(url, id, "a-copy");
+    expect((await run(["device", "pending"], { cwd })).stdout).toContain("another board has this id");
+    const replaced = await run(["device", "approve", id], { cwd });
+    expect(replaced.stdout).toContain("the credentials of the one before no longer count");
+    expect((await run(["devices"], { cwd })).stdout).toContain(id);
+  });
+
+  it("revoke and transport", async () => {
+    const id = "02:00:00:00:00:03";
+    await run(["device", "approve", await codeOf(url, id)], { cwd });
+    const told = await run(["device", "transport", id, "websocket"], { cwd });
+    expect(told.stdout).toContain("is told to use websocket when it starts the next time");
+    expect((await ota(url, id)).websocket?.url).toMatch(/^ws:/);
+    expect((await run(["device", "transport", id, "pigeon"], { cwd })).code).toBe(2);
+    expect((await run(["device", "transport", id, "default"], { cwd })).code).toBe(0);
+    expect((await ota(url, id)).mqtt).toBeDefined();
+    const revoked = await run(["device", "revoke", id], { cwd });
+    expect(revoked.stdout).toContain(`(${id}) is revoked: its credentials no longer count`);
+    expect((await ota(url, id)).activation?.code).toMatch(/^\d{6}$/);
+    expect((await run(["device", "revoke", "nobody"], { cwd })).code).toBe(1);
+  });
+
+  it("simulate still provisions its own devices, with a factory's token too", async () => {
+    const made = await run(["token", "create", "factory", "--scope", "provision", "--json"], { cwd });
+    const { token } = JSON.parse(made.stdout) as { token: string };
+    const fleet = start(["simulate", "esp32", "--count", "3", "--transport", "mqtt", "--token", token], {
+      cwd,
+    });
+    await fleet.until("stderr", /3 of 3 connected/);
+    expect((await fleet.end()).code).toBe(0);
+  });
+});
+
+describe("a gateway that is killed", () => {
+  const folder = temporaryFolder();
+  afterAll(() => folder.remove());
+
+  it("[OTA-5] has forgotten neither the codes of boards that wait nor those that were approved a moment ago", async () => {
+    const cwd = folder.path;
+    const first = await startServe(cwd);
+    const waiting = await ota(first.url, "02:00:00:00:00:01");
+    const code = await codeOf(first.url, "02:00:00:00:00:02");
+    expect((await run(["device", "approve", code], { cwd })).code).toBe(0);
+    await first.process.end("SIGKILL");
+    const second = await startServe(cwd);
+    expect((await ota(second.url, "02:00:00:00:00:01")).activation).toEqual(waiting.activation);
+    expect((await ota(second.url, "02:00:00:00:00:02")).mqtt?.client_id).toContain("a-client");
+    const approved = await run(["device", "approve", waiting.activation?.code ?? ""], { cwd });
+    expect(approved.code).toBe(0);
+    expect((await second.process.end()).code).toBe(0);
+  });
+});
+
+describe("tendon device import", () => {
+  const folder = temporaryFolder();
+  const cwd = folder.path;
+  let gateway: RunningTendon;
+  let url: string;
+
+  beforeAll(async () => {
+    ({ process: gateway, url } = await startServe(cwd, [], { TENDON_DEVICES_ADMISSION: "list" }));
+  });
+  afterAll(async () => {
+    await gateway.end();
+    folder.remove();
+  });
+
+  function write(name: string, lines: readonly string[]): string {
+    fs.writeFileSync(path.join(cwd, name), lines.join("\n"));
+    return name;
+  }
+
+  const key = randomBytes(32).toString("hex");
+
+  it.each([
+    [
+      "CSV",
+      "fleet.csv",
+      [
+        "\uFEFFMAC , Serial Number,HMAC_Key,tags\r",
+        "\r",
+        `02-00-00-00-00-01,SN-1,${key},"fleet line-7"\r`,
+        '"02:00:00:00:00:02","","",\r',
+      ],
+    ],
+    [
+      "JSON lines",
+      "fleet.jsonl",
+      [
+        JSON.stringify({ id: "020000000001", serial: "SN-1", hmac_key: key, tags: ["fleet", "line-7"] }),
+        "",
+        '{"id":"02:00:00:00:00:02","serial":null}',
+      ],
+    ],
+  ])("takes %s, and again with the same result", async (_, name, lines) => {
+    const file = write(name, lines);
+    for (let round = 0; round < 2; round += 1) {
+      const done = await run(["device", "import", file], { cwd });
+      expect([done.code, done.stdout]).toEqual([0, "2 devices imported; 2 are on the list\n"]);
+      expect(done.stdout + done.stderr).not.toContain(key);
+    }
+    const json = await run(["device", "import", file, "--json"], { cwd });
+    expect(JSON.parse(json.stdout)).toEqual({ imported: 2, total: 2 });
+    expect((await ota(url, "02:00:00:00:00:02")).mqtt).toBeDefined();
+    expect((await ota(url, "02:00:00:00:00:01")).activation?.challenge).toBeDefined();
+    expect(Object.keys(await ota(url, "02:00:00:00:00:03")).sort()).toEqual(["firmware", "server_time"]);
+  });
+
+  it("names every line that is wrong, imports nothing then, and prints no key", async () => {
+    const short = `${key}ff`;
+    const file = write("bad.csv", [
+      "id,serial,hmac_key,tags",
+      `02:00:00:00:00:01,SN-1,${short},`,
+      "not an id,SN-2,,",
+      `02:00:00:00:00:02,,${key},`,
+      "02:00:00:00:00:03,SN-3,,a/b",
+      "02:00:00:00:00:04,SN-4",
+      '"02:00:00:00:00:05,SN-5,,',
+      "02:00:00:00:00:06,SN-6,,",
+      "02-00-00-00-00-06,SN-7,,",
+      "02:00:00:00:00:07,SN-6,,",
+    ]);
+    const { code, stdout, stderr } = await run(["device", "import", file], { cwd });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr.trim().split("\n")).toEqual([
+      "tendon: nothing was imported:",
+      "bad.csv:2: the key is not 32 bytes in hex",
+      "bad.csv:3: the id is missing, or is not a device's id",
+      "bad.csv:4: a key without a serial number proves nothing",
+      "bad.csv:5: tags have letters, digits and _.:- only, 64 each, 32 at most",
+      "bad.csv:6: 2 fields where the header has 4",
+      "bad.csv:7: a quote is not closed",
+      "bad.csv:9: the same id as line 8",
+      "bad.csv:10: the same serial number as line 8",
+    ]);
+    expect(stderr).not.toContain(key);
+    expect((await ota(url, "02:00:00:00:00:06")).mqtt).toBeUndefined();
+  });
+
+  it.each([
+    [
+      "no header",
+      ["02:00:00:00:00:01,SN-1"],
+      ":1: the first line names the columns: id, serial, hmac_key, tags",
+    ],
+    ["an unknown column", ["id,colour", "x,red"], ":1: the first line names the columns"],
+    ["nothing in it", ["id,serial"], "has no devices in it"],
+    ["a line that is no JSON", ['{"id":"02:00:00:00:00:01"}', "{oops"], ":2: not a JSON object"],
+    [
+      "an unknown field",
+      ['{"id":"02:00:00:00:00:01","colour":1}'],
+      ":1: fields are id, serial, hmac_key, tags",
+    ],
+  ])("refuses a file with %s", async (_, lines, complaint) => {
+    const { code, stderr } = await run(["device", "import", write("odd", lines)], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain(complaint);
+  });
+
+  it("tells of a file that is not there, and of a token that may not", async () => {
+    expect((await run(["device", "import", "nowhere.csv"], { cwd })).stderr).toContain(
+      "nowhere.csv is not there",
+    );
+    const made = await run(["token", "create", "reader", "--scope", "read", "--json"], { cwd });
+    const { token } = JSON.parse(made.stdout) as { token: string };
+    const file = write("one.csv", ["id", "02:00:00:00:00:01"]);
+    const refused = await run(["device", "import", file, "--token", token], { cwd });
+    expect([refused.code, refused.stderr.includes("forbidden")]).toEqual([1, true]);
+  });
+
+  it("takes a hundred thousand rows, with progress", async () => {
+    const rows = 100_000;
+    const mac = (index: number) => (0x0a_00_00_00_00_00 + index).toString(16).padStart(12, "0");
+    const line = (_: unknown, index: number) => `${mac(index)},SN-${index},${key},fleet`;
+    const file = write("large.csv", ["id,serial,hmac_key,tags", ...Array.from({ length: rows }, line)]);
+    const { code, stdout, stderr } = await run(["device", "import", file], { cwd });
+    expect([code, stdout]).toEqual([0, `${rows} devices imported; ${rows + 2} are on the list\n`]);
+    expect(stderr).toContain("50000 of 100000 (50 %)");
+    const last = `0a:00:00:${(
+      mac(rows - 1)
+        .slice(6)
+        .match(/../g) ?? []
+    ).join(":")}`;
+    expect((await ota(url, last)).activation?.challenge).toBeDefined();
+  }, 120_000);
+});
