@@ -3,8 +3,9 @@ import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareServers } from "./test-servers.mjs";
+import { prepareTools } from "./test-tools.mjs";
 
-if (!prepareServers()) process.exit(1);
+if (!prepareServers() || !prepareTools()) process.exit(1);
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
 const done = spawnSync(process.execPath, [vitest, "run", ...process.argv.slice(2)], {

@@ -100,6 +100,16 @@ export class EventMemory {
     return `${this.#stream}-${this.#next - 1}`;
   }
 
+  /** The newest events of a device that are in memory, oldest first. */
+  recentOf(device: string, most: number): GatewayEvent[] {
+    const found: GatewayEvent[] = [];
+    for (let at = this.#recent.length - 1; at >= 0 && found.length < most; at -= 1) {
+      const event = this.#recent[at];
+      if (event?.device === device) found.push(event);
+    }
+    return found.reverse();
+  }
+
   /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
   since(id: string): Missed | undefined {
     const [, stream, digits] = /^([0-9a-f]+)-(\d{1,16})$/.exec(id) ?? [];

@@ -66,6 +66,11 @@ export class Events {
     return this.#memory?.lastId ?? "";
   }
 
+  /** The newest events of a device, oldest first; not further back than memory goes. */
+  recentOf(device: string, most: number): GatewayEvent[] {
+    return this.#memory?.recentOf(device, most) ?? [];
+  }
+
   /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
   since(id: string): Missed | undefined {
     return this.#memory?.since(id);

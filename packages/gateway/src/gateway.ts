@@ -154,6 +154,7 @@ async function assemble(
   started.push(() => vision.stop());
   const registry = await Registry.open({
     camera: vision.camera,
+    shelf: vision.shelf,
     store,
     clock,
     events,

@@ -130,7 +130,13 @@ export {
   isAlias,
   shortenedName,
 } from "./tools/names.ts";
-export { type Content, normaliseResult, type ToolResult, textResult } from "./tools/result.ts";
+export {
+  type Content,
+  type InputRequired,
+  normaliseResult,
+  type ToolResult,
+  textResult,
+} from "./tools/result.ts";
 export { pointerPart } from "./tools/schema-repair.ts";
 export { toolTitle, wordsOf } from "./tools/title.ts";
 export { type RepairedTool, repairTool } from "./tools/tool-repair.ts";

@@ -160,6 +160,7 @@ export const limits = {
   ),
   mcpSubscriptionStreams: bound(200, "rate_limited", "open streams of one token at one address"),
   eventWaits: bound(1_000, "rate_limited", "agents that wait for events; each holds a request open"),
+  mcpSubscriptions: bound(1_000, "rate_limited", "resources that one session watches"),
   mcpReplay: bound(100, "not_found", "what an agent whose stream broke can still be told; it is short"),
   mcpStreamBufferBytes: bound(
     16 * 1024 * KIB,
@@ -241,6 +242,11 @@ export const visionLimits = {
     max: 1_000,
     error: "unauthenticated",
     reason: "calls that are over and whose late picture is still told so in words",
+  },
+  photosListed: {
+    max: 32,
+    error: "not_found",
+    reason: "of one device; older ones are no longer offered by number",
   },
   explainMs: {
     max: 25_000,

@@ -9,6 +9,15 @@ export interface DeviceInfo {
   readonly firmware: string | undefined;
 }
 
+/** What a standard MCP server offers beside its tools. */
+export interface McpExtras {
+  readonly resources: boolean;
+  readonly prompts: boolean;
+  readonly completions: boolean;
+  /** `undefined` where its resources cannot be watched. Changes come as notifications. */
+  readonly watch: { watch(uri: string): Promise<void>; unwatch(uri: string): Promise<void> } | undefined;
+}
+
 /** One connection of one device, whatever it speaks: what the rest of the gateway knows of it. */
 export interface DeviceSession {
   readonly deviceId: string;
@@ -17,6 +26,8 @@ export interface DeviceSession {
   readonly sessionId: string;
   /** Whether it offers tools at all. */
   readonly hasTools: boolean;
+  /** `undefined` for everything that is not a standard MCP server. */
+  readonly extras?: McpExtras | undefined;
   readonly connectedAt: number;
   readonly lastSeenAt: number;
   readonly queuedCalls: number;

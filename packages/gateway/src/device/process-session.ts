@@ -7,18 +7,21 @@ import type { Writable } from "node:stream";
 import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events } from "../events.ts";
-import type { DeviceInfo, DeviceSession, SessionOwner } from "./device-session.ts";
+import type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Listing } from "./listing.ts";
 import { RateGate } from "./rate-gate.ts";
+import type { Relay } from "./relay.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests, randomFirstId } from "./requests.ts";
 
 /** How a process speaks. */
 export interface Dialect {
   receive(line: string): void;
   /** Sends a request; its answer comes back through `settle`. */
-  send(id: number, method: string, params: JsonObject): boolean;
+  send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean;
+  /** What it offers beside tools, where it is a standard MCP server. */
+  readonly extras?: McpExtras | undefined;
   /** Nobody waits for this answer any more. */
   giveUp(id: number): void;
   farewell(): void;
@@ -71,7 +74,7 @@ export class ProcessSession implements DeviceSession {
       clock: needs.clock,
       queueLimit: needs.queueLimit,
       firstId: randomFirstId(needs.random()),
-      send: (payload) => this.#send(payload),
+      send: (payload, _envelope, relay) => this.#send(payload, relay),
       onGivenUp: (id) => this.#dialect.giveUp(id),
       onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
       onStray: () => needs.events.strayReply(this.deviceId),
@@ -89,6 +92,10 @@ export class ProcessSession implements DeviceSession {
 
   get lastSeenAt(): number {
     return Math.round(this.#needs.clock.now() - (this.#needs.clock.monotonic() - this.#lastLine));
+  }
+
+  get extras(): McpExtras | undefined {
+    return this.#dialect.extras;
   }
 
   get isReady(): boolean {
@@ -147,14 +154,16 @@ export class ProcessSession implements DeviceSession {
     this.#needs.owner.listed(this, listing);
   }
 
-  notified(method: string, params: unknown): void {
-    if (this.#state !== "ready") return;
+  /** Says whether it was small enough to be told. */
+  notified(method: string, params: unknown): boolean {
+    if (this.#state !== "ready") return false;
     const size = params === undefined ? 0 : JSON.stringify(params).length;
     if (size > limits.notificationBytes.max || method.length > limits.toolNameLength.max) {
       this.events.frameNotUnderstood(this.deviceId, "invalid", "a notification is too large");
-    } else {
-      this.events.notification(this.deviceId, method, params);
+      return false;
     }
+    this.events.notification(this.deviceId, method, params);
+    return true;
   }
 
   farewell(): void {
@@ -175,9 +184,9 @@ export class ProcessSession implements DeviceSession {
     if (wasReady) this.#needs.owner.offline(this, reason);
   }
 
-  #send(payload: JsonObject): boolean {
+  #send(payload: JsonObject, relay: Relay | undefined): boolean {
     const { id, method, params } = payload;
-    if (this.#dialect.send(Number(id), String(method), isObject(params) ? params : {})) return true;
+    if (this.#dialect.send(Number(id), String(method), isObject(params) ? params : {}, relay)) return true;
     this.close(1013, "the process does not read what it is sent");
     return false;
   }

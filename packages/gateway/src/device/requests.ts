@@ -15,6 +15,7 @@ import {
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
+import type { Relay } from "./relay.ts";
 
 type Reply = Extract<DeviceRpc, { kind: "result" | "error" }>;
 
@@ -33,6 +34,8 @@ export interface RequestOptions {
   readonly envelope?: JsonObject | undefined;
   /** Calls of a voice server wait in a queue of their own, and the two take turns: neither can shut the other out. */
   readonly lane?: "voice" | undefined;
+  /** For callers and devices that both speak MCP. */
+  readonly relay?: Relay | undefined;
 }
 
 export interface Answer {
@@ -46,7 +49,7 @@ export interface RequestsNeeds {
   readonly clock: Clock;
   readonly queueLimit: number;
   readonly firstId: number;
-  readonly send: (payload: JsonObject, envelope: JsonObject | undefined) => boolean;
+  readonly send: (payload: JsonObject, envelope: JsonObject | undefined, relay: Relay | undefined) => boolean;
   /** Nobody waits for this answer any more; a peer that can be told so may stop working on it. */
   readonly onGivenUp?: (id: number) => void;
   readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
@@ -142,7 +145,7 @@ export class Requests {
     this.#current = undefined;
     this.#release(pending);
     if (reply.kind === "error") {
-      pending.reject(new TendonError("device_error", reply.message, { sent: true }));
+      pending.reject(new TendonError("device_error", reply.message, { sent: true }, reply.cause));
     } else {
       pending.resolve({ result: reply.result, left: false, queuedMs: queuedMs(pending) });
     }
@@ -204,7 +207,8 @@ export class Requests {
     if (next.timer === undefined) this.#startTimer(next);
     this.#current = next;
     // A send that fails closes the connection, and that settles this request with all the others.
-    this.#needs.send(encodeRequest(next.id, next.method, next.params), next.options.envelope);
+    const { envelope, relay } = next.options;
+    this.#needs.send(encodeRequest(next.id, next.method, next.params), envelope, relay);
   }
 
   #takeNext(): Pending | undefined {

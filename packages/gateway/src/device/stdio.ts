@@ -8,7 +8,7 @@ import type { SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineDialect } from "./line-dialect.ts";
 import { LineReader } from "./line-reader.ts";
-import { McpDialect } from "./mcp-dialect.ts";
+import { McpDialect, type McpEra } from "./mcp-dialect.ts";
 import { ProcessSession } from "./process-session.ts";
 
 export interface StdioSettings extends ProcessSettings {
@@ -33,6 +33,7 @@ export class StdioDevice {
   readonly #settings: StdioSettings;
   readonly #needs: StdioNeeds;
   readonly #process: SupervisedProcess;
+  readonly #era: McpEra;
   #session: ProcessSession | undefined;
   #readyTimer: Timer | undefined;
   /** Why we ended it, where it was we who did. */
@@ -41,6 +42,8 @@ export class StdioDevice {
   constructor(settings: StdioSettings, needs: StdioNeeds) {
     this.#settings = settings;
     this.#needs = needs;
+    // One that is not started again must not be lost by asking.
+    this.#era = { asks: settings.restart === "always" };
     const user = {
       started: (pipes: ProcessPipes) => this.#started(pipes),
       farewell: () => this.#session?.farewell(),
@@ -71,7 +74,8 @@ export class StdioDevice {
       stdin,
       frames,
       kill: (why) => this.#kill(why),
-      speak: (speaker) => (protocol === "mcp" ? new McpDialect(speaker) : new LineDialect(speaker)),
+      speak: (speaker) =>
+        protocol === "mcp" ? new McpDialect(speaker, this.#era) : new LineDialect(speaker),
     });
     this.#session = session;
     stdout.on("data", (chunk: Buffer) => session.receive(chunk));

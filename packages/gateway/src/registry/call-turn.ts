@@ -48,6 +48,7 @@ export class CallTurn {
       signal: this.given.signal,
       envelope: this.given.envelope,
       lane: this.given.lane,
+      relay: this.given.relay,
     };
   }
 }

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { type Clock, isoTime } from "../clock.ts";
-import type { DeviceSession } from "../device/device.ts";
+import type { DeviceSession, Relay } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
@@ -67,6 +67,8 @@ export interface CallOptions {
   readonly granted?: Grant | undefined;
   /** Why this call and others with it wait for a person. */
   readonly held?: TendonError | undefined;
+  /** For callers that speak MCP themselves, where the device does too [PRC-9]. */
+  readonly relay?: Relay | undefined;
 }
 
 export interface FinishedReply<Result> {

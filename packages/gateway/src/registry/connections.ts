@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
 import type { Events } from "../events.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import type { Extras } from "./extras.ts";
 import type { Remembering } from "./remembering.ts";
 import type { Toolset } from "./toolset/toolset.ts";
 
@@ -11,6 +12,7 @@ export interface ConnectionsNeeds {
   readonly events: Events;
   readonly remembering: Remembering;
   readonly toolset: Toolset;
+  readonly extras: Extras;
   /** The device of this id, made where there was none. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
   readonly find: (id: string) => DeviceRecord | undefined;
@@ -35,6 +37,7 @@ export class Connections implements SessionOwner {
     const old = record.session;
     record.attach(session);
     if (old === session) return;
+    this.#needs.extras.returned(session);
     this.#bySession.set(session.sessionId, record.id);
     if (!session.hasTools) void this.#needs.remembering.device(record);
     this.#needs.remembering.seen(record, session.connectedAt, session.transport);

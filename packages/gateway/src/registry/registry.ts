@@ -22,12 +22,14 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
+import { Album, type PhotoShelf } from "./album.ts";
 import { Approvals } from "./approvals.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
 import { DeviceRecord, refuseProgram } from "./device-record.ts";
+import { Extras } from "./extras.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
@@ -38,6 +40,7 @@ import { toolListOf } from "./tool-list.ts";
 import { Toolset } from "./toolset/toolset.ts";
 
 export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
+export type { Photo, PhotoShelf } from "./album.ts";
 export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Provisioning } from "./provisioning/provisioning.ts";
@@ -55,6 +58,7 @@ export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" 
   readonly clock: Clock;
   readonly events: Events;
   readonly actions: Actions;
+  readonly shelf: PhotoShelf;
 }
 
 export class Registry {
@@ -67,6 +71,8 @@ export class Registry {
   readonly history: History;
   readonly toolset: Toolset;
   readonly approvals: Approvals;
+  readonly album: Album;
+  readonly extras: Extras;
   readonly #policy: Policy;
   readonly #needs: RegistryNeeds;
   readonly #names = new Names();
@@ -86,10 +92,8 @@ export class Registry {
     this.#policy = policy;
     this.approvals = new Approvals({ ...needs, visible: (principal, id) => this.visible(principal, id) });
     const { approvals } = this;
-    this.calls = new Calls(
-      { ...needs, policy, approvals, history: needs.store.calls },
-      (principal, reference) => this.#find(principal, reference),
-    );
+    const find = (principal: Principal, reference: string) => this.#find(principal, reference);
+    this.calls = new Calls({ ...needs, policy, approvals, history: needs.store.calls }, find);
     this.fleet = new Fleet({
       ...needs,
       policy,
@@ -104,13 +108,16 @@ export class Registry {
       shows: (principal, record) => this.#shows(principal, record),
       access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
+    this.extras = new Extras(this.#devices, find);
     this.connections = new Connections({
       ...needs,
+      extras: this.extras,
       remembering: this.#remembering,
       toolset: this.toolset,
       recordOf: (id, kind) => this.#recordOf(id, kind),
       find: (id) => this.#devices.get(id),
     });
+    this.album = new Album(needs.shelf, find);
     this.idempotency = new Idempotency(needs.clock);
     this.history = new History({
       calls: needs.store.calls,

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { initializeParams, Photos, VisionProvider, visionRoutes } from "../device/device.ts";
 import type { Events } from "../events.ts";
-import type { Camera } from "../registry/registry.ts";
+import type { Camera, PhotoShelf } from "../registry/registry.ts";
 
 export interface VisionNeeds {
   readonly config: Config;
@@ -21,6 +21,7 @@ export interface VisionNeeds {
 export interface VisionLink {
   /** `undefined` where an operator has a vision server of their own: it is left in peace. */
   readonly camera: Camera | undefined;
+  readonly shelf: PhotoShelf;
   routes(http: FastifyInstance): Promise<void>;
   stop(): Promise<void> | void;
 }
@@ -56,7 +57,17 @@ export async function openVision({
     },
     close: (ticket) => photos.closeTicket(ticket),
   };
+  const shelf: PhotoShelf = {
+    photosOf: (device) => photos.of(device),
+    async photo(device, number) {
+      const known = photos.of(device).find((photo) => photo.number === number);
+      const picture = known === undefined ? undefined : await photos.read(known.id);
+      if (picture === undefined) return undefined;
+      return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
+    },
+  };
   return {
+    shelf,
     camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
     routes: (http) =>
       visionRoutes(http, {

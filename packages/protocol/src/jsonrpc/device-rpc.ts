@@ -16,6 +16,8 @@ export interface RpcError {
   readonly message: string;
   /** The frame was not what its sender meant: the text was recovered from broken JSON. */
   readonly salvaged: boolean;
+  /** The error as the peer's own protocol has it, where it has more to say. */
+  readonly cause?: unknown;
 }
 
 interface RpcNotification {

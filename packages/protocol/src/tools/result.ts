@@ -14,6 +14,14 @@ export interface ToolResult {
   readonly content: Content[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
+  /** The tool wants to know more before it goes on; only a caller that speaks MCP can answer. */
+  readonly inputRequired?: InputRequired;
+}
+
+export interface InputRequired {
+  readonly inputRequests: JsonObject;
+  /** The tool's own note, to be given back with the answers. */
+  readonly requestState?: string;
 }
 
 export function textResult(text: string): ToolResult {
@@ -21,6 +29,7 @@ export function textResult(text: string): ToolResult {
 }
 
 export function normaliseResult(raw: unknown): ToolResult {
+  if (isObject(raw) && raw["resultType"] === "input_required") return wantsInput(raw);
   if (!isObject(raw) || !Array.isArray(raw["content"])) return wrapBare(raw);
   const content = raw["content"].map(normaliseContent);
   const structured = isObject(raw["structuredContent"]) ? raw["structuredContent"] : structuredFrom(content);
@@ -28,6 +37,17 @@ export function normaliseResult(raw: unknown): ToolResult {
     content,
     isError: raw["isError"] === true,
     ...(structured === undefined ? {} : { structuredContent: structured }),
+  };
+}
+
+function wantsInput(raw: JsonObject): ToolResult {
+  const { inputRequests, requestState } = raw;
+  return {
+    ...textResult("the tool asks for more before it goes on"),
+    inputRequired: {
+      inputRequests: isObject(inputRequests) ? inputRequests : {},
+      ...(typeof requestState === "string" ? { requestState } : {}),
+    },
   };
 }
 

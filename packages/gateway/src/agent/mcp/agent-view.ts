@@ -7,6 +7,7 @@ import type { Events } from "../../events.ts";
 import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
 import { compactDefinitions } from "./compact/compact.ts";
 import { ListPages } from "./list-pages.ts";
+import type { RequestStates } from "./request-state.ts";
 import type { Surface } from "./surface.ts";
 
 export interface AgentViewNeeds {
@@ -15,6 +16,7 @@ export interface AgentViewNeeds {
   readonly events: Events;
   /** How many agents wait for events now, whoever they are. */
   readonly waits: { count: number };
+  readonly states: RequestStates;
 }
 
 export interface ToolAddress {
@@ -31,6 +33,7 @@ export class AgentView {
   readonly clock: Clock;
   readonly events: Events;
   readonly waits: { count: number };
+  readonly states: RequestStates;
   readonly surface: Surface;
   /** The list as it was last shown, and what it was made from. */
   #shown: readonly ExposedTool[] | undefined;
@@ -42,7 +45,14 @@ export class AgentView {
     this.clock = needs.clock;
     this.events = needs.events;
     this.waits = needs.waits;
+    this.states = needs.states;
     this.surface = surface;
+  }
+
+  /** What a standard MCP server offers beside its tools, where it is shown alone. */
+  get extras(): ReturnType<Registry["extras"]["of"]> {
+    if (this.surface.kind !== "device") return undefined;
+    return this.registry.extras.of(this.principal, this.surface.device);
   }
 
   list(cursor: string | undefined): ListToolsResult {

@@ -2,8 +2,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject, ToolResult } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
+import type { Asker } from "./agent-view.ts";
 
-export interface Finished {
+interface Finished {
   readonly callId: string;
   readonly device: string;
   readonly tool: string;
@@ -38,4 +39,10 @@ export function failedResult(error: TendonError, lastStatus?: JsonObject | null)
 
 export function asTendonError(error: unknown): TendonError {
   return error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
+}
+
+/** Of a device that is away: the last that was heard of it. */
+export function lastStatus({ registry, principal }: Asker, device: string, error: TendonError) {
+  if (error.code !== "device_offline") return undefined;
+  return registry.device(principal, device).status;
 }

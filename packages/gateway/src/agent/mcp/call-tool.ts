@@ -1,21 +1,19 @@
-import { type CallToolRequest, ProtocolError, type ServerContext } from "@modelcontextprotocol/server";
-import type { AgentView } from "./agent-view.ts";
-import { type CallEnd, callDevice } from "./call-device.ts";
+import { type CallToolRequest, ProtocolError } from "@modelcontextprotocol/server";
+import type { CallEnd, McpRequest } from "./asking.ts";
+import { callsInRounds } from "./call-in-rounds.ts";
 import { asTendonError, failedResult } from "./call-result.ts";
 import { compactToolCalled } from "./compact/compact.ts";
 
 /** A call by the name a tool is listed under: one of ours, or a device's. */
-export async function callTool(
-  view: AgentView,
-  request: CallToolRequest,
-  context: ServerContext,
-): Promise<CallEnd> {
-  const { name, arguments: args = {} } = request.params;
+export async function callTool(request: McpRequest, { params }: CallToolRequest): Promise<CallEnd> {
+  const { view, context } = request;
+  const { name, arguments: args = {} } = params;
   // Where one device is shown alone, all names are its own.
   const compact = view.surface.kind === "device" ? undefined : compactToolCalled(name);
+  const call = callsInRounds(request);
   try {
-    if (compact !== undefined) return await compact.run(view, args, context);
-    return await callDevice(view, view.addressOf(name), args, context);
+    if (compact !== undefined) return await compact.run({ view, context, call }, args);
+    return await call(view.addressOf(name), args, undefined);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     return failedResult(asTendonError(error));

@@ -8,11 +8,13 @@ import {
   isInitializeRequest,
   type McpHttpHandler,
 } from "@modelcontextprotocol/server";
-import { limits } from "@tendon/protocol";
+import { isObject, limits } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 import type { Principal } from "../../registry/registry.ts";
 import { AgentView, type AgentViewNeeds } from "./agent-view.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Changes } from "./news.ts";
+import { Subscriptions, spellings } from "./resources/resources.ts";
 import { rpcError } from "./rpc-error.ts";
 import { agentServer } from "./server.ts";
 import { Session } from "./session.ts";
@@ -61,6 +63,29 @@ export class Endpoint {
     for (const session of this.#sessions.values()) session.toolsChanged();
   }
 
+  /** Told to whoever watches what has changed. */
+  changed({ parts, own, resourceLists, promptLists }: Changes): void {
+    if (this.#open.size === 0 && this.#sessions.size === 0) return;
+    const { registry } = this.#needs;
+    for (const [device, changed] of parts) {
+      if (!this.#shows(device)) continue;
+      const { alias } = registry.device(this.principal, device);
+      for (const part of changed)
+        for (const uri of spellings(device, alias, part)) this.#resourceUpdated(uri);
+    }
+    const only = this.#view.surface.kind === "device" ? this.#view.surface.device : undefined;
+    for (const uri of (only === undefined ? undefined : own.get(only)) ?? []) this.#resourceUpdated(uri);
+    if (only === undefined) return;
+    if (resourceLists.has(only)) {
+      this.#modern.notify.resourcesChanged();
+      for (const session of this.#sessions.values()) session.resourcesChanged();
+    }
+    if (promptLists.has(only) && this.#view.extras?.prompts === true) {
+      this.#modern.notify.promptsChanged();
+      for (const session of this.#sessions.values()) session.promptsChanged();
+    }
+  }
+
   /** Ends what has been left alone for too long. */
   sweep(): "used" | "unused" {
     const now = this.#needs.clock.monotonic();
@@ -77,9 +102,23 @@ export class Endpoint {
     for (const exchange of this.#open) exchange.cut();
   }
 
+  #shows(device: string): boolean {
+    const { surface } = this.#view;
+    if (surface.kind === "device" && surface.device !== device) return false;
+    return this.#needs.registry.visible(this.principal, device);
+  }
+
+  #resourceUpdated(uri: string): void {
+    this.#modern.notify.resourceUpdated(uri);
+    for (const session of this.#sessions.values()) session.resourceUpdated(uri);
+  }
+
   async #answerTo(exchange: Exchange): Promise<Response> {
     const { request, body } = exchange;
-    if (!this.#isLegacy(exchange)) return await this.#modern.fetch(request, { parsedBody: body });
+    if (!this.#isLegacy(exchange)) {
+      await this.#watchFor(exchange);
+      return await this.#modern.fetch(request, { parsedBody: body });
+    }
     const { sessionId } = exchange;
     if (sessionId !== undefined) {
       const session = this.#sessions.get(sessionId);
@@ -92,6 +131,16 @@ export class Endpoint {
     }
     const session = this.#newSession();
     return session instanceof Session ? await session.serve(exchange) : session;
+  }
+
+  /** The SDK keeps the streams of the newer era; what a device has to be asked for is asked for here. */
+  async #watchFor(exchange: Exchange): Promise<void> {
+    const uris = watchedUris(exchange.body);
+    if (uris.length === 0 || this.#view.extras === undefined) return;
+    const subscriptions = new Subscriptions(this.#view);
+    exchange.onEnd(() => subscriptions.clear());
+    // What cannot be watched is acknowledged all the same, and stays silent.
+    for (const uri of uris) await subscriptions.add(uri).catch(() => undefined);
   }
 
   /** The SDK's own word on which era a request is of; only what has no body and no session is judged by its header. */
@@ -110,12 +159,21 @@ export class Endpoint {
       if (error instanceof TendonError) return rpcError(error.kind.status, -32000, error.message);
       throw error;
     }
-    return new Session(agentServer(this.#view), this.#needs.clock, {
+    const subscriptions = new Subscriptions(this.#view);
+    return new Session(agentServer(this.#view, subscriptions), subscriptions, this.#needs.clock, {
       opened: (id, session) => this.#sessions.set(id, session),
       closed: (id) => {
+        subscriptions.clear();
         if (id !== undefined) this.#sessions.delete(id);
         this.#needs.sessionCount.give(this.principal.id);
       },
     });
   }
+}
+
+function watchedUris(body: unknown): string[] {
+  if (!isObject(body) || body["method"] !== "subscriptions/listen" || !isObject(body["params"])) return [];
+  const { notifications } = body["params"];
+  const uris = isObject(notifications) ? notifications["resourceSubscriptions"] : undefined;
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
 }

@@ -6,10 +6,12 @@ import type { Timer } from "../../clock.ts";
 import type { Principal } from "../../registry/registry.ts";
 import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
+import { News } from "./news.ts";
+import { RequestStates } from "./request-state.ts";
 import { SessionCount } from "./session-count.ts";
 import { type Surface, surfaceKey } from "./surface.ts";
 
-export type HubNeeds = Omit<EndpointNeeds, "sessionCount" | "waits">;
+export type HubNeeds = Omit<EndpointNeeds, "sessionCount" | "waits" | "states">;
 
 const sweepMs = 60_000;
 
@@ -17,14 +19,28 @@ export class Hub {
   readonly #needs: EndpointNeeds;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #sweeping: Timer;
-  readonly #unlisten: () => void;
+  readonly #news: News;
+  readonly #unlisten: (() => void)[];
 
   constructor(needs: HubNeeds) {
-    this.#needs = { ...needs, sessionCount: new SessionCount(), waits: { count: 0 } };
+    this.#needs = {
+      ...needs,
+      sessionCount: new SessionCount(),
+      waits: { count: 0 },
+      states: new RequestStates(needs.clock),
+    };
     this.#sweeping = needs.clock.every(sweepMs, () => this.#sweep());
-    this.#unlisten = needs.registry.toolset.onChange((devices) => {
-      for (const endpoint of this.#endpoints.values()) endpoint.toolsChanged(devices);
+    this.#news = new News(needs.clock, (changes) => {
+      for (const endpoint of this.#endpoints.values()) endpoint.changed(changes);
     });
+    this.#unlisten = [
+      needs.registry.toolset.onChange((devices) => {
+        for (const endpoint of this.#endpoints.values()) endpoint.toolsChanged(devices);
+      }),
+      needs.events.subscribe((event) => {
+        if (this.#endpoints.size > 0) this.#news.happened(event);
+      }),
+    ];
   }
 
   async serve(principal: Principal, surface: Surface, exchange: Exchange): Promise<void> {
@@ -41,7 +57,8 @@ export class Hub {
   }
 
   async stop(): Promise<void> {
-    this.#unlisten();
+    for (const stop of this.#unlisten) stop();
+    this.#news.stop();
     this.#sweeping.cancel();
     const endpoints = [...this.#endpoints.values()];
     this.#endpoints.clear();

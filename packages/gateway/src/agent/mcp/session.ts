@@ -5,6 +5,7 @@ import { isObject } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Exchange } from "./exchange.ts";
 import { Replay } from "./replay.ts";
+import type { Subscriptions } from "./resources/resources.ts";
 
 export interface SessionOwner {
   opened(id: string, session: Session): void;
@@ -14,14 +15,16 @@ export interface SessionOwner {
 
 export class Session {
   readonly #server: Server;
+  readonly #subscriptions: Subscriptions;
   readonly #transport: WebStandardStreamableHTTPServerTransport;
   readonly #clock: Clock;
   readonly #connected: Promise<void>;
   #openExchanges = 0;
   #usedAt: number;
 
-  constructor(server: Server, clock: Clock, owner: SessionOwner) {
+  constructor(server: Server, subscriptions: Subscriptions, clock: Clock, owner: SessionOwner) {
     this.#server = server;
+    this.#subscriptions = subscriptions;
     this.#clock = clock;
     this.#usedAt = clock.monotonic();
     this.#transport = new WebStandardStreamableHTTPServerTransport({
@@ -54,12 +57,29 @@ export class Session {
   }
 
   toolsChanged(): void {
-    void this.#server.sendToolListChanged().catch(() => undefined);
+    unheard(this.#server.sendToolListChanged());
+  }
+
+  resourcesChanged(): void {
+    unheard(this.#server.sendResourceListChanged());
+  }
+
+  promptsChanged(): void {
+    unheard(this.#server.sendPromptListChanged());
+  }
+
+  resourceUpdated(uri: string): void {
+    if (this.#subscriptions.has(uri)) unheard(this.#server.sendResourceUpdated({ uri }));
   }
 
   close(): void {
     void this.#server.close().catch(() => undefined);
   }
+}
+
+/** Whoever is gone hears nothing, and that is all. */
+function unheard(said: Promise<void>): void {
+  void said.catch(() => undefined);
 }
 
 function cancelledRequest(body: unknown): string | number | undefined {

@@ -9,7 +9,7 @@ import Type from "typebox";
 import { TendonError } from "../../errors.ts";
 import { asAgent, type Principal, type Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
-import { type Asker, compactDefinitions, compactToolCalled } from "../mcp/compact/compact.ts";
+import { type Asker, compactDefinitions, compactToolCalled, plainCalls } from "../mcp/compact/compact.ts";
 import { HangUp, hangUpSignal } from "./hang-up.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
@@ -116,7 +116,8 @@ async function run(
   const compact = compactToolCalled(name);
   if (compact !== undefined) {
     const context = contextOf(reply === undefined ? new AbortController().signal : hangUpSignal(reply));
-    return finished(name, await compact.run(asker, args, context));
+    const asking = { view: asker, context };
+    return finished(name, await compact.run({ ...asking, call: plainCalls(asking) }, args));
   }
   const address = registry.toolset.resolve(principal, name);
   if (address === undefined) throw new TendonError("tool_unknown", `no function is called \`${name}\``);

@@ -74,6 +74,11 @@ export class PhotoFolder {
     return { id, written: this.#write(id, entry, bytes) };
   }
 
+  has(id: string): boolean {
+    const entry = this.#entries.get(id);
+    return entry !== undefined && !this.#isOver(entry);
+  }
+
   /** Nothing once its time is over, whether or not the file has been removed yet. */
   async read(id: string): Promise<{ readonly mimeType: PictureType; readonly bytes: Buffer } | undefined> {
     const entry = this.#entries.get(id);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { PhotoFolder } from "./photo-folder.ts";
 import type { PictureType } from "./picture-format.ts";
+import { type RecentPhoto, RecentPhotos } from "./recent-photos.ts";
 import { type Claim, type Ticket, type TicketHolder, Tickets } from "./tickets.ts";
 
 /** A picture that came for a call. */
@@ -37,6 +38,7 @@ export class Photos {
   readonly #clock: Clock;
   readonly #tickets: Tickets<Picture>;
   readonly #folder: PhotoFolder;
+  readonly #recent = new RecentPhotos();
 
   private constructor(clock: Clock, folder: PhotoFolder) {
     this.#clock = clock;
@@ -77,6 +79,11 @@ export class Photos {
     return await this.#folder.read(id);
   }
 
+  /** What a device took in this run and is still kept, oldest first. */
+  of(deviceId: string): readonly RecentPhoto[] {
+    return this.#recent.of(deviceId).filter(({ id }) => this.#folder.has(id));
+  }
+
   claim(token: string, deviceId: string): Claim<Picture> {
     return this.#tickets.claim(token, deviceId);
   }
@@ -92,6 +99,7 @@ export class Photos {
     const sha256 = createHash("sha256").update(upload.bytes).digest("hex");
     const picture = { id, ...upload, sha256, at };
     this.#tickets.deliver(ticket, picture);
+    this.#recent.add(ticket.deviceId, { id, at, mimeType: upload.mimeType });
     await written;
     return picture;
   }

@@ -2,7 +2,6 @@ import type { FleetResult, FleetTarget } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
 import type { Asker } from "../agent-view.ts";
-import { callDevice } from "../call-device.ts";
 import { givenUpSignal } from "../given-up.ts";
 import { Arguments, answer, compactTool, Device, inputOf, TimeoutMs } from "./compact-tool.ts";
 import { addressOf } from "./tool-address.ts";
@@ -27,8 +26,8 @@ export const deviceCall = compactTool(
       timeoutMs: TimeoutMs,
     }),
   },
-  (view, { device, tool, arguments: args = {}, timeoutMs }, context) =>
-    callDevice(view, addressOf(view, device, tool), args, context, timeoutMs),
+  (asking, { device, tool, arguments: args = {}, timeoutMs }) =>
+    asking.call(addressOf(asking.view, device, tool), args, timeoutMs),
 );
 
 export const fleetCall = compactTool(
@@ -53,7 +52,7 @@ export const fleetCall = compactTool(
       timeoutMs: TimeoutMs,
     }),
   },
-  async (view, { tool, arguments: args = {}, timeoutMs, ...named }, context) => {
+  async ({ view, context }, { tool, arguments: args = {}, timeoutMs, ...named }) => {
     const reply = await view.registry.fleet.call(view.principal, targetOf(named), {
       tool: wireName(view, tool),
       args,

@@ -1,15 +1,14 @@
-import type { CallToolResult, ServerContext, Tool } from "@modelcontextprotocol/server";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { agentSchema, type JsonObject, type ObjectSchema } from "@tendon/protocol";
 import Type, { type Static, type TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import { TendonError } from "../../../errors.ts";
-import type { Asker } from "../agent-view.ts";
-import type { CallEnd } from "../call-device.ts";
+import type { Asking, CallEnd } from "../asking.ts";
 
 /** One of the tools that are always there, whatever devices are. */
 export interface CompactTool {
   readonly definition: Tool;
-  run(view: Asker, args: unknown, context: ServerContext): Promise<CallEnd> | CallToolResult;
+  run(asking: Asking, args: unknown): Promise<CallEnd> | CallToolResult;
 }
 
 interface Words<Schema extends TObject> {
@@ -23,7 +22,7 @@ interface Words<Schema extends TObject> {
 
 export function compactTool<Schema extends TObject>(
   { name, title, description, readOnly, input }: Words<Schema>,
-  run: (view: Asker, args: Static<Schema>, context: ServerContext) => Promise<CallEnd> | CallToolResult,
+  run: (asking: Asking, args: Static<Schema>) => Promise<CallEnd> | CallToolResult,
 ): CompactTool {
   const compiled = Compile(input);
   return {
@@ -39,8 +38,8 @@ export function compactTool<Schema extends TObject>(
         openWorldHint: !readOnly,
       },
     },
-    run(view, args, context) {
-      if (compiled.Check(args)) return run(view, args, context);
+    run(asking, args) {
+      if (compiled.Check(args)) return run(asking, args);
       const problems = [...compiled.Errors(args)].map(({ instancePath, message }) => ({
         path: instancePath,
         message,

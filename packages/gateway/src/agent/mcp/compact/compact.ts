@@ -9,6 +9,7 @@ import { deviceState, devicesList } from "./look-around.ts";
 import { eventsWait } from "./wait-for-events.ts";
 
 export type { Asker } from "../agent-view.ts";
+export { plainCalls } from "../plain-calls.ts";
 
 const tools: readonly CompactTool[] = [
   devicesList,

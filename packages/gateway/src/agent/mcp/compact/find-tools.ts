@@ -20,7 +20,7 @@ export const toolsSearch = compactTool(
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 where it is left out" })),
     }),
   },
-  (view, { query, device, limit = foundAtOnce }) => {
+  ({ view }, { query, device, limit = foundAtOnce }) => {
     const { registry, principal } = view;
     const only = device === undefined ? {} : { device: registry.device(principal, device).id };
     const found = registry.toolset.search(principal, query, { ...only, limit });
@@ -52,7 +52,7 @@ export const toolDescribe = compactTool(
       tool: Type.String({ minLength: 1, maxLength: 128, description: "As tools_search names it" }),
     }),
   },
-  (view, { device, tool }) => {
+  ({ view }, { device, tool }) => {
     const { registry, principal } = view;
     const at = addressOf(view, device, tool);
     const id = registry.device(principal, at.device).id;

@@ -20,7 +20,7 @@ export const devicesList = compactTool(
       cursor: Type.Optional(Type.String({ maxLength: 128, description: "nextCursor of the page before" })),
     }),
   },
-  (view, { query, ...rest }) => {
+  ({ view }, { query, ...rest }) => {
     const page = view.registry.list(view.principal, {
       ...rest,
       ...(query === undefined ? {} : { q: query }),
@@ -53,5 +53,5 @@ export const deviceState = compactTool(
     readOnly: true,
     input: inputOf({ device: Device }),
   },
-  (view, { device }) => answer({ ...view.registry.device(view.principal, device) }),
+  ({ view }, { device }) => answer({ ...view.registry.device(view.principal, device) }),
 );

@@ -37,7 +37,7 @@ export const eventsWait = compactTool(
       ),
     }),
   },
-  async (view, { since, device, types, timeoutMs = defaultWaitMs }, context) => {
+  async ({ view, context }, { since, device, types, timeoutMs = defaultWaitMs }) => {
     const { registry, principal, events } = view;
     const only = device === undefined ? undefined : registry.device(principal, device).id;
     const wanted: Wanted = (event) =>

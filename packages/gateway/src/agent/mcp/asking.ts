@@ -1,0 +1,31 @@
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  Server,
+  ServerContext,
+} from "@modelcontextprotocol/server";
+import type { AgentView, Asker, ToolAddress } from "./agent-view.ts";
+
+/** How a call ends, or what it wants to know before it does. */
+export type CallEnd = CallToolResult | InputRequiredResult;
+
+/** Calls a device's tool; every failure is a result. */
+export type CallDevice = (
+  address: ToolAddress,
+  args: Record<string, unknown>,
+  timeoutMs: number | undefined,
+) => Promise<CallEnd>;
+
+/** One use of a tool, by whatever door an agent came in. */
+export interface Asking {
+  readonly view: Asker;
+  readonly context: ServerContext;
+  readonly call: CallDevice;
+}
+
+/** One request over MCP. */
+export interface McpRequest {
+  readonly view: AgentView;
+  readonly server: Server;
+  readonly context: ServerContext;
+}

@@ -1,0 +1,79 @@
+/**
+ * What happened on devices, as the changes agents are told of. Many things at once on one device are told once: a
+ * device that says something two hundred times a second must not flood whoever watches it.
+ */
+import type { GatewayEvent } from "@tendon/protocol";
+import { isObject } from "@tendon/protocol";
+import type { Clock, Timer } from "../../clock.ts";
+
+export interface Changes {
+  /** By device: parts of it (`state`, `events`, `photos/3`) that are not what they were. */
+  readonly parts: ReadonlyMap<string, ReadonlySet<string>>;
+  /** By device: addresses of its own that it says have changed. */
+  readonly own: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Devices whose list of resources, or of prompts, is another. */
+  readonly resourceLists: ReadonlySet<string>;
+  readonly promptLists: ReadonlySet<string>;
+}
+
+const tellAfterMs = 50;
+const stateTypes = new Set<string>(["device.online", "device.offline", "device.tools_changed"]);
+const statusTool = "self.get_device_status";
+const photoTool = "self.camera.take_photo";
+
+export class News {
+  readonly #clock: Clock;
+  readonly #tell: (changes: Changes) => void;
+  #parts = new Map<string, Set<string>>();
+  #own = new Map<string, Set<string>>();
+  #resourceLists = new Set<string>();
+  #promptLists = new Set<string>();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, tell: (changes: Changes) => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  happened({ type, device, data }: GatewayEvent): void {
+    if (device === undefined) return;
+    add(this.#parts, device, "events");
+    if (stateTypes.has(type) || data["tool"] === statusTool) add(this.#parts, device, "state");
+    if (data["tool"] === photoTool) this.#resourceLists.add(device);
+    if (type === "device.notification") this.#notified(device, data["method"], data["params"]);
+    this.#timer ??= this.#clock.after(tellAfterMs, () => this.#flush());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #notified(device: string, method: unknown, params: unknown): void {
+    if (method === "notifications/resources/list_changed") this.#resourceLists.add(device);
+    if (method === "notifications/prompts/list_changed") this.#promptLists.add(device);
+    if (method !== "notifications/resources/updated" || !isObject(params)) return;
+    const { uri } = params;
+    if (typeof uri === "string") add(this.#own, device, uri);
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    const changes = {
+      parts: this.#parts,
+      own: this.#own,
+      resourceLists: this.#resourceLists,
+      promptLists: this.#promptLists,
+    };
+    this.#parts = new Map();
+    this.#own = new Map();
+    this.#resourceLists = new Set();
+    this.#promptLists = new Set();
+    this.#tell(changes);
+  }
+}
+
+function add(to: Map<string, Set<string>>, device: string, what: string): void {
+  const known = to.get(device);
+  if (known === undefined) to.set(device, new Set([what]));
+  else known.add(what);
+}

@@ -1,0 +1,44 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+  type LoggingLevel,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { JsonObject } from "@tendon/protocol";
+import type { CallOptions } from "../../registry/registry.ts";
+import type { McpRequest } from "./asking.ts";
+import { progressTo } from "./progress.ts";
+import type { Rounds } from "./rounds.ts";
+
+type Relay = NonNullable<CallOptions["relay"]>;
+
+const levels = new Set(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
+
+/** What passes between this caller and a device that speaks MCP too. */
+export function relayTo({ server, context }: McpRequest, rounds?: Rounds): Relay {
+  const envelope: JsonObject | undefined = context.mcpReq.envelope;
+  // Sessions say once what their client is able to do; the newer era says it with each request.
+  const able = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {};
+  // In a session the SDK sorts log lines by the level that was set there.
+  const level = envelope === undefined ? "debug" : envelope[LOG_LEVEL_META_KEY];
+  const tell = progressTo(context);
+  const inputResponses = rounds?.answers ?? context.mcpReq.inputResponses;
+  const requestState = rounds?.before.deviceState;
+  return {
+    meta: {
+      [CLIENT_CAPABILITIES_META_KEY]: able,
+      ...(level === undefined ? {} : { [LOG_LEVEL_META_KEY]: level }),
+    },
+    ...(inputResponses === undefined || Object.keys(inputResponses).length === 0 ? {} : { inputResponses }),
+    ...(requestState === undefined ? {} : { requestState }),
+    progress: (progress) => tell?.(progress),
+    log: (entry) => logTo(context, entry),
+  };
+}
+
+function logTo({ mcpReq }: ServerContext, { level, data, logger }: JsonObject): void {
+  if (typeof level !== "string" || !levels.has(level)) return;
+  // Safe: it is one of the levels there are.
+  const said = mcpReq.log(level as LoggingLevel, data, typeof logger === "string" ? logger : undefined);
+  void said.catch(() => undefined);
+}

@@ -1,0 +1,78 @@
+/**
+ * What a client is given to carry between two rounds of one call, and gives back: it may change it, so it is signed,
+ * and it says for which token, tool and arguments it was made and until when [SRV-10].
+ */
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { JsonObject } from "@tendon/protocol";
+import { isObject, parseJson } from "@tendon/protocol";
+import type { Clock } from "../../clock.ts";
+
+export interface Round {
+  /** Of a person who was asked by us: unique, and good for one answer. */
+  readonly question?: string;
+  /** A person has said yes to this call in an earlier round. */
+  readonly confirmed?: boolean;
+  /** The device's own note. */
+  readonly deviceState?: string;
+}
+
+export interface CallBinding {
+  readonly principal: string;
+  readonly target: string;
+  readonly args: JsonObject;
+}
+
+const livesMs = 10 * 60_000;
+
+class NotOurs extends Error {
+  override readonly name = "NotOurs";
+}
+
+export class RequestStates {
+  readonly #key = randomBytes(32);
+  readonly #clock: Clock;
+  /** Questions that have been answered, with the time when they would have lapsed anyway. */
+  readonly #answered = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  seal(binding: CallBinding, round: Round): string {
+    const body = JSON.stringify({ ...round, for: digestOf(binding), until: this.#clock.now() + livesMs });
+    const text = Buffer.from(body).toString("base64url");
+    return `${text}.${this.#sign(text).toString("base64url")}`;
+  }
+
+  /** Throws on anything that was not sealed here, or long ago. */
+  open(sealed: string): Round & { readonly for: string } {
+    const [text = "", mac = ""] = sealed.split(".");
+    const given = Buffer.from(mac, "base64url");
+    const right = this.#sign(text);
+    if (given.length !== right.length || !timingSafeEqual(given, right)) throw new NotOurs("not signed here");
+    const body = parseJson(Buffer.from(text, "base64url").toString());
+    if (!isObject(body) || !(Number(body["until"]) > this.#clock.now())) throw new NotOurs("too old");
+    // Safe: it carries our signature, so `seal` wrote it.
+    return body as unknown as Round & { for: string };
+  }
+
+  /** Whether this is the first answer to a question. */
+  firstAnswer(question: string): boolean {
+    const now = this.#clock.now();
+    for (const [old, until] of this.#answered) {
+      if (until > now) break;
+      this.#answered.delete(old);
+    }
+    if (this.#answered.has(question)) return false;
+    this.#answered.set(question, now + livesMs);
+    return true;
+  }
+
+  #sign(text: string): Buffer {
+    return createHmac("sha256", this.#key).update(text).digest();
+  }
+}
+
+export function digestOf({ principal, target, args }: CallBinding): string {
+  return hash("sha256", JSON.stringify([principal, target, args]), "base64url");
+}

@@ -1,0 +1,108 @@
+/** What Tendon itself knows of devices, as resources. */
+import {
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+  type ResourceTemplateType,
+} from "@modelcontextprotocol/server";
+import { isoTime } from "../../../clock.ts";
+import { TendonError } from "../../../errors.ts";
+import type { Photo } from "../../../registry/registry.ts";
+import type { AgentView } from "../agent-view.ts";
+import { deviceUri, readDeviceUri } from "./device-uri.ts";
+
+const devicesAtOnce = 100;
+const eventsShown = 50;
+const json = "application/json";
+
+export const ownTemplates: readonly ResourceTemplateType[] = [
+  {
+    uriTemplate: "device://{id}/state",
+    name: "device state",
+    description: "Whether a device is online, and its last reported status",
+    mimeType: json,
+  },
+  {
+    uriTemplate: "device://{id}/events",
+    name: "device events",
+    description: "What last happened on a device; `next` is for events_wait",
+    mimeType: json,
+  },
+  {
+    uriTemplate: "device://{id}/photos/{n}",
+    name: "device photo",
+    description: "A photo a device took; `n` counts from 1",
+    mimeType: "image/jpeg",
+  },
+];
+
+/** One page of devices makes one page of resources. */
+export function listOwn(
+  { registry, principal, surface }: AgentView,
+  cursor: string | undefined,
+): { readonly resources: Resource[]; readonly nextCursor?: string } {
+  if (surface.kind === "device") {
+    const { id, alias } = registry.device(principal, surface.device);
+    const photos = registry.album.list(principal, id).map((photo) => photoOf(id, alias, photo));
+    return { resources: [...resourcesOf(id, alias), ...photos] };
+  }
+  const page = registry.list(principal, {
+    limit: devicesAtOnce,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  return {
+    resources: page.devices.flatMap(({ id, alias }) => resourcesOf(id, alias)),
+    ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+  };
+}
+
+function resourcesOf(id: string, alias: string): Resource[] {
+  return [
+    {
+      uri: deviceUri(id, "state"),
+      name: `${alias} state`,
+      description: `Whether ${alias} is online, and its last reported status`,
+      mimeType: json,
+    },
+    {
+      uri: deviceUri(id, "events"),
+      name: `${alias} events`,
+      description: `What last happened on ${alias}`,
+      mimeType: json,
+    },
+  ];
+}
+
+function photoOf(id: string, alias: string, { number, at, mimeType }: Photo): Resource {
+  return {
+    uri: deviceUri(id, `photos/${number}`),
+    name: `${alias} photo ${number}`,
+    description: `Taken by ${alias} at ${isoTime(at)}`,
+    mimeType,
+  };
+}
+
+/** `undefined` for an address that is not one of ours. */
+export async function readOwn(view: AgentView, uri: string): Promise<ReadResourceResult | undefined> {
+  const wanted = readDeviceUri(uri);
+  if (wanted === undefined) return undefined;
+  const { registry, principal, events, surface } = view;
+  try {
+    const detail = registry.device(principal, wanted.device);
+    if (surface.kind === "device" && detail.id !== surface.device) throw new ResourceNotFoundError(uri);
+    if (wanted.part === "state") return asText(uri, detail);
+    if (wanted.part === "events") {
+      return asText(uri, { events: events.recentOf(detail.id, eventsShown), next: events.lastId });
+    }
+    const photo = await registry.album.read(principal, detail.id, wanted.part.photo);
+    if (photo === undefined) throw new ResourceNotFoundError(uri);
+    return { contents: [{ uri, mimeType: photo.mimeType, blob: photo.data }] };
+  } catch (error) {
+    if (error instanceof TendonError && error.code === "device_unknown") throw new ResourceNotFoundError(uri);
+    throw error;
+  }
+}
+
+function asText(uri: string, value: object): ReadResourceResult {
+  return { contents: [{ uri, mimeType: json, text: JSON.stringify(value) }] };
+}

@@ -1,0 +1,31 @@
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+
+/** The process's pipes as the official client's transport; lines come in from the session. */
+export class McpPipes implements Transport {
+  /** The client knows pipes by these two: silence then means an older server, not an outage. */
+  readonly stderr = null;
+  readonly pid = null;
+  readonly #write: (text: string) => boolean;
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+
+  constructor(write: (text: string) => boolean) {
+    this.#write = write;
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    if (this.#write(`${JSON.stringify(message)}\n`)) return Promise.resolve();
+    return Promise.reject(new PipeClosed("the process does not read what it is sent"));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class PipeClosed extends Error {}

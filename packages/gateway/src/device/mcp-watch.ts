@@ -1,0 +1,70 @@
+import type { Client, McpSubscription } from "@modelcontextprotocol/client";
+
+const stepTimeoutMs = 20_000;
+
+/**
+ * Being told what changes at a standard MCP server. Older ones tell without being asked and know `resources/subscribe`;
+ * newer ones have one stream with everything that is wanted, which is opened anew when that changes.
+ */
+export class McpWatch {
+  readonly #client: Client;
+  readonly #uris = new Set<string>();
+  #stream: McpSubscription | undefined;
+  /** Changes are made one after the other. */
+  #changing: Promise<void> = Promise.resolve();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  start(): Promise<void> {
+    return this.#change(() => this.#listen());
+  }
+
+  watch(uri: string): Promise<void> {
+    return this.#change(async () => {
+      if (this.#uris.has(uri)) return;
+      this.#uris.add(uri);
+      if (this.#isModern) await this.#listen();
+      else await this.#client.subscribeResource({ uri }, { timeout: stepTimeoutMs });
+    });
+  }
+
+  unwatch(uri: string): Promise<void> {
+    return this.#change(async () => {
+      if (!this.#uris.delete(uri)) return;
+      if (this.#isModern) await this.#listen();
+      else await this.#client.unsubscribeResource({ uri }, { timeout: stepTimeoutMs });
+    });
+  }
+
+  get #isModern(): boolean {
+    return this.#client.getProtocolEra() === "modern";
+  }
+
+  #change(work: () => Promise<void>): Promise<void> {
+    const done = this.#changing.then(work);
+    this.#changing = done.catch(() => undefined);
+    return done;
+  }
+
+  async #listen(): Promise<void> {
+    if (!this.#isModern) return;
+    const { tools, prompts, resources } = this.#client.getServerCapabilities() ?? {};
+    const filter = {
+      ...(tools?.listChanged === true ? { toolsListChanged: true } : {}),
+      ...(prompts?.listChanged === true ? { promptsListChanged: true } : {}),
+      ...(resources?.listChanged === true ? { resourcesListChanged: true } : {}),
+      ...(resources?.subscribe === true && this.#uris.size > 0
+        ? { resourceSubscriptions: [...this.#uris] }
+        : {}),
+    };
+    const before = this.#stream;
+    // The new one first: nothing is missed in between.
+    this.#stream =
+      Object.keys(filter).length === 0
+        ? undefined
+        : await this.#client.listen(filter, { timeout: stepTimeoutMs });
+    await before?.close();
+  }
+}

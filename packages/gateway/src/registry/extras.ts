@@ -1,0 +1,84 @@
+/**
+ * What a standard MCP server offers beside its tools [PRC-9]: resources, prompts, completions. They are asked for as
+ * they are, under the same limits to devices as everything else; only tools are called, and leave a line in history.
+ */
+import type { JsonObject } from "@tendon/protocol";
+import { newCallId } from "../call-ids.ts";
+import type { Cancellation } from "../cancellation.ts";
+import type { DeviceSession, McpExtras, Relay } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import { type Principal, requireScope } from "./access.ts";
+import type { DeviceRecord } from "./device-record.ts";
+
+export interface ExtrasOptions {
+  readonly signal?: Cancellation | undefined;
+  readonly relay?: Relay | undefined;
+}
+
+const patienceMs = 30_000;
+
+export class Extras {
+  readonly #find: (principal: Principal, reference: string) => DeviceRecord;
+  readonly #devices: ReadonlyMap<string, DeviceRecord>;
+  /** By device: what is watched, and by how many. It is watched again on every new connection. */
+  readonly #watched = new Map<string, Map<string, number>>();
+
+  constructor(
+    devices: ReadonlyMap<string, DeviceRecord>,
+    find: (principal: Principal, reference: string) => DeviceRecord,
+  ) {
+    this.#devices = devices;
+    this.#find = find;
+  }
+
+  /** `undefined` where a device has none, or is away. */
+  of(principal: Principal, device: string): McpExtras | undefined {
+    return this.#find(principal, device).session?.extras;
+  }
+
+  async ask(
+    principal: Principal,
+    device: string,
+    method: string,
+    params: JsonObject,
+    options: ExtrasOptions = {},
+  ): Promise<unknown> {
+    const session = this.#sessionFor(principal, device);
+    const call = { callId: newCallId(), tool: method };
+    const answer = await session.request(method, params, { ...options, timeoutMs: patienceMs, call });
+    return answer.result;
+  }
+
+  async watch(principal: Principal, device: string, uri: string): Promise<void> {
+    const session = this.#sessionFor(principal, device);
+    const counts = this.#watched.get(device) ?? new Map<string, number>();
+    this.#watched.set(device, counts);
+    const before = counts.get(uri) ?? 0;
+    counts.set(uri, before + 1);
+    if (before === 0) await session.extras?.watch?.watch(uri);
+  }
+
+  /** Never fails: a device that is gone watches nothing. */
+  unwatch(device: string, uri: string): void {
+    const session = this.#devices.get(device)?.session;
+    const counts = this.#watched.get(device);
+    const left = (counts?.get(uri) ?? 0) - 1;
+    if (left > 0) counts?.set(uri, left);
+    else if (counts?.delete(uri) === true) void session?.extras?.watch?.unwatch(uri).catch(() => undefined);
+  }
+
+  /** A program that came back is asked to tell what it told before. */
+  returned(session: DeviceSession): void {
+    for (const uri of this.#watched.get(session.deviceId)?.keys() ?? [])
+      void session.extras?.watch?.watch(uri).catch(() => undefined);
+  }
+
+  #sessionFor(principal: Principal, device: string): DeviceSession {
+    const record = this.#find(principal, device);
+    requireScope(principal, "read");
+    const { session } = record;
+    if (session?.extras !== undefined) return session;
+    if (session === undefined) throw new TendonError("device_offline", `\`${record.alias}\` is offline`);
+    throw new TendonError("bad_request", `\`${record.alias}\` is not a standard MCP server`);
+  }
+}
