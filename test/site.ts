@@ -28,6 +28,13 @@ export interface JoinOptions extends Offer, Partial<DeviceClaim> {
 }
 
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
+  const site = await startSite(options);
+  onTestFinished(() => site.stop());
+  return site;
+}
+
+/** One for several tests; whoever starts it stops it. */
+export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const { config = {}, ...startOptions } = options;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-test-"));
   const tendon = await startTendon(
@@ -41,9 +48,7 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     },
     { ...startOptions, adminToken },
   );
-  const site = new Site(tendon, folder);
-  onTestFinished(() => site.stop());
-  return site;
+  return new Site(tendon, folder);
 }
 
 export class Site {

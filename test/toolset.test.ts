@@ -1,8 +1,12 @@
 /** The fleet's tools as agents see them, through the function-calling door. */
-import { describe, expect, it } from "vitest";
-import { shown, tokenWith } from "./functions.ts";
-import { tool } from "./raw-device.ts";
-import { openSite } from "./site.ts";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { run, shown, tokenWith } from "./functions.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { type RawDevice, tool } from "./raw-device.ts";
+import { firstDevice, openSite, type Site } from "./site.ts";
 
 const secondDevice = "02:00:00:00:00:02";
 
@@ -38,5 +42,143 @@ describe("what an agent is shown", () => {
       { authorization: `Bearer ${token}` },
     );
     expect([answer.status, answer.body["code"]]).toEqual([404, "tool_unknown"]);
+  });
+});
+
+async function leave(site: Site, device: RawDevice): Promise<void> {
+  const events = await site.events("?type=device.offline");
+  device.close();
+  await events.nextOf("device.offline");
+}
+
+function dataFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-toolset-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe("[AGT-12] the tools of a device that has left", () => {
+  const agents = { offlineGraceMs: 60_000 };
+
+  it("stay in the list for a while, and are there again when it is", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock, config: { agents } });
+    await leave(site, await site.join({ tools: [tool("on")] }));
+    clock.advance(59_000);
+    expect(await shown(site)).toEqual(["raw-board-0001__on"]);
+    clock.advance(1_000);
+    expect(await shown(site)).toEqual([]);
+    const answer = await run(site, "raw-board-0001__on");
+    expect([answer.status, answer.body["code"]]).toEqual([503, "device_offline"]);
+    await site.join({ tools: [tool("on")] });
+    expect(await shown(site)).toEqual(["raw-board-0001__on"]);
+  });
+
+  it("stay while it comes and goes, each time anew", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock, config: { agents } });
+    await leave(site, await site.join({ tools: [tool("on")] }));
+    clock.advance(40_000);
+    await leave(site, await site.join({ tools: [tool("on")] }));
+    clock.advance(40_000);
+    expect(await shown(site)).toEqual(["raw-board-0001__on"]);
+    clock.advance(20_000);
+    expect(await shown(site)).toEqual([]);
+  });
+
+  it("are what they were after the gateway was down, however long", async () => {
+    const data = dataFolder();
+    const clock = new ManualClock();
+    const first = await openSite({ clock, config: { agents, data } });
+    await leave(first, await first.join({ tools: [tool("long_gone")] }));
+    clock.advance(61_000);
+    await first.join({ deviceId: "02:00:00:00:00:02", tools: [tool("just_here")] });
+    expect(await shown(first)).toEqual(["raw-board-0002__just_here"]);
+    await first.stop();
+    clock.advance(3_600_000);
+    const second = await openSite({ clock, config: { agents, data } });
+    expect(await shown(second)).toEqual(["raw-board-0002__just_here"]);
+    clock.advance(60_000);
+    expect(await shown(second)).toEqual([]);
+  });
+});
+
+describe("[AGT-2] names", () => {
+  it("lead to their tools after a restart: of old aliases, of devices that are away, of tools that are gone", async () => {
+    const data = dataFolder();
+    const first = await openSite({ config: { data } });
+    const device = await first.join({ tools: [tool("self.lamp.on"), tool("self.lamp.off")] });
+    for (const alias of ["desk", "shelf"]) await first.rest("PATCH", `/devices/${firstDevice}`, { alias });
+    expect(await shown(first)).toEqual(["shelf__lamp_off", "shelf__lamp_on"]);
+    const events = await first.events("?type=device.tools_changed");
+    device.notify("notifications/tools/list_changed");
+    await device.list([tool("self.lamp.on")]);
+    await events.nextOf("device.tools_changed");
+    await first.stop();
+    const second = await openSite({ config: { data } });
+    expect(await shown(second)).toEqual(["shelf__lamp_on"]);
+    for (const alias of ["raw-board-0001", "desk", "shelf"]) {
+      expect((await run(second, `${alias}__lamp_on`)).body["code"]).toBe("device_offline");
+      expect((await run(second, `${alias}__lamp_off`)).body).toMatchObject({
+        code: "tool_unknown",
+        detail: "`shelf` has no tool `self.lamp.off`",
+      });
+    }
+  });
+
+  it("of two tools that would share one are told apart for good", async () => {
+    const data = dataFolder();
+    const first = await openSite({ config: { data } });
+    await first.join({ tools: [tool("a.b"), tool("a_b"), tool("a b")] });
+    const names = await shown(first);
+    expect(names).toEqual([
+      "raw-board-0001__a_b",
+      expect.stringMatching(/^raw-board-0001__a_b_[0-9a-f]{6}$/),
+      expect.stringMatching(/^raw-board-0001__a_b_[0-9a-f]{6}$/),
+    ]);
+    await first.stop();
+    const second = await openSite({ config: { data } });
+    const device = await second.join({ tools: [tool("a b"), tool("a_b"), tool("a.b")] });
+    expect(await shown(second)).toEqual(names);
+    void run(second, "raw-board-0001__a_b");
+    expect((await device.nextRequest("tools/call")).params["name"]).toBe("a.b");
+  });
+
+  it("of one device are never another's, whatever it calls itself and its tools", async () => {
+    const site = await openSite();
+    await site.join({ board: "lamp", tools: [tool("b__on")] });
+    await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "a" });
+    await site.join({ deviceId: "02:00:00:00:00:02", tools: [tool("on"), tool("devices_list")] });
+    const taken = await site.rest("PATCH", "/devices/02:00:00:00:00:02", { alias: "a" });
+    expect(taken.body["code"]).toBe("conflict");
+    await site.rest("PATCH", "/devices/02:00:00:00:00:02", { alias: "a-b" });
+    const names = await shown(site);
+    expect(new Set(names).size).toBe(3);
+    expect(names).toEqual(["a-b__devices_list", "a-b__on", "a__b__on"]);
+    const { body } = await run(site, "devices_list");
+    expect(body["result"]).toMatchObject({ structuredContent: { devices: expect.any(Array) } });
+  });
+});
+
+describe("a list", () => {
+  it("[AGT-5] is the same to the letter until tools change: not when devices come, go or are tagged", async () => {
+    const site = await openSite();
+    const list = async () => (await site.rest("GET", "/tools.openai.json")).text;
+    const device = await site.join({ tools: [tool("b"), tool("a")] });
+    const before = await list();
+    await leave(site, device);
+    expect(await list()).toBe(before);
+    await site.rest("PATCH", `/devices/${firstDevice}`, { tags: ["kitchen"] });
+    expect(await list()).toBe(before);
+    await site.join({ tools: [tool("a"), tool("b")] });
+    expect(await list()).toBe(before);
+  });
+
+  it("[AGT-6] may have another budget", async () => {
+    const site = await openSite({ config: { agents: { toolBudget: 9 } } });
+    await site.join({ tools: [tool("a"), tool("b")] });
+    expect(await shown(site)).toHaveLength(2);
+    await site.join({ deviceId: "02:00:00:00:00:02", tools: [tool("c")] });
+    expect(await shown(site)).toEqual([]);
   });
 });

@@ -133,6 +133,24 @@ export const ConfigSchema = Type.Object(
       strict,
     ),
     access: AccessSettings,
+    agents: Type.Object(
+      {
+        toolBudget: Type.Integer({
+          minimum: 7,
+          maximum: 1_000,
+          default: 40,
+          description:
+            "How many tools /mcp lists, the seven compact ones among them; beyond it device tools are found by search",
+        }),
+        offlineGraceMs: Type.Integer({
+          minimum: 0,
+          maximum: 2_000_000_000,
+          default: 900_000,
+          description: "How long the tools of a device that has left stay in lists",
+        }),
+      },
+      strict,
+    ),
     control: Type.Object(
       {
         actions: Type.Unsafe<ActionMap>({

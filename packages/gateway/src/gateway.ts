@@ -164,6 +164,7 @@ async function assemble(
     actions: Actions.of(defaultActions, config.control.actions),
     access: config.access,
     nameOf: (principalId) => tokens.nameOf(principalId),
+    agents: config.agents,
   });
   started.push(() => registry.close());
   started.push(() => registry.toolset.stop());

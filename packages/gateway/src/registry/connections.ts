@@ -39,6 +39,7 @@ export class Connections implements SessionOwner {
     if (old === session) return;
     this.#needs.extras.returned(session);
     this.#bySession.set(session.sessionId, record.id);
+    this.#needs.toolset.came(record.id);
     if (!session.hasTools) void this.#needs.remembering.device(record);
     this.#needs.remembering.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
@@ -93,6 +94,7 @@ export class Connections implements SessionOwner {
     if (record === undefined) return;
     const now = this.#needs.clock.now();
     record.detach(session, now, reason);
+    this.#needs.toolset.left(record.id);
     this.#needs.remembering.left(record, session.lastSeenAt, now, reason);
     this.#needs.events.deviceOffline(record.id, reason);
   }

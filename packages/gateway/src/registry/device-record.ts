@@ -160,6 +160,12 @@ export class DeviceRecord {
     return this.#lastDisconnect?.at;
   }
 
+  /** When it was last there, as far as is known; a gateway that was killed has not seen it leave. */
+  get awaySince(): number | undefined {
+    const { at = 0 } = this.#lastDisconnect ?? {};
+    return Math.max(at, this.#lastSeenAt ?? 0) || undefined;
+  }
+
   /** While the very first listing runs nothing is known yet; afterwards the last list counts. */
   get awaitListing(): Promise<void> | undefined {
     return this.catalogue.size === 0 ? this.#listed?.promise : undefined;

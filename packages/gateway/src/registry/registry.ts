@@ -37,7 +37,7 @@ import { Names } from "./names.ts";
 import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
 import { toolListOf } from "./tool-list.ts";
-import { Toolset } from "./toolset/toolset.ts";
+import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
 export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
 export type { Photo, PhotoShelf } from "./album.ts";
@@ -46,7 +46,7 @@ export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Provisioning } from "./provisioning/provisioning.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";
-export type { ExposedTool } from "./toolset/toolset.ts";
+export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
 
 const defaultPage = 100;
 
@@ -59,6 +59,7 @@ export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" 
   readonly events: Events;
   readonly actions: Actions;
   readonly shelf: PhotoShelf;
+  readonly agents: ToolsetSettings;
 }
 
 export class Registry {
@@ -102,6 +103,7 @@ export class Registry {
       targets: (principal, target) => this.#targets(principal, target),
     });
     this.toolset = new Toolset({
+      ...needs.agents,
       clock: needs.clock,
       names: this.#names,
       devices: this.#devices,
@@ -151,6 +153,7 @@ export class Registry {
       if (list !== undefined) record.catalogue.restore(list);
       registry.#devices.set(stored.id, record);
     }
+    registry.toolset.restored();
     return registry;
   }
 

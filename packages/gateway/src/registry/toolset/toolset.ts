@@ -4,65 +4,96 @@
  * costs nothing and a name leads to its tool by one look into a table.
  */
 import type { Audience } from "@tendon/protocol";
-import type { Clock, Timer } from "../../clock.ts";
+import { type Clock, isoTime } from "../../clock.ts";
 import { type Access, asAgent, type Principal } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
 import type { Names, ToolAddress } from "../names.ts";
-import { type ExposedTool, exposedTool } from "./exposed-tool.ts";
-import { View } from "./view.ts";
+import { Changes } from "./changes.ts";
+import type { ExposedTool } from "./exposed-tool.ts";
+import { Grace } from "./grace.ts";
+import { ToolSearch } from "./search/search.ts";
+import { ShownTools } from "./shown-tools.ts";
+import { type Sight, View } from "./view.ts";
 
 export type { ExposedTool } from "./exposed-tool.ts";
 
-export interface ToolsetNeeds {
+export interface ToolsetSettings {
+  /** How many tools stand in one list, ours among them, before device tools are left to search. */
+  readonly toolBudget: number;
+  /** How long the tools of a device that has left stay in lists. */
+  readonly offlineGraceMs: number;
+}
+
+export interface ToolsetNeeds extends ToolsetSettings {
   readonly clock: Clock;
   readonly names: Names;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
   readonly shows: (principal: Principal, record: DeviceRecord) => boolean;
-  readonly access: (
-    principal: Principal,
-    record: DeviceRecord,
-    tool: { readonly name: string; readonly audience: Audience },
-  ) => Access;
+  readonly access: (principal: Principal, record: DeviceRecord, tool: NamedTool) => Access;
 }
 
-interface FoundTool {
+interface NamedTool {
+  readonly name: string;
+  readonly audience: Audience;
+}
+
+export interface FoundTool {
   readonly tool: ExposedTool;
   /** Higher is better; only to be compared within one answer. */
   readonly score: number;
+  readonly online: boolean;
+  readonly offlineSince?: string;
 }
-
-type ChangeListener = (deviceIds: ReadonlySet<string>) => void;
 
 interface Viewing {
   readonly view: View;
-  /** How much of the list of changes it has taken in. */
+  /** How many changes it has taken in. */
   upTo: number;
 }
 
 /** What stands on /mcp beside device tools, always [AGT-6]. */
 const compactToolCount = 7;
-/** Changes that come together, as when a fleet connects, are told together. */
-const tellAfterMs = 50;
-const changesKept = 50_000;
 
 export class Toolset {
   readonly #needs: ToolsetNeeds;
-  readonly #byDevice = new Map<string, readonly ExposedTool[]>();
+  readonly #changes: Changes;
+  readonly #grace: Grace;
+  readonly #shown: ShownTools;
   readonly #views = new WeakMap<Principal, Viewing>();
-  readonly #listeners = new Set<ChangeListener>();
-  /** Ids of devices in the order of their changes; the first of them is change number `#firstChange`. */
-  #changes: string[] = [];
-  #firstChange = 0;
-  #untold = new Set<string>();
-  #telling: Timer | undefined;
+  readonly #search = new ToolSearch();
+  readonly #sight: Sight;
+  /** How many changes the search has taken in; `undefined` before anybody has searched. */
+  #searchable: number | undefined;
 
   constructor(needs: ToolsetNeeds) {
     this.#needs = needs;
+    this.#changes = new Changes(needs.clock);
+    this.#grace = new Grace(needs.clock, needs.offlineGraceMs, (device) => this.#changes.note(device));
+    this.#shown = new ShownTools(needs.names);
+    this.#sight = {
+      countListed: (principal, device) => this.#countListed(principal, device),
+      toolsOf: (principal, device) => this.#toolsOf(principal, device),
+    };
+    this.#changes.subscribe(() => {
+      if (this.#searchable !== undefined) this.#updateSearch();
+    });
+  }
+
+  /** The devices of earlier runs are there. */
+  restored(): void {
+    const devices = [...this.#needs.devices.values()];
+    this.#grace.restore(
+      devices.map(({ id, session, awaySince }) => ({
+        id,
+        online: session !== undefined,
+        lastSeenAt: awaySince,
+      })),
+    );
   }
 
   /**
-   * What a principal is shown, or of one device. An agent is never shown what it may not use, and user-only tools
-   * only where its token names that scope.
+   * What a principal is shown in a list, or all of one device, listed or not. An agent is never shown what it may not
+   * use, and user-only tools only where its token names that scope [AGT-5].
    */
   list(principal: Principal, filter: { readonly device?: string | undefined } = {}): readonly ExposedTool[] {
     const view = this.#viewOf(principal);
@@ -87,95 +118,128 @@ export class Toolset {
 
   /** Whether this principal's device tools stand beside the compact ones on /mcp. */
   fits(principal: Principal): boolean {
-    return this.#viewOf(principal).fitsBeside(compactToolCount);
+    return this.#viewOf(principal).fits(compactToolCount, this.#needs.toolBudget);
   }
 
-  /** The tools that fit a request best, best first. */
+  /** [AGT-11] The tools that fit a request best, best first; those of devices that are away are found too. */
   search(
     principal: Principal,
     query: string,
     { device, limit }: { readonly device?: string | undefined; readonly limit: number },
   ): FoundTool[] {
-    const words = query.toLowerCase().split(/\s+/);
-    return this.list(principal, { device })
-      .map((tool) => {
-        const text = `${tool.name} ${tool.description}`.toLowerCase();
-        return { tool, score: words.filter((word) => text.includes(word)).length };
-      })
-      .filter(({ score }) => score > 0)
-      .sort((a, b) => b.score - a.score)
-      .slice(0, limit);
+    this.#updateSearch();
+    const view = this.#viewOf(principal);
+    const find = (id: string, tool: string) => view.toolsOf(id).find((shown) => shown.tool === tool);
+    const matches = this.#search.find({
+      query,
+      limit,
+      wanted: (id, tool) => find(id, tool) !== undefined,
+      within: device === undefined ? this.#reachOf(principal) : new Set([device]),
+    });
+    return matches.flatMap(({ device: id, tool: name, score }) => {
+      const tool = find(id, name);
+      return tool === undefined ? [] : [{ tool, score, ...this.#presenceOf(id) }];
+    });
   }
 
   /** Told which devices' lists are no longer what they were; several changes at once come together. */
-  onChange(listener: ChangeListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  onChange(listener: (deviceIds: ReadonlySet<string>) => void): () => void {
+    return this.#changes.subscribe(listener);
   }
 
   /** Something that shows in the list of this device is not what it was. */
   changed(device: string): void {
-    this.#byDevice.delete(device);
-    this.#changes.push(device);
-    if (this.#changes.length > changesKept) {
-      const dropped = this.#changes.length - changesKept / 2;
-      this.#changes = this.#changes.slice(dropped);
-      this.#firstChange += dropped;
+    if (!this.#needs.devices.has(device)) {
+      this.#shown.forget(device);
+      this.#grace.came(device);
     }
-    this.#untold.add(device);
-    this.#telling ??= this.#needs.clock.after(tellAfterMs, () => this.#tell());
+    this.#changes.note(device);
+  }
+
+  came(device: string): void {
+    if (this.#grace.came(device)) this.#changes.note(device);
+  }
+
+  left(device: string): void {
+    this.#grace.left(device);
   }
 
   stop(): void {
-    this.#telling?.cancel();
-    this.#listeners.clear();
-  }
-
-  #tell(): void {
-    const devices = this.#untold;
-    this.#untold = new Set();
-    this.#telling = undefined;
-    for (const listener of this.#listeners) listener(devices);
+    this.#changes.stop();
+    this.#grace.stop();
   }
 
   #viewOf(principal: Principal): View {
-    const lastChange = this.#firstChange + this.#changes.length;
+    const { count } = this.#changes;
     const viewing = this.#views.get(principal);
-    if (viewing !== undefined && viewing.upTo >= this.#firstChange) {
-      for (const device of new Set(this.#changes.slice(viewing.upTo - this.#firstChange)))
-        viewing.view.refresh(device);
-      viewing.upTo = lastChange;
+    const changed = viewing === undefined ? undefined : this.#changes.since(viewing.upTo);
+    if (viewing !== undefined && changed !== undefined) {
+      for (const device of changed) viewing.view.refresh(device);
+      viewing.upTo = count;
       return viewing.view;
     }
-    const view = new View(principal, (asking, device) => this.#shownTools(asking, device));
+    const view = new View(principal, this.#sight);
     for (const device of this.#needs.devices.keys()) view.refresh(device);
-    this.#views.set(principal, { view, upTo: lastChange });
+    this.#views.set(principal, { view, upTo: count });
     return view;
   }
 
-  #shownTools(principal: Principal, device: string): readonly ExposedTool[] {
+  #countListed(principal: Principal, device: string): number {
     const record = this.#needs.devices.get(device);
-    if (record === undefined || !this.#needs.shows(principal, record)) return [];
-    const agent = asAgent(principal);
-    const all = this.#toolsOf(record);
-    const shown = all.flatMap((tool) => {
-      const access = this.#needs.access(agent, record, { name: tool.tool, audience: tool.audience });
-      if (access === "denied") return [];
-      return access === tool.access ? [tool] : [{ ...tool, access }];
-    });
-    return shown.length === all.length && shown.every((tool, index) => tool === all[index]) ? all : shown;
+    if (record === undefined || this.#grace.isOver(device) || !this.#needs.shows(principal, record)) return 0;
+    const tools = record.catalogue.tools();
+    return tools.filter((tool) => this.#access(principal, record, tool) !== "denied").length;
   }
 
-  #toolsOf(record: DeviceRecord): readonly ExposedTool[] {
-    const known = this.#byDevice.get(record.id);
-    if (known !== undefined) return known;
-    const tools = record.catalogue.tools().map((tool) =>
-      exposedTool({ id: record.id, alias: record.alias, board: record.board }, tool, {
-        name: record.exposedName(tool.name),
-        bareName: this.#needs.names.bare(record.id, tool.name),
-      }),
-    );
-    this.#byDevice.set(record.id, tools);
-    return tools;
+  #toolsOf(principal: Principal, device: string): readonly ExposedTool[] {
+    const record = this.#needs.devices.get(device);
+    if (record === undefined || !this.#needs.shows(principal, record)) return [];
+    return this.#shown.of(record).flatMap((tool) => {
+      const access = this.#access(principal, record, { name: tool.tool, audience: tool.audience });
+      return access === "denied" ? [] : [this.#shown.withAccess(tool, access)];
+    });
+  }
+
+  /** Even where a rule would let a person be asked, user-only tools are not shown to an agent unless named. */
+  #access(principal: Principal, record: DeviceRecord, tool: NamedTool): Access {
+    const agent = asAgent(principal);
+    if (tool.audience === "user" && !agent.scopes.has("call:user")) return "denied";
+    return this.#needs.access(agent, record, tool);
+  }
+
+  /** The devices of a principal that is limited to some; of the others' devices nothing is even looked at. */
+  #reachOf(principal: Principal): ReadonlySet<string> | undefined {
+    if (principal.devices === undefined) return undefined;
+    const seen = [...this.#needs.devices.values()].filter((record) => this.#needs.shows(principal, record));
+    return new Set(seen.map(({ id }) => id));
+  }
+
+  #presenceOf(device: string): { readonly online: boolean; readonly offlineSince?: string } {
+    const record = this.#needs.devices.get(device);
+    if (record?.session !== undefined) return { online: true };
+    const since = record?.awaySince;
+    return { online: false, ...(since === undefined ? {} : { offlineSince: isoTime(since) }) };
+  }
+
+  #updateSearch(): void {
+    const { count } = this.#changes;
+    if (this.#searchable === count) return;
+    const changed = this.#searchable === undefined ? undefined : this.#changes.since(this.#searchable);
+    for (const device of changed ?? this.#needs.devices.keys()) {
+      const record = this.#needs.devices.get(device);
+      this.#search.update(
+        device,
+        record === undefined
+          ? undefined
+          : {
+              id: record.id,
+              alias: record.alias,
+              board: record.board,
+              tags: record.tags,
+              tools: record.catalogue.tools(),
+            },
+      );
+    }
+    this.#searchable = count;
   }
 }

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
-import type { ExposedTool } from "../../../registry/registry.ts";
+import type { FoundTool } from "../../../registry/registry.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
 import { addressOf } from "./tool-address.ts";
 
@@ -24,11 +24,11 @@ export const toolsSearch = compactTool(
     const { registry, principal } = view;
     const only = device === undefined ? {} : { device: registry.device(principal, device).id };
     const found = registry.toolset.search(principal, query, { ...only, limit });
-    return answer({ tools: found.map(({ tool }) => inShort(tool)) });
+    return answer({ tools: found.map(inShort) });
   },
 );
 
-function inShort(tool: ExposedTool) {
+function inShort({ tool, online, offlineSince }: FoundTool) {
   const { description } = tool;
   const summary =
     description.length > summaryLength ? `${description.slice(0, summaryLength - 1)}…` : description;
@@ -38,6 +38,7 @@ function inShort(tool: ExposedTool) {
     description: summary,
     arguments: Object.keys((tool.inputSchema["properties"] ?? {}) as object),
     ...(tool.access === "confirm" ? { confirm: true } : {}),
+    ...(online ? {} : { offlineSince: offlineSince ?? null }),
   };
 }
 

@@ -1,0 +1,281 @@
+/**
+ * Finds tools by what somebody wants [AGT-11]. A fleet has few kinds of tools and many devices, so the two are indexed
+ * apart: a tool is found by its name, description and arguments, a device by its alias, tags and board, and a tool of
+ * a device counts as much as both together. The index changes when a device does, never when somebody asks.
+ */
+import { type ToolDefinition, toolAnnotations } from "@tendon/protocol";
+import MiniSearch from "minisearch";
+import { isQuestion, type Language, languageOf, readRequest, readText } from "./words.ts";
+
+export interface SearchedDevice {
+  readonly id: string;
+  readonly alias: string;
+  readonly board: string | undefined;
+  readonly tags: readonly string[];
+  readonly tools: readonly ToolDefinition[];
+}
+
+export interface Match {
+  readonly device: string;
+  readonly tool: string;
+  readonly score: number;
+}
+
+export interface Asked {
+  readonly query: string;
+  readonly limit: number;
+  /** Which tools count for whoever asks. */
+  readonly wanted: (device: string, tool: string) => boolean;
+  /** The only devices that are looked at; all of them where it is left out. */
+  readonly within?: ReadonlySet<string> | undefined;
+}
+
+interface Kind {
+  readonly id: number;
+  readonly definition: ToolDefinition;
+  readonly devices: Set<string>;
+  readonly document: Document;
+  readonly language: Language | undefined;
+  readonly reads: boolean;
+}
+
+interface Known {
+  readonly tools: readonly ToolDefinition[];
+  readonly document: Document;
+}
+
+interface Document {
+  readonly id: number | string;
+  readonly name: string;
+  readonly concepts: string;
+  readonly text: string;
+}
+
+const fields = ["name", "concepts", "text"];
+/** A space joins the words of a field; there is none inside a word. */
+const split = (text: string) => text.split(" ");
+const boost = { name: 3, concepts: 2.5, text: 1 };
+/** So many kinds of tools, and devices, are looked at for one request; further ones have hardly a word of it. */
+const mostLookedAt = 256;
+const mostUnits = 32;
+/** A tool that is not for whoever asks is looked for on so many devices in vain. */
+const mostRefused = 100;
+const longestQuery = 512;
+const repeated = 0.75;
+const sameLanguage = 1.6;
+const readsForQuestion = 1.3;
+
+export class ToolSearch {
+  readonly #tools = index();
+  readonly #places = index();
+  readonly #kinds = new Map<ToolDefinition, Kind>();
+  readonly #byNumber = new Map<number, Kind>();
+  readonly #devices = new Map<string, Known>();
+  #lastNumber = 0;
+
+  /** A device as it is now; `undefined` when it is gone. */
+  update(id: string, device: SearchedDevice | undefined): void {
+    const before = this.#devices.get(id);
+    if (before !== undefined) this.#forget(id, before);
+    if (device === undefined) return;
+    const kinds = device.tools.map((tool) => this.#kindOf(tool));
+    for (const { devices } of kinds) devices.add(id);
+    const document = placeDocument(
+      device,
+      kinds.map((kind) => kind.document),
+    );
+    this.#places.add(document);
+    this.#devices.set(id, { tools: device.tools, document });
+  }
+
+  /** The best tools for a request, best first, of those that are wanted. */
+  find({ query, limit, wanted, within }: Asked): Match[] {
+    const asked = query.slice(0, longestQuery);
+    const units = readRequest(asked).slice(0, mostUnits);
+    const places = best(scores<string>(this.#places, units, within));
+    const language = languageOf(asked);
+    const question = isQuestion(asked);
+    const found = new Map<string, Match>();
+    const add = (device: string, tool: string, score: number) => {
+      const key = `${device}\u0000${tool}`;
+      if (found.has(key) || !wanted(device, tool)) return false;
+      found.set(key, { device, tool, score });
+      return true;
+    };
+    for (const [id, met] of best(scores<number>(this.#tools, units))) {
+      const kind = this.#byNumber.get(id);
+      if (kind === undefined) continue;
+      const fitting =
+        (language !== undefined && language === kind.language ? sameLanguage : 1) *
+        (question && kind.reads ? readsForQuestion : 1);
+      spread({ kind, met, fitting, places, limit, within, add });
+    }
+    // Somebody who names a device alone wants to know what it can do.
+    for (const [device, met] of [...places].slice(0, limit)) {
+      for (const { name } of this.#devices.get(device)?.tools ?? []) add(device, name, total(met, none));
+    }
+    return varied([...found.values()]).slice(0, limit);
+  }
+
+  #forget(id: string, { tools, document }: Known): void {
+    this.#places.remove(document);
+    this.#devices.delete(id);
+    for (const tool of tools) {
+      const kind = this.#kinds.get(tool);
+      if (kind === undefined || !kind.devices.delete(id) || kind.devices.size > 0) continue;
+      this.#tools.remove(kind.document);
+      this.#kinds.delete(tool);
+      this.#byNumber.delete(kind.id);
+    }
+  }
+
+  #kindOf(definition: ToolDefinition): Kind {
+    const known = this.#kinds.get(definition);
+    if (known !== undefined) return known;
+    this.#lastNumber += 1;
+    const id = this.#lastNumber;
+    const kind = {
+      id,
+      definition,
+      devices: new Set<string>(),
+      document: toolDocument(id, definition),
+      language: languageOf(definition.description),
+      reads: toolAnnotations(definition).readOnlyHint,
+    };
+    this.#tools.add(kind.document);
+    this.#kinds.set(definition, kind);
+    this.#byNumber.set(id, kind);
+    return kind;
+  }
+}
+
+/** Of each document, how well it meets each unit of a request. */
+type Met = readonly number[];
+const none: Met = [];
+
+function scores<Id>(
+  searched: MiniSearch<Document>,
+  units: readonly (readonly string[])[],
+  within?: ReadonlySet<Id>,
+): Map<Id, number[]> {
+  const met = new Map<Id, number[]>();
+  for (const [unit, terms] of units.entries()) {
+    for (const term of terms) {
+      for (const { id, score } of searched.search(
+        term,
+        term.startsWith("#") ? conceptOptions : wordOptions,
+      )) {
+        if (within?.has(id as Id) === false) continue;
+        const known = met.get(id as Id) ?? new Array<number>(units.length).fill(0);
+        known[unit] = Math.max(known[unit] ?? 0, score);
+        met.set(id as Id, known);
+      }
+    }
+  }
+  return met;
+}
+
+/** What meets more of a request is worth more than what meets a part of it well. */
+function total(one: Met, other: Met): number {
+  let sum = 0;
+  let count = 0;
+  for (let unit = 0; unit < Math.max(one.length, other.length); unit += 1) {
+    const met = Math.max(one[unit] ?? 0, other[unit] ?? 0);
+    sum += met;
+    if (met > 0) count += 1;
+  }
+  return sum * count;
+}
+
+function best<Id>(met: ReadonlyMap<Id, Met>): ReadonlyMap<Id, Met> {
+  const ranked = [...met].sort(([, a], [, b]) => total(b, none) - total(a, none));
+  return new Map(ranked.slice(0, mostLookedAt));
+}
+
+interface Spread {
+  readonly kind: Kind;
+  readonly met: Met;
+  readonly fitting: number;
+  readonly places: ReadonlyMap<string, Met>;
+  readonly limit: number;
+  readonly within: ReadonlySet<string> | undefined;
+  readonly add: (device: string, tool: string, score: number) => boolean;
+}
+
+/** The devices that have this tool: those the request speaks of, and as many others as can be shown. */
+function spread({ kind, met, fitting, places, limit, within, add }: Spread): void {
+  const { definition, devices } = kind;
+  let shown = 0;
+  let refused = 0;
+  const show = (device: string, score: number) => {
+    if (add(device, definition.name, score * fitting)) shown += 1;
+    else refused += 1;
+  };
+  const named = [...places]
+    .filter(([device]) => devices.has(device))
+    .map(([device, place]) => ({ device, score: total(met, place) }))
+    .sort((a, b) => b.score - a.score);
+  for (const { device, score } of named) if (shown < limit) show(device, score);
+  for (const device of within === undefined || within.size > devices.size ? devices : within) {
+    if (shown >= limit || refused >= mostRefused) return;
+    if (!places.has(device) && devices.has(device) && within?.has(device) !== false)
+      show(device, total(met, none));
+  }
+}
+
+function index(): MiniSearch<Document> {
+  return new MiniSearch<Document>({ fields, tokenize: split, processTerm: (term) => term });
+}
+
+const wordOptions = {
+  boost,
+  tokenize: split,
+  // Beginnings and slips of the pen; Chinese is taken to the letter.
+  prefix: (term: string) => term.length >= 4 && /^[a-z]/.test(term),
+  fuzzy: (term: string) => (term.length >= 6 && /^[a-z]/.test(term) ? 0.2 : false),
+  weights: { prefix: 0.4, fuzzy: 0.3 },
+  // Descriptions differ in length by their makers' taste, which says little.
+  bm25: { k: 1.2, b: 0.3, d: 0.5 },
+};
+/** Of how much else a text speaks says nothing at all. */
+const conceptOptions = { boost, tokenize: split, bm25: { k: 1.2, b: 0, d: 0.5 } };
+
+function toolDocument(id: number, tool: ToolDefinition): Document {
+  const properties = (tool.inputSchema["properties"] ?? {}) as Record<string, unknown>;
+  const name = readText(tool.name.replace(/^self\./, ""));
+  const text = readText([tool.description, ...Object.keys(properties)].join("\n"));
+  return {
+    id,
+    name: name.words.join(" "),
+    concepts: [...new Set([...name.concepts, ...text.concepts])].join(" "),
+    text: text.words.join(" "),
+  };
+}
+
+/** What a device is shows in its tools, too: one that speaks of cooling everywhere is an air conditioner. */
+function placeDocument({ id, alias, board, tags }: SearchedDevice, tools: readonly Document[]): Document {
+  const name = readText([alias, ...tags].join("\n"));
+  const text = readText(`${board ?? ""}\n${id}`);
+  const about = new Set(tools.flatMap(({ concepts }) => concepts.split(" ")));
+  return {
+    id,
+    name: name.words.join(" "),
+    concepts: name.concepts.join(" "),
+    text: [...text.words, ...about].join(" "),
+  };
+}
+
+/** The same tool again, on another device, tells less each time. */
+function varied(matches: Match[]): Match[] {
+  const seen = new Map<string, number>();
+  const lessened = matches.sort(byScore).map((match) => {
+    const times = seen.get(match.tool) ?? 0;
+    seen.set(match.tool, times + 1);
+    return { ...match, score: match.score * repeated ** times };
+  });
+  return lessened.sort(byScore);
+}
+
+function byScore(a: Match, b: Match): number {
+  return b.score - a.score || (a.device < b.device ? -1 : 1);
+}

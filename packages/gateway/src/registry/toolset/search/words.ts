@@ -1,0 +1,193 @@
+/**
+ * What a text is found by: its words without accents and endings, Chinese and its neighbours (which are written without
+ * spaces) by single characters and pairs, and the lines of the list of synonyms that it speaks of. Texts of tools
+ * and requests are read alike: what is cut off a word is cut off on both sides.
+ */
+import { synonyms } from "./synonyms.ts";
+
+/** A text as it is indexed. */
+export interface ReadText {
+  readonly words: readonly string[];
+  /** Names of lines in the list of synonyms, each beginning with `#`. */
+  readonly concepts: readonly string[];
+}
+
+export type Language = "en" | "zh" | "es";
+
+const pieces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|[\p{L}\p{N}]+/gu;
+const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+const hump = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu;
+const marks = /\p{M}/gu;
+const endings = /(?:iendo|ando|ing|ed|[aei]r|[aeo]s|[ae]n|[aeos])$/;
+/** Below this a word has no ending to lose. */
+const shortestStem = 4;
+/** `turn the light in the kitchen off` says `turn off`. */
+const furthestApart = 6;
+
+/** They stand in every text and say nothing but which language it is in. */
+const commonWords = {
+  en: setOf(
+    "the a an of to in is are my your please and it for from at with what who how can could you this",
+  ),
+  es: setOf(
+    "el la los las un una de del en que y por para con es esta hay mi tu favor cuanto cuanta como se al",
+  ),
+};
+const commonCharacters = /[的了请把吗呢吧我你在是帮下给]/gu;
+const asking =
+  /[?？吗呢]|多少|是否|几点|哪|怎么|^\W*(?:is|are|was|what|which|who|when|where|how|whether|did|does|has|have)\b|^\W*(?:qu[eé]|qui[eé]n|cu[aá]n|c[oó]mo|d[oó]nde|hay|est[aá])/iu;
+
+export function readText(text: string): ReadText {
+  const { words, phrases: found } = read(text, true);
+  return {
+    words: words.flatMap((each) => each.terms),
+    concepts: [...new Set(found.map(({ concept }) => concept))],
+  };
+}
+
+/**
+ * What somebody asks for, in units that mean one thing each: a word, or what is said in other words, with everything
+ * that would show it. However often a text says the same, it has met one unit.
+ */
+export function readRequest(text: string): string[][] {
+  const { words, phrases: found } = read(text, false);
+  const units: Set<string>[] = found.map(({ concept }) => new Set([concept]));
+  for (const { terms, at } of words) {
+    const meant = found.flatMap((phrase, index) => (phrase.places.includes(at) ? [units[index]] : []));
+    for (const term of terms) {
+      const within = meant.filter((unit) => unit !== undefined);
+      if (within.length === 0) units.push(new Set([term]));
+      else for (const unit of within) unit.add(term);
+    }
+  }
+  return unique(units.map((unit) => [...unit]));
+}
+
+/** The language of a text, where it gives itself away. */
+export function languageOf(text: string): Language | undefined {
+  if (/\p{Script=Han}/u.test(text)) return "zh";
+  const all = [...text.matchAll(pieces)].map(([piece]) => withoutAccents(piece));
+  const count = (common: ReadonlySet<string>) => all.filter((word) => common.has(word)).length;
+  const en = count(commonWords.en);
+  const es = count(commonWords.es) + (/[áéíóúñ¿¡]/iu.test(text) ? 1 : 0);
+  return en === es ? undefined : en > es ? "en" : "es";
+}
+
+/** Whether somebody wants to know something, rather than have it done. */
+export function isQuestion(text: string): boolean {
+  return asking.test(text);
+}
+
+interface Word {
+  readonly terms: readonly string[];
+  /** Where it stands: the number of its piece, or of its character where there are no spaces. */
+  readonly at: number;
+}
+
+interface Found {
+  readonly concept: string;
+  readonly places: readonly number[];
+}
+
+/** Single characters are indexed, and asked for only where they stand alone: pairs tell more. */
+function read(text: string, singles: boolean): { words: Word[]; phrases: Found[] } {
+  const words: Word[] = [];
+  const found: Found[] = [];
+  const line: { readonly stem: string; readonly at: number }[] = [];
+  let at = 0;
+  for (const [piece] of text.replace(hump, " ").matchAll(pieces)) {
+    if (unspaced.test(piece)) {
+      found.push(...phrasesInUnspaced(piece, at));
+      words.push(...charactersAndPairs(piece, at, singles));
+      at += [...piece].length;
+    } else {
+      const plain = withoutAccents(piece);
+      line.push({ stem: stemOf(plain), at });
+      if (!isCommon(plain)) words.push({ terms: [stemOf(plain)], at });
+      at += 1;
+    }
+  }
+  return { words, phrases: [...found, ...phrasesInLine(line)] };
+}
+
+function withoutAccents(word: string): string {
+  return word.normalize("NFKD").replace(marks, "").toLowerCase();
+}
+
+function stemOf(word: string): string {
+  const cut = word.replace(endings, "");
+  return cut.length >= shortestStem ? cut : word;
+}
+
+function isCommon(word: string): boolean {
+  return word.length < 2 || commonWords.en.has(word) || commonWords.es.has(word);
+}
+
+function charactersAndPairs(piece: string, from: number, singles: boolean): Word[] {
+  let at = from;
+  return piece.split(commonCharacters).flatMap((part) => {
+    const characters = [...part];
+    const start = at;
+    at += characters.length + 1;
+    return characters.flatMap((character, index): Word[] => {
+      const next = characters[index + 1];
+      const alone = singles || characters.length === 1 ? [character] : [];
+      const terms = next === undefined ? alone : [...alone, `${character}${next}`];
+      return terms.length === 0 ? [] : [{ terms, at: start + index }];
+    });
+  });
+}
+
+interface Phrase {
+  readonly stems: readonly string[];
+  readonly concept: string;
+}
+
+/** By their first word. */
+const phrases = new Map<string, Phrase[]>();
+const unspacedPhrases: { readonly text: string; readonly concept: string }[] = [];
+
+for (const [name, { en, zh, es }] of Object.entries(synonyms)) {
+  const concept = `#${name}`;
+  for (const text of zh.split(", ")) unspacedPhrases.push({ text, concept });
+  for (const text of `${en}, ${es}`.split(", ")) {
+    const stems = text.split(/[\s-]+/).map((word) => stemOf(withoutAccents(word)));
+    const [first = ""] = stems;
+    phrases.set(first, [...(phrases.get(first) ?? []), { stems, concept }]);
+  }
+}
+
+function phrasesInLine(line: readonly { readonly stem: string; readonly at: number }[]): Found[] {
+  return line.flatMap(({ stem }, from) =>
+    (phrases.get(stem) ?? []).flatMap(({ stems, concept }) => {
+      const places = placesOf(stems, line.slice(from, from + furthestApart));
+      return places === undefined ? [] : [{ concept, places }];
+    }),
+  );
+}
+
+/** The places of the words in their order, others in between or not. */
+function placesOf(
+  stems: readonly string[],
+  line: readonly { readonly stem: string; readonly at: number }[],
+): number[] | undefined {
+  const places: number[] = [];
+  for (const { stem, at } of line) if (stem === stems[places.length]) places.push(at);
+  return places.length === stems.length ? places : undefined;
+}
+
+function phrasesInUnspaced(piece: string, from: number): Found[] {
+  return unspacedPhrases.flatMap(({ text, concept }) => {
+    const start = piece.indexOf(text);
+    if (start === -1) return [];
+    return [{ concept, places: [...text].map((_, index) => from + start + index) }];
+  });
+}
+
+function unique(units: readonly string[][]): string[][] {
+  return [...new Map(units.map((unit) => [unit.toSorted().join(" "), unit])).values()];
+}
+
+function setOf(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
+}

@@ -1,0 +1,24 @@
+import fs from "node:fs";
+import { expect, it } from "vitest";
+import { synonyms } from "../src/registry/toolset/search/synonyms.ts";
+
+const page = new URL("../../../docs/search.md", import.meta.url);
+
+it("the list of synonyms is the one in docs/search.md", () => {
+  const rows = Object.values(synonyms).map(({ en, zh, es }) => `| ${en} | ${zh} | ${es} |`);
+  const shown = fs
+    .readFileSync(page, "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("| ") && !line.startsWith("| English"));
+  expect(shown).toEqual(rows);
+});
+
+it("each line of it has words in every language, and none of them twice", () => {
+  for (const { en, zh, es } of Object.values(synonyms)) {
+    for (const list of [en, zh, es]) {
+      const words = list.split(", ");
+      expect(words.every((word) => word.trim() === word && word !== "")).toBe(true);
+      expect(new Set(words).size).toBe(words.length);
+    }
+  }
+});

@@ -1,0 +1,131 @@
+/** [AGT-11] Everyday requests against two hundred devices with two thousand tools, through the door agents use. */
+import { bareToolName } from "@tendon/protocol";
+import { beforeAll, describe, expect, it, test } from "vitest";
+import { data, run, tokenWith } from "../functions.ts";
+import { tool } from "../raw-device.ts";
+import { firstDevice, openSite, type Site, startSite } from "../site.ts";
+import { fleet } from "./fleet.ts";
+import { acrossLanguages, bySynonym, sameLanguage } from "./requests.ts";
+
+interface Found {
+  readonly device: string;
+  readonly tool: string;
+}
+
+async function search(site: Site, query: string, more: object = {}): Promise<Found[]> {
+  const { tools } = await data(site, "tools_search", { query, ...more });
+  return tools as unknown as Found[];
+}
+
+describe("a search among two thousand tools", () => {
+  let site: Site;
+
+  beforeAll(async () => {
+    site = await startSite();
+    for (const { id, alias, tools } of fleet) {
+      await site.join({ deviceId: id, tools });
+      await site.rest("PATCH", `/devices/${id}`, { alias });
+    }
+    return () => site.stop();
+  }, 120_000);
+
+  const finds = async (query = "", kind = "", name = "", room = "") => {
+    const found = await search(site, query);
+    const right = ({ device, tool: bare }: Found) =>
+      bare === bareToolName(name) && device.endsWith(`-${kind}`) && device.startsWith(room);
+    expect(found.slice(0, 3).some(right), JSON.stringify(found.slice(0, 3))).toBe(true);
+  };
+
+  test("has them all to look at", async () => {
+    expect(fleet).toHaveLength(200);
+    expect(new Set(fleet.map(({ alias }) => alias)).size).toBe(200);
+    expect(fleet.flatMap(({ tools }) => tools)).toHaveLength(2_000);
+  });
+
+  test.each(sameLanguage)("in the tool's own language, %s finds %s %s among the first three", (...request) =>
+    finds(...request),
+  );
+
+  test.each(bySynonym)("by a synonym, %s finds %s %s among the first three", (...request) =>
+    finds(...request),
+  );
+
+  test.each(acrossLanguages)("in another language, %s finds %s %s among the first three", (...request) =>
+    finds(...request),
+  );
+
+  it("shows a list of the compact tools that takes less than 16 KB", async () => {
+    const { text, body } = await site.rest("GET", "/tools.openai.json");
+    expect(body["tools"]).toHaveLength(7);
+    expect(Buffer.byteLength(text)).toBeLessThan(16_000);
+  });
+
+  it("stays within one device where one is named", async () => {
+    const found = await search(site, "turn on", { device: "kitchen-lamp" });
+    expect(found[0]).toMatchObject({ device: "kitchen-lamp", tool: "lamp_turn_on" });
+    expect(found.every(({ device }) => device === "kitchen-lamp")).toBe(true);
+  });
+
+  it("knows what a device can do that is named alone", async () => {
+    const found = await search(site, "attic-robot", { limit: 10 });
+    expect(found.map(({ device }) => device)).toEqual(new Array(10).fill("attic-robot"));
+  });
+
+  it("[TOK-3] finds nothing of devices that the token is not for", async () => {
+    const [only] = fleet.filter(({ alias }) => alias === "porch-lamp");
+    const token = await tokenWith(site, ["read", "call"], { ids: [only?.id] });
+    const { body } = await run(site, "tools_search", { query: "turn on the lamp in the kitchen" }, token);
+    const { structuredContent } = body["result"] as unknown as { structuredContent: { tools: Found[] } };
+    expect(structuredContent.tools.length).toBeGreaterThan(0);
+    expect(structuredContent.tools.every(({ device }) => device === "porch-lamp")).toBe(true);
+  });
+
+  it("of words that nobody has finds nothing", async () => {
+    expect(await search(site, "xyzzyx qwrtzu")).toEqual([]);
+  });
+
+  test.each(["的", "?", "   ", "a".repeat(256), "#light", "*", '{"a":1}', "\u0000", "灯".repeat(200)])(
+    "takes %j as it is",
+    async (query) => {
+      expect((await run(site, "tools_search", { query })).status).toBe(200);
+    },
+  );
+});
+
+describe("a search", () => {
+  it("follows devices as they change: new tools, another alias, tags, gone", async () => {
+    const site = await openSite();
+    expect(await search(site, "photo")).toEqual([]);
+    const device = await site.join({ tools: [tool("self.lamp.on")] });
+    expect(await search(site, "lamp")).toMatchObject([{ device: "raw-board-0001", tool: "lamp_on" }]);
+    const events = await site.events("?type=device.tools_changed");
+    device.notify("notifications/tools/list_changed");
+    await device.list([tool("self.camera.take_photo")]);
+    await events.nextOf("device.tools_changed");
+    expect(await search(site, "lamp")).toEqual([]);
+    expect(await search(site, "拍照")).toMatchObject([{ tool: "camera_take_photo" }]);
+    await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "veranda", tags: ["upstairs"] });
+    for (const name of ["veranda", "upstairs"])
+      expect(await search(site, name)).toMatchObject([{ device: "veranda" }]);
+    expect(await search(site, "raw-board-0001")).toMatchObject([{ device: "veranda" }]);
+    await site.rest("DELETE", `/devices/${firstDevice}`);
+    expect(await search(site, "veranda")).toEqual([]);
+  });
+
+  it("finds what is away, and says so", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("self.lamp.on")] });
+    const events = await site.events("?type=device.offline");
+    device.close();
+    await events.nextOf("device.offline");
+    expect(await search(site, "lamp")).toMatchObject([
+      { tool: "lamp_on", offlineSince: expect.stringMatching(/^\d{4}-/) },
+    ]);
+  });
+
+  it("does not find user-only tools for a token that does not name them", async () => {
+    const site = await openSite();
+    await site.join({ tools: [tool("self.lamp.on")], userTools: [tool("self.lamp.factory_reset")] });
+    expect(await search(site, "lamp factory reset")).toMatchObject([{ tool: "lamp_on" }]);
+  });
+});
