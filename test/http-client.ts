@@ -17,7 +17,7 @@ export interface Ask {
   /** As it goes over the wire: nothing is normalised. */
   readonly path: string;
   readonly headers?: http.OutgoingHttpHeaders;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

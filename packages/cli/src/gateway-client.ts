@@ -25,6 +25,14 @@ export class GatewayClient {
     return this.#request("PATCH", path, body);
   }
 
+  /** A file as the body. */
+  async upload<Body>(path: string, body: Uint8Array): Promise<Body> {
+    const headers = { ...this.#headers(), "content-type": "application/octet-stream" };
+    const response = await this.#fetch(path, { method: "POST", headers, body });
+    if (!response.ok) throw await failure(response);
+    return (await response.json()) as Body;
+  }
+
   async remove(path: string): Promise<void> {
     const response = await this.#fetch(path, { method: "DELETE", headers: this.#headers() });
     if (!response.ok) throw await failure(response);

@@ -1,5 +1,6 @@
 /** The `tendon` command. Each subcommand is a file that is loaded only when it is used. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { addFirmwareCommand } from "./commands/firmware-arguments.ts";
 import { addHomeCommand } from "./commands/home-arguments.ts";
 import { OperationError, UsageError } from "./errors.ts";
 import { version } from "./version.ts";
@@ -98,6 +99,10 @@ function build(): Command {
     .option("--board <name>", "board name", "virtual-esp32")
     .option("--tools <file>", "more tools, from a YAML, JSON or JavaScript file")
     .option("--fault <name...>", "misbehave; `--fault list` explains each")
+    .option(
+      "--ota",
+      "ask for their settings at every boot, as boards do, and take the firmware they are offered",
+    )
     .option("--device-token <token>", "token for a backend given as ws:// or wss://")
     .action(async (options) => (await import("./commands/simulate.ts")).simulateEsp32(options));
 
@@ -185,6 +190,8 @@ function build(): Command {
     .argument("<id>", "the token's id")
     .action(async (id, options) => (await import("./commands/token.ts")).revokeToken(id, options));
 
+  const firmware = addFirmwareCommand(program, gatewayOptions);
+
   const config = program.command("config").description("Look at the settings.");
   for (const [name, description] of [
     ["check", "Say whether the settings are valid."],
@@ -214,6 +221,7 @@ function build(): Command {
     ...token.commands,
     ...approvals.commands,
     ...device.commands,
+    ...firmware.commands,
   ]) {
     command.exitOverride().showHelpAfterError("(--help shows how it is used)");
   }

@@ -193,6 +193,27 @@ export const ConfigSchema = Type.Object(
       strict,
     ),
     voice: VoiceSchema,
+    firmware: Type.Object(
+      {
+        comeBackMs: Type.Integer({
+          minimum: 1_000,
+          default: 600_000,
+          description: "How long a board that has fetched an image may take to come back with it",
+        }),
+        haltFailures: Type.Integer({
+          minimum: 1,
+          default: 3,
+          description: "An image is halted when so many boards have not come back with it …",
+        }),
+        haltPercent: Type.Integer({
+          minimum: 0,
+          maximum: 100,
+          default: 10,
+          description: "… and they are this many of a hundred of those whose end is known",
+        }),
+      },
+      strict,
+    ),
     log: Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {

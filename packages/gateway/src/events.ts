@@ -22,6 +22,14 @@ export interface FinishedCall {
   readonly durationMs: number;
 }
 
+/** How far a device has come with an image. */
+interface FirmwareNews {
+  readonly image: string;
+  readonly version: string;
+  readonly outcome: "fetched" | "updated" | "failed";
+  readonly reason?: string;
+}
+
 interface Passed {
   readonly packets: number;
   readonly lost: number;
@@ -252,6 +260,39 @@ export class Events {
 
   certificate(state: "renewed" | "refused" | "ends soon", detail: string): void {
     this.#log[state === "renewed" ? "info" : "warn"]({ state, detail }, "TLS certificate");
+  }
+
+  firmwareChanged(
+    what: "added" | "changed" | "removed",
+    image: {
+      readonly board: string;
+      readonly version: string;
+      readonly share: number;
+      readonly state: string;
+    },
+    by: string,
+  ): void {
+    const { board, version, share, state } = image;
+    this.#log.info({ what, board, version, share, state, by }, "firmware image");
+  }
+
+  firmware(device: string, data: FirmwareNews): void {
+    this.#metrics.firmwareUpdates.inc({ outcome: data.outcome });
+    this.#log[data.outcome === "failed" ? "warn" : "info"]({ device, ...data }, "firmware of a device");
+    this.#publish("device.firmware", device, { ...data });
+  }
+
+  noOffer(device: string, error: unknown): void {
+    this.#log.warn({ device, err: error }, "what firmware to offer could not be found out");
+  }
+
+  /** The device is the one that was too many. */
+  firmwareHalted(
+    device: string,
+    data: { image: string; board: string; version: string; reason: string },
+  ): void {
+    this.#log.error({ device, ...data }, "firmware image halted");
+    this.#publish("firmware.halted", device, data);
   }
 
   photoReceived(photo: { readonly device: string; readonly problem: string | undefined }): void {

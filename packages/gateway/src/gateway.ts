@@ -50,6 +50,7 @@ import {
   type MqttCarrier,
   openCertificate,
   openConsole,
+  openFirmware,
   openProvisioning,
   openVision,
   openVoice,
@@ -168,6 +169,16 @@ async function assemble(
   });
   started.push(() => registry.close());
   started.push(() => registry.toolset.stop());
+  const firmware = await openFirmware({
+    config,
+    dataFolder,
+    store,
+    clock,
+    events,
+    secret: deviceSecret,
+    address: () => addresses().public,
+  });
+  started.push(() => firmware.stop());
   const voice = await openVoice({
     config,
     clock,
@@ -277,7 +288,8 @@ async function assemble(
     addresses,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
   });
-  await routes(http, settingsOf, () => Promise.resolve(undefined));
+  await routes(http, settingsOf, firmware.offer);
+  await firmware.routes(http);
   await vision.routes(http);
   const voices = () => voice?.relay.sessions() ?? [];
   await restRoutes(http, {
@@ -285,6 +297,7 @@ async function assemble(
     registry,
     provisioning,
     tokens,
+    library: firmware.library,
     events,
     console,
     settingsOf,

@@ -75,6 +75,12 @@ export class Metrics {
     labelNames: ["code"] as const,
     registers: [this.registry],
   });
+  readonly firmwareUpdates = new Counter({
+    name: "tendon_firmware_updates_total",
+    help: "Boards that fetched an image, came back with it, or did not",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
   readonly photos = new Counter({
     name: "tendon_photos_total",
     help: "Pictures that boards uploaded: ok, or why not",

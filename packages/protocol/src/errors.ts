@@ -21,6 +21,7 @@ export const errorTitles = {
   conflict: "The request conflicts with an earlier one",
   not_found: "Nothing is here",
   cancelled: "The caller gave up",
+  busy: "Too much of this is going on at the moment",
   shutting_down: "The gateway is stopping",
   internal: "Something went wrong inside the gateway",
 } as const;

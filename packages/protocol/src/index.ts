@@ -32,6 +32,14 @@ export {
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export {
+  boardPattern,
+  FirmwareChange,
+  FirmwareDetail,
+  FirmwareImageView,
+  FirmwareList,
+  FirmwareUpload,
+} from "./api/firmware.ts";
+export {
   DemoDevice,
   FrameList,
   OverviewQuery,
@@ -89,8 +97,10 @@ export {
   writeUdpHeader,
 } from "./device/udp-packet.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
+export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
+export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
-export { agentLimits, type Bound, limits, visionLimits, voiceLimits } from "./limits.ts";
+export { agentLimits, type Bound, firmwareLimits, limits, visionLimits, voiceLimits } from "./limits.ts";
 export {
   decodeClientLine,
   decodeServerLine,

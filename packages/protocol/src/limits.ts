@@ -361,3 +361,28 @@ export const agentLimits = {
   },
   enumValueLength: { max: 128, error: "device_error", reason: "a choice is a word, not a text" },
 } as const satisfies Record<string, Bound>;
+
+/** Firmware images: what may be handed in, and how many boards fetch them at a time. */
+export const firmwareLimits = {
+  imageBytes: bound(
+    16 * 1024 * KIB,
+    "payload_too_large",
+    "the largest flash in use has 16 MB, and an application gets less than half of it",
+  ),
+  images: bound(200, "conflict", "each is a file of some megabytes, and is looked at when a board asks"),
+  uploadsAtOnce: bound(2, "busy", "an image is held in memory while it is checked"),
+  downloadsAtOnce: bound(32, "busy", "boards read slowly; more at a time only make each of them slower"),
+  downloadMs: bound(900_000, "device_timeout", "4 MB at 5 KB a second; slower than that is stuck"),
+  stalledMs: bound(60_000, "device_timeout", "the firmware itself gives up after 30 s without a byte"),
+  linkMs: bound(
+    1_800_000,
+    "not_found",
+    "a board fetches at once; what is found in a log later is worth nothing",
+  ),
+  urlLength: bound(512, "bad_request", "modems take it as one command, in hexadecimal"),
+  offersPerDevice: bound(
+    5,
+    "conflict",
+    "some firmware restarts when an update fails: without a bound it would do nothing else",
+  ),
+} as const satisfies Record<string, Bound>;

@@ -1,4 +1,12 @@
-import { agentLimits, type Bound, isErrorCode, limits, visionLimits, voiceLimits } from "@tendon/protocol";
+import {
+  agentLimits,
+  type Bound,
+  firmwareLimits,
+  isErrorCode,
+  limits,
+  visionLimits,
+  voiceLimits,
+} from "@tendon/protocol";
 import { describe, expect, it, test } from "vitest";
 
 const bounds: readonly (readonly [string, Bound])[] = [
@@ -6,6 +14,7 @@ const bounds: readonly (readonly [string, Bound])[] = [
   ...Object.entries(visionLimits),
   ...Object.entries(voiceLimits),
   ...Object.entries(agentLimits),
+  ...Object.entries(firmwareLimits),
 ];
 
 describe("a bound", () => {

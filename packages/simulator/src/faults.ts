@@ -99,6 +99,12 @@ const table: readonly FaultEntry[] = [
     },
   })),
   plain("unknown-kinds", "sends messages of types that no protocol knows", unknownKinds),
+  plain("dark-update", "does not come back after it has installed new firmware", () => ({
+    failedUpdate: "dark",
+  })),
+  plain("rolled-back-update", "comes back from an update with the firmware it had before", () => ({
+    failedUpdate: "rolled-back",
+  })),
   plain("no-mcp", "a device without MCP: does not offer it and does not understand it", () => ({
     deaf: true,
     greeting: ({ features, textFont }) => {

@@ -82,6 +82,8 @@ describe("the table of faults", () => {
       "no-pong",
       "many-pages",
       "unknown-kinds",
+      "dark-update",
+      "rolled-back-update",
       "no-mcp",
     ]);
     for (const { description } of faultList) expect(description).toMatch(/^.{10,80}$/);

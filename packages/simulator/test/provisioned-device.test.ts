@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
+import { faultsNamed, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 import { type OtaRequest, ScriptedOta } from "./scripted-ota.ts";
@@ -132,6 +132,34 @@ describe("a device that knows only the configuration address", () => {
     expect(await connection.json()).toMatchObject({
       payload: { result: { serverInfo: { version: "2.5.0" } } },
     });
+  });
+
+  it.each([
+    ["rolled-back-update", true],
+    ["dark-update", false],
+  ])("with the fault %s it comes back with the old firmware: %s", async (fault, back) => {
+    make({ board: { firmware: "2.4.2" }, faults: faultsNamed([fault]) })
+      .connect()
+      .catch(() => undefined);
+    const offer = { version: "2.5.0", url: `${ota.url}firmware.bin` };
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings, firmware: offer });
+    const reboot = device.waitFor("reboot");
+    (await ota.requests.take()).response.writeHead(200, { "content-length": "5" }).end("image");
+    await reboot;
+    expect(device.board.firmware).toBe("2.4.2");
+    if (back) expect((await nextBoot()).headers["user-agent"]).toContain("/2.4.2");
+    else expect(clock.pending).toBe(0);
+  });
+
+  it("takes no image that is shorter than it was said to be", async () => {
+    const connected = make().connect();
+    const offer = { version: "99", url: `${ota.url}firmware.bin` };
+    (await ota.requests.take()).answer(200, { mqtt: broker.settings, firmware: offer });
+    const { response } = await ota.requests.take();
+    response.writeHead(200, { "content-length": "50" }).write("image");
+    response.destroy();
+    await connected;
+    expect(device.board.firmware).not.toBe("99");
   });
 
   it("goes on with what it has if the new firmware cannot be had", async () => {

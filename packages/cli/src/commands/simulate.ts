@@ -23,6 +23,7 @@ interface SimulateOptions extends TargetOptions {
   readonly tools?: string;
   readonly fault?: string[];
   readonly deviceToken?: string;
+  readonly ota?: boolean;
   readonly json?: boolean;
 }
 
@@ -105,6 +106,7 @@ async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   await client.get("/devices/pending");
   return async (id, clientId) => {
     const { websocket, mqtt } = await client.post<Provisioned>("/devices/provision", { id, clientId });
+    if (options.ota === true) return { tls, otaUrl: `${target.url}/xiaozhi/ota/` };
     return options.transport === "mqtt" ? { tls, mqtt } : { tls, url: websocket.url, token: websocket.token };
   };
 }

@@ -40,6 +40,8 @@ const errors = {
   "next.not_found": "It may be gone. Go back and look again.",
   "error.cancelled": "The caller gave up",
   "next.cancelled": "Try again if it is still wanted.",
+  "error.busy": "Too much of this is going on at the moment",
+  "next.busy": "Try again in a while.",
   "error.shutting_down": "The gateway is stopping",
   "next.shutting_down": "Try again when it is back.",
   "error.internal": "Something went wrong inside the gateway",

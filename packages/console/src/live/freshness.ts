@@ -84,6 +84,8 @@ function handle(
       });
       return;
     case "device.notification":
+    case "device.firmware":
+    case "firmware.halted":
       return;
     default: {
       event.type satisfies never;

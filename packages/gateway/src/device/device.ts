@@ -6,12 +6,21 @@
 export type { DeviceClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
 export type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
+export { firmwarePath, firmwareRoutes } from "./firmware-download.ts";
 export { FrameLog } from "./frame-log.ts";
 export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
-export { type BoardAsk, type OtaNeeds, type OtaSettings, otaRoutes, type SerialProof } from "./ota.ts";
+export {
+  type BoardAsk,
+  type BoardReport,
+  type FirmwareOffer,
+  type OtaNeeds,
+  type OtaSettings,
+  otaRoutes,
+  type SerialProof,
+} from "./ota.ts";
 export type { Relay } from "./relay.ts";
 export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";

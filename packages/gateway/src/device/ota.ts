@@ -4,7 +4,7 @@
  * short-keyed and of the right types. Who gets what is decided elsewhere and handed in.
  */
 
-import { isObject, parseJson } from "@tendon/protocol";
+import { boardPattern, isFirmwareVersion, isObject, parseJson } from "@tendon/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -24,16 +24,20 @@ export interface OtaSettings {
 }
 
 /** A board that has settings and may be offered newer firmware. */
-interface BoardReport {
+export interface BoardReport {
   readonly deviceId: string;
   /** The board's name as its firmware build knows it. */
   readonly board: string | undefined;
   /** What runs on it; `undefined` where that is not numbers and dots. */
   readonly version: string | undefined;
+  /** Its chip, such as esp32s3. */
+  readonly chip?: string | undefined;
+  /** How large an image it has room for. */
+  readonly slotBytes?: number | undefined;
 }
 
 /** The version has numbers and dots only: anything else would crash the board. */
-interface FirmwareOffer {
+export interface FirmwareOffer {
   readonly version: string;
   readonly url: string;
   /** 1 installs it although it is not newer. */
@@ -67,13 +71,18 @@ export interface OtaNeeds {
   readonly enter: (ask: BoardAsk) => Promise<BoardAnswer>;
   /** Whether the board is approved by now; throws a TendonError for one that is not going to be. */
   readonly activate: (ask: BoardAsk, proof: SerialProof | undefined) => Promise<boolean>;
-  /** What the board is to install, if anything; asked for boards that get settings only. */
-  readonly firmwareFor: (report: BoardReport) => Promise<FirmwareOffer | undefined>;
+  /**
+   * What the board is to install, if anything; asked for boards that get settings only. Over MQTT they connect at
+   * their boot, over WebSocket not before somebody talks to them.
+   */
+  readonly firmwareFor: (report: BoardReport, connectsAtBoot: boolean) => Promise<FirmwareOffer | undefined>;
 }
 
 const bodyLimit = 64 * 1024;
-const numbersAndDots = /^\d{1,5}(\.\d{1,5}){0,3}$/;
-const boardName = /^[A-Za-z0-9._-]{1,64}$/;
+const boardName = new RegExp(boardPattern);
+const chipName = /^[a-z0-9]{1,32}$/;
+/** Partitions that applications are updated into. */
+const slots = { type: 0, first: 16, last: 31 };
 const serialNumber = /^[\x21-\x7e]{1,64}$/;
 /** The firmware reads it and does not use it. */
 const activationMs = 30_000;
@@ -93,9 +102,8 @@ export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise
     const answer = async (request: FastifyRequest) => {
       const ask = readAsk(request);
       const entry = await needs.enter(ask);
-      const { deviceId, version, board } = ask;
-      const offer =
-        entry.kind === "settings" ? await needs.firmwareFor({ deviceId, version, board }) : undefined;
+      const { deviceId, version } = ask;
+      const offer = await offerOrNone(needs, ask, entry);
       const now = needs.clock.now();
       return {
         ...written(needs, deviceId, entry),
@@ -137,6 +145,21 @@ function written(needs: OtaNeeds, deviceId: string, entry: BoardAnswer) {
   }
 }
 
+/** A board gets its settings whether or not there is something to install. */
+async function offerOrNone(
+  { firmwareFor, events }: OtaNeeds,
+  { clientId: _clientId, serial: _serial, from: _from, ...report }: BoardAsk,
+  entry: BoardAnswer,
+): Promise<FirmwareOffer | undefined> {
+  if (entry.kind !== "settings") return undefined;
+  try {
+    return await firmwareFor(report, entry.settings.mqtt !== undefined);
+  } catch (error) {
+    events.noOffer(report.deviceId, error);
+    return undefined;
+  }
+}
+
 /** What runs where; from the body, or from the `board/version` of the User-Agent where the body does not say. */
 function readAsk(request: FastifyRequest): BoardAsk {
   const { deviceId, clientId } = readClaim(request.headers);
@@ -151,10 +174,28 @@ function readAsk(request: FastifyRequest): BoardAsk {
     deviceId,
     clientId,
     board: matching(boardName, name) ?? matching(boardName, agentName),
-    version: matching(numbersAndDots, version === undefined ? agentVersion : version),
+    version: numeric(version === undefined ? agentVersion : version),
+    chip: matching(chipName, body?.["chip_model_name"]),
+    slotBytes: slotBytes(body?.["partition_table"]),
     serial: matching(serialNumber, request.headers["serial-number"]),
     from: request.ip,
   };
+}
+
+/** The smaller of the places for applications: which of them is free is not said. */
+function slotBytes(table: unknown): number | undefined {
+  const sizes = (Array.isArray(table) ? table : []).flatMap((entry: unknown) => {
+    const { type, subtype, size } = isObject(entry) ? entry : {};
+    const isSlot = type === slots.type && typeof subtype === "number";
+    return isSlot && subtype >= slots.first && subtype <= slots.last && typeof size === "number"
+      ? [size]
+      : [];
+  });
+  return sizes.length === 0 ? undefined : Math.min(...sizes);
+}
+
+function numeric(value: unknown): string | undefined {
+  return typeof value === "string" && isFirmwareVersion(value) ? value : undefined;
 }
 
 function readProof(request: FastifyRequest): SerialProof | undefined {

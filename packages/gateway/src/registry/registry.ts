@@ -43,6 +43,7 @@ export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
 export type { Photo, PhotoShelf } from "./album.ts";
 export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
+export { Firmware } from "./firmware/firmware.ts";
 export { Provisioning } from "./provisioning/provisioning.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";

@@ -4,6 +4,7 @@ import { Devices } from "./devices.ts";
 import type { Database } from "./engine.ts";
 import { ExposedNames } from "./exposed-names.ts";
 import { FirmwareImages } from "./firmware-images.ts";
+import { FirmwareUpdates } from "./firmware-updates.ts";
 import { ImportedDevices } from "./imported-devices.ts";
 import { Pairings } from "./pairings.ts";
 import { Settings } from "./settings.ts";
@@ -20,6 +21,7 @@ export interface StoreTransaction {
   readonly pairings: Pairings;
   readonly imports: ImportedDevices;
   readonly firmware: FirmwareImages;
+  readonly firmwareUpdates: FirmwareUpdates;
   readonly settings: Settings;
 }
 
@@ -33,6 +35,7 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
     pairings: new Pairings(db, clock),
     imports: new ImportedDevices(db, clock),
     firmware: new FirmwareImages(db),
+    firmwareUpdates: new FirmwareUpdates(db, clock),
     settings: new Settings(db, clock),
   };
 }

@@ -1,8 +1,8 @@
-import { identifier } from "./codec.ts";
+import { flag, identifier, optional } from "./codec.ts";
 import type { Database } from "./engine.ts";
 import type { FirmwareTable } from "./tables.ts";
 
-type FirmwareState = "offered" | "halted" | "withdrawn";
+type FirmwareState = "offered" | "halted";
 
 export interface FirmwareImage {
   readonly id: string;
@@ -12,9 +12,14 @@ export interface FirmwareImage {
   readonly file: string;
   readonly size: number;
   readonly sha256: string;
+  readonly chip: string;
+  readonly project: string;
+  /** Also for devices that run something newer. */
+  readonly force: boolean;
   /** To how many of a hundred devices it is offered. */
   readonly share: number;
   readonly state: FirmwareState;
+  readonly haltedReason: string | undefined;
   readonly addedAt: number;
 }
 
@@ -38,6 +43,10 @@ export class FirmwareImages {
       share: image.share,
       state: image.state,
       added_at: image.addedAt,
+      chip: image.chip,
+      project: image.project,
+      forced: flag(image.force),
+      halted_reason: image.haltedReason ?? null,
     };
     const made = await this.#db
       .insertInto("tendon_firmware")
@@ -59,10 +68,31 @@ export class FirmwareImages {
     return rows.map(read);
   }
 
+  async get(id: string): Promise<FirmwareImage | undefined> {
+    const row = await this.#db
+      .selectFrom("tendon_firmware")
+      .selectAll()
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return row === undefined ? undefined : read(row);
+  }
+
+  /** Whoever asks first halts it: the others hear `false`. */
+  async halt(id: string, reason: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable("tendon_firmware")
+      .set({ state: "halted", halted_reason: reason })
+      .where("id", "=", id)
+      .where("state", "=", "offered")
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
   async change(id: string, changes: Partial<Pick<FirmwareImage, "share" | "state">>): Promise<boolean> {
     const set = {
       ...(changes.share === undefined ? {} : { share: changes.share }),
       ...(changes.state === undefined ? {} : { state: changes.state }),
+      ...(changes.state === "offered" ? { halted_reason: null } : {}),
     };
     if (Object.keys(set).length === 0) return false;
     const { numUpdatedRows } = await this.#db
@@ -94,5 +124,9 @@ function read(row: FirmwareTable): FirmwareImage {
     // Safe: only `add` and `change` fill this column.
     state: row.state as FirmwareState,
     addedAt: row.added_at,
+    chip: row.chip,
+    project: row.project,
+    force: row.forced === 1,
+    haltedReason: optional(row.halted_reason),
   };
 }

@@ -46,6 +46,7 @@ export class Store implements StoreTransaction {
   readonly pairings: StoreTransaction["pairings"];
   readonly imports: StoreTransaction["imports"];
   readonly firmware: StoreTransaction["firmware"];
+  readonly firmwareUpdates: StoreTransaction["firmwareUpdates"];
   readonly settings: StoreTransaction["settings"];
   /** Written a moment after they are handed over; the rest of the store waits for the disk. */
   readonly calls: Calls;
@@ -68,6 +69,7 @@ export class Store implements StoreTransaction {
     this.pairings = parts.pairings;
     this.imports = parts.imports;
     this.firmware = parts.firmware;
+    this.firmwareUpdates = parts.firmwareUpdates;
     this.settings = parts.settings;
     this.#buffers = new Buffers(clock, onProblem);
     this.calls = new Calls(engine, this.#buffers);

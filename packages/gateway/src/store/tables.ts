@@ -17,6 +17,7 @@ export interface Tables {
   tendon_pairings: PairingsTable;
   tendon_imports: ImportsTable;
   tendon_firmware: FirmwareTable;
+  tendon_firmware_updates: FirmwareUpdatesTable;
 }
 
 interface SchemaTable {
@@ -182,4 +183,18 @@ export interface FirmwareTable {
   share: number;
   state: string;
   added_at: number;
+  chip: string;
+  project: string;
+  forced: number;
+  halted_reason: string | null;
+}
+
+export interface FirmwareUpdatesTable {
+  image: string;
+  device: string;
+  state: string;
+  offers: number;
+  due_at: number | null;
+  reason: string | null;
+  changed_at: number;
 }

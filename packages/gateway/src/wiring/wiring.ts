@@ -5,6 +5,7 @@
 export { openCertificate } from "./certificate.ts";
 export { openConsole } from "./console-link.ts";
 export { eventJournal } from "./event-journal.ts";
+export { openFirmware } from "./firmware-link.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";
 export { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
 export { startProcesses } from "./process-devices.ts";

@@ -14,7 +14,11 @@ function image(number: number, more: Partial<FirmwareImage> = {}): FirmwareImage
     size: 4_000_000_000,
     sha256: "f".repeat(64),
     share: 10,
+    chip: "esp32s3",
+    project: "xiaozhi",
+    force: false,
     state: "offered",
+    haltedReason: undefined,
     addedAt: number,
     ...more,
   };
@@ -89,6 +93,52 @@ describe.each(kinds)("records in %s", (kind) => {
       true,
       false,
     ]);
+  });
+
+  it("of firmware: whoever halts first, halts; offering it again forgets why", async () => {
+    const { store, place } = await databases.open();
+    const other = (await databases.open(place)).store;
+    await store.firmware.add(image(1, { force: true }));
+    const halted = await Promise.all([store, other].map((one) => one.firmware.halt("image-1", "3 of 3")));
+    expect(halted.sort()).toEqual([false, true]);
+    expect(await other.firmware.get("image-1")).toEqual(
+      image(1, { force: true, state: "halted", haltedReason: "3 of 3" }),
+    );
+    await store.firmware.change("image-1", { state: "offered" });
+    expect(await store.firmware.get("image-1")).toEqual(image(1, { force: true }));
+    expect(await store.firmware.get("image-9")).toBeUndefined();
+  });
+
+  it("of updates: offers are counted, moves are made once, overdue ones are found", async () => {
+    const { store, clock } = await databases.open();
+    const updates = store.firmwareUpdates;
+    const one = { image: "image-1", device: deviceId(1) };
+    await updates.offered("image-1", deviceId(1));
+    await updates.offered("image-1", deviceId(1));
+    await updates.takeBack("image-1", deviceId(1));
+    await updates.offered("image-1", deviceId(2));
+    await updates.offered("image-2", deviceId(1));
+    expect(await updates.get("image-1", deviceId(1))).toMatchObject({ state: "offered", offers: 1 });
+    expect((await updates.ofDevice(deviceId(1))).length).toBe(2);
+    expect((await updates.waitedFor()).sort()).toEqual([deviceId(1), deviceId(2)]);
+    const fetched = { state: "fetched", dueAt: clock.now() + 10 } as const;
+    expect(await updates.move(one, ["offered"], fetched)).toBe(true);
+    expect(await updates.move(one, ["offered"], fetched)).toBe(false);
+    expect(await updates.overdue(10)).toEqual([]);
+    clock.advance(10);
+    expect(await updates.overdue(10)).toMatchObject([{ ...one, state: "fetched" }]);
+    expect(await updates.move(one, ["fetched"], { state: "failed", reason: "gone" })).toBe(true);
+    expect(await updates.overdue(10)).toEqual([]);
+    expect(await updates.failures("image-1", 10)).toMatchObject([{ ...one, reason: "gone" }]);
+    const counts = { offered: 1, fetched: 0, started: 0, updated: 0, failed: 1, excused: 0 };
+    expect((await updates.counts()).get("image-1")).toEqual(counts);
+    expect([...(await updates.counts("image-1")).keys()]).toEqual(["image-1"]);
+    await updates.excuse("image-1", false);
+    expect((await updates.counts()).get("image-1")).toEqual({ ...counts, failed: 0, excused: 1 });
+    await updates.excuse("image-1", true);
+    expect((await updates.counts()).get("image-1")).toBeUndefined();
+    await store.devices.remove(deviceId(1));
+    expect(await updates.ofDevice(deviceId(1))).toEqual([]);
   });
 
   it("of imported devices: the later row counts, a serial that two have means nobody", async () => {

@@ -8,6 +8,8 @@ export const eventTypes = [
   "device.pending",
   "device.approved",
   "device.revoked",
+  "device.firmware",
+  "firmware.halted",
   "call.finished",
   "call.late",
   "approval.requested",

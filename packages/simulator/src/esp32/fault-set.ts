@@ -14,6 +14,10 @@ export class FaultSet {
     return this.#hooks.some((hooks) => hooks[trait] === true);
   }
 
+  get failedUpdate(): FaultHooks["failedUpdate"] {
+    return this.#hooks.find((hooks) => hooks.failedUpdate !== undefined)?.failedUpdate;
+  }
+
   greeting(greeting: Greeting): Greeting | undefined {
     let said: Greeting | undefined = greeting;
     for (const hooks of this.#hooks) {

@@ -29,6 +29,8 @@ export interface FaultHooks {
   /** MCP messages are not understood at all. */
   readonly deaf?: boolean;
   readonly oldFirmware?: boolean;
+  /** What comes of an update: the device stays dark, or its bootloader goes back to what ran before. */
+  readonly failedUpdate?: "dark" | "rolled-back";
   greeting?(greeting: Greeting): Greeting | undefined;
   booted?(): void;
   opened?(): void;

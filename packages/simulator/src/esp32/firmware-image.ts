@@ -1,13 +1,34 @@
 import type { Machine } from "./machine.ts";
 
-const imageLimit = 16 * 1024 * 1024;
+/** What came of a download. */
+export interface DownloadedImage {
+  /** As the image itself says it; a device that is not there runs anything, also what says nothing. */
+  readonly version: string | undefined;
+}
 
-/** Whether a whole image came; what is in it does not matter to a device that is not there. */
-export async function downloadImage({ http, alive }: Machine, url: string): Promise<boolean> {
+const imageLimit = 16 * 1024 * 1024;
+/** Where an application describes itself: behind the image's header and its first segment's. */
+const description = { at: 32, magic: 0xabcd5432, versionAt: 48, versionBytes: 32 };
+
+/** Fetches an image as the firmware does: a bare GET, whole, and of a length that is told beforehand. */
+export async function downloadImage(
+  { http, alive }: Machine,
+  url: string,
+): Promise<DownloadedImage | undefined> {
   const outcome = await http.get(url, alive);
-  if (outcome.kind === "unopened") return false;
-  const announced = outcome.status === 200 && (outcome.contentLength ?? 0) > 0;
-  if (announced && (await outcome.read(imageLimit)) !== undefined) return true;
+  if (outcome.kind === "unopened") return undefined;
+  const { contentLength = 0 } = outcome;
+  const announced = outcome.status === 200 && contentLength > 0;
+  const image = announced ? await outcome.read(imageLimit) : undefined;
+  if (image !== undefined && image.length === contentLength) return { version: versionOf(image) };
   outcome.discard();
-  return false;
+  return undefined;
+}
+
+function versionOf(image: Buffer): string | undefined {
+  const { at, magic, versionAt, versionBytes } = description;
+  if (image.length < versionAt + versionBytes || image.readUInt32LE(at) !== magic) return undefined;
+  const text = image.subarray(versionAt, versionAt + versionBytes);
+  const end = text.indexOf(0);
+  return text.subarray(0, end < 0 ? versionBytes : end).toString("latin1");
 }

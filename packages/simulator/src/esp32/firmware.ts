@@ -72,10 +72,7 @@ export class Firmware {
       message: (type, message) => this.#receive(type, message),
       ignored: (why) => this.#ignored(why),
       powerCut: (reason, cause) => this.powerCut(reason, cause),
-      installed: (version) => {
-        this.#board = { ...this.#board, firmware: version };
-        this.powerCut("reboot", "firmware upgrade");
-      },
+      installed: (version) => this.#startImage(version, "firmware upgrade"),
     });
   }
 
@@ -188,10 +185,21 @@ export class Firmware {
   async #upgrade(url: string): Promise<void> {
     const { life } = this.loop;
     this.connection.pause();
-    const installed = await downloadImage(this.#machine, url);
+    const image = await downloadImage(this.#machine, url);
     if (life !== this.loop.life) return;
-    if (installed) this.#restart("firmware upgrade");
-    else this.connection.resume();
+    if (image === undefined) {
+      this.connection.resume();
+      return;
+    }
+    this.connection.farewell();
+    this.#startImage(image.version ?? this.board.firmware, "firmware upgrade");
+  }
+
+  #startImage(version: string, cause: string): void {
+    const failed = this.#faults.failedUpdate;
+    if (failed === undefined) this.#board = { ...this.#board, firmware: version };
+    this.powerCut("reboot", cause);
+    if (failed === "dark") this.connection.lifeline.leave();
   }
 
   #makeMachine(): Machine {

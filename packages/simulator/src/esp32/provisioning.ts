@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { DeviceOptionError } from "../errors.ts";
 import type { DeviceEvents } from "./device-events.ts";
 import type { TlsTrust } from "./device-options.ts";
+import type { DownloadedImage } from "./firmware-image.ts";
 import { Flash } from "./flash.ts";
 import type { DeviceHttp } from "./http.ts";
 import type { Machine } from "./machine.ts";
@@ -23,8 +24,8 @@ export interface ProvisioningHost {
   readonly machine: Machine;
   readonly events: DeviceEvents;
   use(transport: TransportFactory): void;
-  /** Downloads the image; whether it could be had. */
-  download(url: string): Promise<boolean>;
+  /** Downloads the image; undefined where it could not be had. */
+  download(url: string): Promise<DownloadedImage | undefined>;
   installed(version: string): void;
 }
 
@@ -39,6 +40,8 @@ export class Provisioning {
   readonly #host: ProvisioningHost;
   readonly #flash = new Flash();
   #stage: Stage = { at: "unknown" };
+  /** What lies in flash for the next boot. */
+  #image: DownloadedImage | undefined;
 
   constructor(options: ProvisioningOptions, host: ProvisioningHost) {
     this.#options = options;
@@ -82,7 +85,10 @@ export class Provisioning {
       http: this.#gated(),
       shown: (code, message) => events.emit({ kind: "activation-code", code, message }),
       checkFailed: (attempt, detail) => events.emit({ kind: "ota-failed", attempt, detail }),
-      install: async ({ url }) => (await this.#host.download(url)) && !signal.aborted,
+      install: async ({ url }) => {
+        this.#image = await this.#host.download(url);
+        return this.#image !== undefined && !signal.aborted;
+      },
     });
     if (signal.aborted) return { ok: false, code: "stopped", detail: "the device left" };
     return this.#conclude(outcome);
@@ -97,7 +103,7 @@ export class Provisioning {
         this.#host.machine.crash(outcome.cause);
         return { ok: false, code: "crashed", detail: outcome.cause };
       case "installed":
-        this.#host.installed(outcome.version);
+        this.#host.installed(this.#image?.version ?? outcome.version);
         return { ok: false, code: "crashed", detail: "the device restarts with new firmware" };
       case "ready":
         return this.#ready(outcome.transport);

@@ -2,7 +2,7 @@
 import type { Provisioned } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
-import type { DeviceCredentials, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
+import type { DeviceCredentials, Firmware, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
 import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { approvalRoutes } from "./approvals.ts";
@@ -10,6 +10,7 @@ import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
+import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
 import { provisioningRoutes } from "./provisioning.ts";
@@ -22,6 +23,7 @@ export interface RestNeeds {
   readonly registry: Registry;
   readonly provisioning: Provisioning;
   readonly tokens: Tokens;
+  readonly library: Firmware["library"];
   readonly events: Events;
   readonly console: Console;
   readonly voice: VoiceSessions;
@@ -52,6 +54,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         tokenRoutes(guarded, needs.tokens);
         voiceRoutes(guarded, needs.registry, needs.voice);
         needs.console.routes(guarded);
+        await firmwareRoutes(guarded, needs.library);
       });
     },
     { prefix: "/api/v1" },

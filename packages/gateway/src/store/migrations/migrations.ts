@@ -11,6 +11,7 @@ import { createProvisioning } from "./0003-provisioning.ts";
 import { lightenHistory } from "./0004-lighter-history.ts";
 import { createEventStreams } from "./0005-event-streams.ts";
 import { addPairingSources } from "./0006-pairing-sources.ts";
+import { createFirmwareUpdates } from "./0007-firmware-updates.ts";
 
 export interface Migration {
   readonly name: string;
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   { name: "lighter history", run: lightenHistory },
   { name: "event streams", run: createEventStreams },
   { name: "pairing sources", run: addPairingSources },
+  { name: "firmware updates", run: createFirmwareUpdates },
 ];

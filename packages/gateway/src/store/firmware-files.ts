@@ -1,0 +1,114 @@
+/**
+ * The images themselves: files of the data folder, written whole under another name and then renamed. Their names are
+ * made of ids of ours, so no text from outside becomes part of a path.
+ */
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import fsp from "node:fs/promises";
+import path from "node:path";
+import { finished, pipeline } from "node:stream/promises";
+import { messageOf, StartError } from "../errors.ts";
+
+export interface ReceivedFile {
+  readonly size: number;
+  readonly sha256: string;
+  /** The whole of it, to be looked into. */
+  readonly bytes: Buffer;
+  /** Gives it its name for good; on the disk when the promise resolves. */
+  keep(): Promise<string>;
+  discard(): Promise<void>;
+}
+
+const ending = ".bin";
+const unfinished = ".part";
+
+export class FirmwareFiles {
+  readonly #folder: string;
+  /** Files whose content has been compared with what is known of them in this run. */
+  readonly #compared = new Map<string, { readonly stamp: string; readonly same: boolean }>();
+
+  constructor(dataFolder: string) {
+    this.#folder = path.join(dataFolder, "firmware");
+    try {
+      fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      for (const name of fs.readdirSync(this.#folder)) {
+        if (name.endsWith(unfinished)) fs.rmSync(path.join(this.#folder, name), { force: true });
+      }
+    } catch (error) {
+      throw new StartError(`The folder ${this.#folder} cannot be used (${messageOf(error)}).`);
+    }
+  }
+
+  /** Takes in a stream up to this many bytes; `undefined` where there are more. What breaks off leaves nothing. */
+  async receive(
+    id: string,
+    from: AsyncIterable<Uint8Array>,
+    maxBytes: number,
+  ): Promise<ReceivedFile | undefined> {
+    const file = path.join(this.#folder, `${id}${ending}`);
+    const part = `${file}${unfinished}`;
+    const discard = async () => await fsp.rm(part, { force: true });
+    const hash = createHash("sha256");
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const bounded = async function* () {
+      for await (const chunk of from) {
+        size += chunk.length;
+        if (size > maxBytes) return;
+        hash.update(chunk);
+        chunks.push(chunk);
+        yield chunk;
+      }
+    };
+    try {
+      // `flush`: what is renamed later is on the disk by then.
+      await pipeline(bounded, fs.createWriteStream(part, { flags: "wx", mode: 0o600, flush: true }));
+    } catch (error) {
+      await discard();
+      throw error;
+    }
+    if (size > maxBytes) {
+      await discard();
+      return undefined;
+    }
+    return {
+      size,
+      sha256: hash.digest("hex"),
+      bytes: Buffer.concat(chunks),
+      keep: async () => {
+        await fsp.rename(part, file);
+        return path.basename(file);
+      },
+      discard,
+    };
+  }
+
+  /** Whether the file is here and is what it was when it came; its content is read once, and again if it changes. */
+  async intact({ file, size, sha256 }: { file: string; size: number; sha256: string }): Promise<boolean> {
+    const full = path.join(this.#folder, path.basename(file));
+    try {
+      const stat = await fsp.stat(full);
+      if (stat.size !== size) return false;
+      const stamp = `${stat.mtimeMs}-${stat.ino}`;
+      const known = this.#compared.get(file);
+      if (known?.stamp === stamp) return known.same;
+      const hash = createHash("sha256");
+      const stream = fs.createReadStream(full).on("data", (chunk) => hash.update(chunk));
+      await finished(stream);
+      const same = hash.digest("hex") === sha256;
+      this.#compared.set(file, { stamp, same });
+      return same;
+    } catch {
+      return false;
+    }
+  }
+
+  read(file: string): fs.ReadStream {
+    return fs.createReadStream(path.join(this.#folder, path.basename(file)));
+  }
+
+  async remove(file: string): Promise<void> {
+    this.#compared.delete(file);
+    await fsp.rm(path.join(this.#folder, path.basename(file)), { force: true });
+  }
+}

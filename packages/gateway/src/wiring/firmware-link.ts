@@ -1,0 +1,43 @@
+/** Firmware's half of the composition: the images, who is offered them, and where they are fetched. */
+import type { FastifyInstance } from "fastify";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { firmwarePath, firmwareRoutes } from "../device/device.ts";
+import type { Events } from "../events.ts";
+import { Firmware } from "../registry/registry.ts";
+import { FirmwareFiles, type Store } from "../store/store.ts";
+
+export interface FirmwareNeeds {
+  readonly config: Config;
+  readonly dataFolder: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly secret: string;
+  /** The gateway's address as devices are given it. */
+  readonly address: () => string;
+}
+
+export async function openFirmware({ config, dataFolder, address, ...needs }: FirmwareNeeds) {
+  const { clock, events } = needs;
+  const firmware = await Firmware.open({
+    ...needs,
+    files: new FirmwareFiles(dataFolder),
+    rules: config.firmware,
+    base: () => `${address()}${firmwarePath}`,
+  });
+  const { library, rollout } = firmware;
+  const unsubscribe = events.subscribe(({ type, device }) => {
+    if (type === "device.online" && device !== undefined) rollout.connected(device);
+  });
+  return {
+    library,
+    offer: rollout.offer.bind(rollout),
+    routes: (http: FastifyInstance) =>
+      firmwareRoutes(http, { clock, open: (word, cut) => rollout.download(word, cut) }),
+    async stop() {
+      unsubscribe();
+      await rollout.stop();
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** Versions of firmware, compared as the firmware compares them: number by number, from the left. */
+
+/** Numbers and dots only. Anything else may make the firmware's parser throw, which nothing there catches. */
+const numbersAndDots = /^\d{1,5}(\.\d{1,5}){0,3}$/;
+
+export function isFirmwareVersion(text: string): boolean {
+  return numbersAndDots.test(text);
+}
+
+/** Whether a board that runs the one would install the other; of two that begin alike the longer is the newer. */
+export function isNewerFirmware(offered: string, running: string): boolean {
+  const [ours, theirs] = [numbersOf(offered), numbersOf(running)];
+  for (const [index, number] of ours.entries()) {
+    const other = theirs[index];
+    if (other === undefined) return true;
+    if (number !== other) return number > other;
+  }
+  return false;
+}
+
+function numbersOf(version: string): number[] {
+  return version.split(".").map(Number);
+}

@@ -1,0 +1,95 @@
+/** Boards that ask for firmware and fetch it, bare as the firmware does it, and whoever hands images in. */
+import { type Answer, ask, askAll, type Json } from "../http-client.ts";
+import { adminToken, type Site } from "../site.ts";
+
+export interface Offer {
+  readonly version: string;
+  readonly url: string;
+  readonly force?: number;
+}
+
+export interface Asking {
+  readonly id?: string;
+  readonly clientId?: string;
+  readonly board?: string;
+  readonly version?: string;
+  readonly body?: { readonly [key: string]: Json };
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const firstBoard = "02:00:00:00:00:01";
+
+export function boardId(number: number): string {
+  const hex = number.toString(16).padStart(6, "0");
+  return `02:00:00:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4, 6)}`;
+}
+
+export async function handIn(
+  site: Site,
+  image: Uint8Array,
+  query: Readonly<Record<string, string>> = {},
+  token = adminToken,
+): Promise<Answer> {
+  const search = new URLSearchParams({ board: "esp-box-3", ...query });
+  return await askAll(site.url, {
+    method: "POST",
+    path: `/api/v1/firmware?${search}`,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
+    body: image,
+  });
+}
+
+/** What a board is told at its boot. */
+export async function askAtBoot(site: Site, asking: Asking = {}): Promise<Answer> {
+  const { id = firstBoard, board = "esp-box-3", version = "2.4.2", body = {}, headers = {} } = asking;
+  return await askAll(site.url, {
+    method: "POST",
+    path: "/xiaozhi/ota/",
+    headers: {
+      "device-id": id,
+      "client-id": asking.clientId ?? `client-of-${id}`,
+      "user-agent": `${board}/${version}`,
+      ...headers,
+    },
+    body: JSON.stringify({ application: { version }, board: { type: board, name: board }, ...body }),
+  });
+}
+
+/** The offer it gets, if it gets one. */
+export async function offerOf(site: Site, asking: Asking = {}): Promise<Offer | undefined> {
+  const firmware = (await askAtBoot(site, asking)).body["firmware"] as unknown as Offer;
+  return firmware.url === "" ? undefined : firmware;
+}
+
+export interface Fetched {
+  readonly status: number;
+  /** Names and values in turn, as they were spelt. */
+  readonly rawHeaders: readonly string[];
+  readonly bytes: Buffer;
+}
+
+/** A GET with nothing but a Host. */
+export async function fetchImage(
+  url: string,
+  method = "GET",
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Fetched> {
+  const { origin, pathname } = new URL(url);
+  const response = await ask(origin, { method, path: pathname, headers });
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const { statusCode: status = 0, rawHeaders } = response;
+  return { status, rawHeaders, bytes: Buffer.concat(chunks) };
+}
+
+/** Asks, fetches, and comes back with this version, or with what it had. */
+export async function update(site: Site, id: string, version: string, had = "2.4.2"): Promise<void> {
+  const offer = await offerOf(site, { id, version: had });
+  if (offer === undefined) throw new TypeError(`${id} was offered nothing`);
+  await fetchImage(offer.url);
+  await askAtBoot(site, { id, version });
+}
+
+export async function imageView(site: Site, id: string): Promise<{ [key: string]: Json }> {
+  return (await site.rest("GET", `/firmware/${id}`)).body;
+}

@@ -1,0 +1,167 @@
+/** Addresses of images: whom they serve, what is wrong with others, and how many are served at a time. */
+import { once } from "node:events";
+import net from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { makeImage } from "../firmware-image.ts";
+import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
+import { openSite, type Site } from "../site.ts";
+import { askAtBoot, boardId, fetchImage, handIn, offerOf } from "./boards.ts";
+
+async function offeredSite(clock = new ManualClock()): Promise<{ site: Site; url: string; id: string }> {
+  const site = await openSite({ clock });
+  const { id } = (await handIn(site, makeImage())).body;
+  const offer = await offerOf(site);
+  return { site, url: offer?.url ?? "", id: String(id) };
+}
+
+/** More than any socket takes in before somebody reads. */
+const large = makeImage({ codeBytes: 12_000_000 });
+
+const notHere = JSON.stringify({
+  type: "urn:tendon:error:not_found",
+  title: "Nothing is here",
+  status: 404,
+  code: "not_found",
+  detail: "there is no firmware at this address",
+  retryable: false,
+});
+
+async function isRefused(url: string): Promise<void> {
+  const { status, bytes } = await fetchImage(url);
+  expect([status, bytes.toString()]).toEqual([404, notHere]);
+}
+
+/** A board that begins to fetch, and reads no further than the first bytes. */
+async function stuckBoard(url: string): Promise<net.Socket> {
+  const { hostname, port, pathname } = new URL(url);
+  const socket = net.connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
+  await once(socket, "data");
+  socket.pause();
+  return socket;
+}
+
+describe("an address", () => {
+  it("[FWU-4] serves its device again and again while it is valid, and then nobody", async () => {
+    const clock = new ManualClock();
+    const { site, url } = await offeredSite(clock);
+    for (let time = 0; time < 3; time += 1) expect((await fetchImage(url)).status).toBe(200);
+    const other = (await offerOf(site, { id: boardId(2) }))?.url ?? "";
+    clock.advance(30 * 60_000 - 1);
+    expect((await fetchImage(other)).status).toBe(200);
+    clock.advance(1);
+    await isRefused(other);
+    await isRefused(url);
+  });
+
+  it("[FWU-4] with any character changed, more or fewer is refused, always in the same words", async () => {
+    const { url } = await offeredSite();
+    const at = url.lastIndexOf("/") + 1;
+    const word = url.slice(at);
+    for (let index = 0; index < word.length; index += 1) {
+      const other = word[index] === "A" ? "B" : "A";
+      await isRefused(`${url.slice(0, at)}${word.slice(0, index)}${other}${word.slice(index + 1)}`);
+    }
+    for (const wrong of [
+      word.slice(0, -1),
+      `${word}A`,
+      `${word}=`,
+      word.slice(0, 20),
+      "x",
+      "A".repeat(300),
+      word.toLowerCase(),
+    ])
+      await isRefused(`${url.slice(0, at)}${wrong}`);
+    expect((await fetchImage(url)).status).toBe(200);
+  });
+
+  it("[FWU-4] of one gateway is nothing to another", async () => {
+    const one = await offeredSite();
+    const other = await offeredSite();
+    await isRefused(`${other.site.url}${new URL(one.url).pathname}`);
+  });
+
+  it.each([
+    [
+      "halted",
+      async (site: Site, id: string) => await site.rest("PATCH", `/firmware/${id}`, { state: "halted" }),
+    ],
+    ["removed", async (site: Site, id: string) => await site.rest("DELETE", `/firmware/${id}`)],
+  ])("[FWU-4] of an image that was %s is refused", async (_, act) => {
+    const { site, url, id } = await offeredSite();
+    expect((await act(site, id)).status).toBeLessThan(300);
+    await isRefused(url);
+  });
+
+  it("[FWU-5] knows GET alone; a range changes nothing", async () => {
+    const { url } = await offeredSite();
+    for (const method of ["HEAD", "POST", "DELETE"]) expect((await fetchImage(url, method)).status).toBe(404);
+    const ranged = await fetchImage(url, "GET", { range: "bytes=0-3" });
+    expect([ranged.status, ranged.bytes.length]).toEqual([200, makeImage().length]);
+  });
+
+  it("[FWU-6] that broke off in the middle has served nobody: the board is offered it again", async () => {
+    const site = await openSite();
+    const { id } = (await handIn(site, large)).body;
+    const url = (await offerOf(site))?.url ?? "";
+    (await stuckBoard(url)).destroy();
+    expect(await offerOf(site)).toMatchObject({ version: "2.5.0" });
+    const view = (await site.rest("GET", `/firmware/${String(id)}`)).body;
+    expect(view["devices"]).toEqual({ offered: 1, fetched: 0, updated: 0, failed: 0 });
+  });
+});
+
+describe("many boards at once", () => {
+  const many = 32;
+
+  async function crowd(): Promise<{ site: Site; urls: string[]; clock: ManualClock }> {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    await handIn(site, large);
+    const urls: string[] = [];
+    for (let number = 1; number <= many + 1; number += 1) {
+      // Offers that nobody comes for count for half a minute.
+      if (number === many) clock.advance(30_000);
+      urls.push((await offerOf(site, { id: boardId(number) }))?.url ?? "");
+    }
+    return { site, urls, clock };
+  }
+
+  it("[FWU-5] 32 are served, the next is told that it is too many, and none is offered meanwhile", async () => {
+    const { site, urls, clock } = await crowd();
+    const last = urls.pop() ?? "";
+    const stuck = await Promise.all(urls.map(stuckBoard));
+    const refused = await fetchImage(last);
+    expect(JSON.parse(refused.bytes.toString())).toMatchObject({
+      code: "busy",
+      status: 503,
+      retryable: true,
+    });
+    clock.advance(30_000);
+    expect(await offerOf(site, { id: boardId(99) })).toBeUndefined();
+    // They get their settings all the same.
+    expect((await askAtBoot(site, { id: boardId(99) })).body["mqtt"]).toBeDefined();
+    stuck[0]?.destroy();
+    await until(async () => (await fetchImage(last)).status === 200, "a free place");
+  });
+
+  it("[FWU-5] one that does not read is cut off, and so is the older of two of the same board", async () => {
+    const { urls, clock } = await crowd();
+    const [first = "", second = ""] = urls;
+    const older = await stuckBoard(first);
+    const ended = once(older, "close");
+    expect((await fetchImage(first)).bytes.length).toBe(large.length);
+    older.resume();
+    await ended;
+    const silent = await stuckBoard(second);
+    const cut = once(silent, "close");
+    clock.advance(60_000);
+    clock.advance(60_000);
+    silent.resume();
+    await cut;
+    expect(silent.bytesRead).toBeLessThan(large.length);
+  });
+});

@@ -1,0 +1,225 @@
+/** Boards that are offered firmware, fetch it and come back, through the doors they use. */
+import { createHash } from "node:crypto";
+import { faultsNamed, VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { makeImage } from "../firmware-image.ts";
+import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
+import { type MqttSettings, MqttWire } from "../mqtt-wire.ts";
+import { openSite, type Site } from "../site.ts";
+import { askAtBoot, boardId, fetchImage, handIn, imageView, offerOf } from "./boards.ts";
+
+const board = { name: "esp-box-3", firmware: "2.4.2" };
+
+function virtualBoard(site: Site, options: VirtualDeviceOptions = {}): VirtualDevice {
+  const device = new VirtualDevice({
+    otaUrl: site.tendon.addresses.ota,
+    timing: { rebootDelayMs: 0, bootMs: 1 },
+    board,
+    ...options,
+  });
+  onTestFinished(() => device.stop());
+  return device;
+}
+
+describe("a virtual board", () => {
+  it.each(["mqtt", "websocket"] as const)(
+    "[FWU-3][FWU-6] over %s is offered an image, fetches it and comes back with it",
+    async (transport) => {
+      const site = await openSite({ config: { devices: { transport } } });
+      const device = virtualBoard(site);
+      await device.connect();
+      const events = await site.events("?type=device.firmware");
+      const added = await handIn(site, makeImage({ version: "2.5.0", codeBytes: 300_000 }));
+      expect(added.status).toBe(201);
+      const { id } = added.body;
+      device.reboot();
+      await device.waitFor("connected");
+      expect(device.board.firmware).toBe("2.5.0");
+      expect(await events.next()).toMatchObject({
+        device: device.id,
+        data: { image: id, version: "2.5.0", outcome: "fetched" },
+      });
+      expect(await events.next()).toMatchObject({
+        device: device.id,
+        data: { image: id, outcome: "updated" },
+      });
+      await site.listed(device.id);
+      expect(await site.device(device.id)).toMatchObject({ firmware: "2.5.0", board: "esp-box-3" });
+      expect(await imageView(site, String(id))).toMatchObject({
+        devices: { offered: 0, fetched: 0, updated: 1, failed: 0 },
+        failures: [],
+      });
+      // The next boot finds nothing to do.
+      device.reboot();
+      await device.waitFor("connected");
+      expect(device.board.firmware).toBe("2.5.0");
+    },
+  );
+
+  it("[FWU-6] that goes back to its old firmware is not offered the same again, and works on", async () => {
+    const site = await openSite();
+    const { id } = (await handIn(site, makeImage())).body;
+    const device = virtualBoard(site, { faults: faultsNamed(["rolled-back-update"]) });
+    let reboots = 0;
+    device.on("reboot", () => {
+      reboots += 1;
+    });
+    await device.connect();
+    expect([device.board.firmware, reboots]).toEqual(["2.4.2", 1]);
+    await site.listed(device.id);
+    expect(await imageView(site, String(id))).toMatchObject({
+      state: "offered",
+      devices: { failed: 1, updated: 0 },
+      failures: [{ device: device.id, reason: "it came back with 2.4.2" }],
+    });
+    device.reboot();
+    await device.waitFor("connected");
+    expect(reboots).toBe(2);
+  });
+
+  it("[FWU-6] that stays dark is given up", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const device = virtualBoard(site, { faults: faultsNamed(["dark-update"]) });
+    await device.connect();
+    const events = await site.events("?type=device.firmware");
+    await handIn(site, makeImage());
+    device.reboot();
+    expect(await events.next()).toMatchObject({ data: { outcome: "fetched" } });
+    clock.advance(10 * 60_000);
+    // The gateway looks every few seconds.
+    await until(() => {
+      clock.advance(5_000);
+      return events.seen.length > 1;
+    });
+    expect(await events.next()).toMatchObject({
+      data: { outcome: "failed", reason: "it was not heard of for 10 minutes after it fetched it" },
+    });
+  });
+
+  it("takes an image by `self.upgrade_firmware` too, without an offer", async () => {
+    const site = await openSite({ config: { access: { urlHosts: ["127.0.0.1"] } } });
+    await handIn(site, makeImage());
+    const offer = await offerOf(site, { id: boardId(7) });
+    const device = virtualBoard(site, { board: { ...board, name: "other-board" } });
+    await device.connect();
+    await site.listed(device.id);
+    await site.call(device.id, "self.upgrade_firmware", { url: offer?.url ?? "" });
+    await until(async () => (await site.device(device.id))["firmware"] === "2.5.0");
+  });
+});
+
+describe("what a board is offered", () => {
+  it("[FWU-3][FWU-5] is a version, an address, and the file itself behind it", async () => {
+    const site = await openSite();
+    const image = makeImage({ version: "2.5.0", codeBytes: 100_000 });
+    const { sha256 } = (await handIn(site, image)).body;
+    const answer = await askAtBoot(site);
+    expect(answer.body["mqtt"]).toBeDefined();
+    const offer = answer.body["firmware"] as { version: string; url: string };
+    expect(Object.keys(offer)).toEqual(["version", "url"]);
+    expect(offer.version).toBe("2.5.0");
+    expect(offer.url.startsWith(`${site.url}/xiaozhi/firmware/`)).toBe(true);
+    expect(new URL(offer.url).pathname).toMatch(/^\/xiaozhi\/firmware\/[A-Za-z0-9_-]{60,160}$/);
+    const fetched = await fetchImage(offer.url);
+    expect(fetched.status).toBe(200);
+    // Some modems look for this very spelling.
+    expect(fetched.rawHeaders).toContain("Content-Length");
+    expect(fetched.rawHeaders.join().toLowerCase()).not.toContain("transfer-encoding");
+    expect(createHash("sha256").update(fetched.bytes).digest("hex")).toBe(sha256);
+    expect(fetched.bytes.equals(image)).toBe(true);
+  });
+
+  it("[FWU-3] comes from the settings' address, never from the request's Host", async () => {
+    const site = await openSite({ config: { http: { publicUrl: "https://tendon.example:8443/" } } });
+    await handIn(site, makeImage());
+    const offer = await offerOf(site, {
+      headers: { host: "evil.example", "x-forwarded-host": "evil.example" },
+    });
+    expect(offer?.url).toMatch(/^https:\/\/tendon\.example:8443\/xiaozhi\/firmware\/[^/:]+$/);
+  });
+
+  it("[FWU-3] an address too long for a modem is not given at all", async () => {
+    const publicUrl = `https://${`${"a".repeat(60)}.`.repeat(8)}example`;
+    const site = await openSite({ config: { http: { publicUrl } } });
+    await handIn(site, makeImage());
+    expect(await offerOf(site)).toBeUndefined();
+  });
+
+  it.each([
+    ["of another board", { board: "esp-box" }],
+    ["with the same version", { version: "2.5.0" }],
+    ["with a newer version", { version: "2.10.0" }],
+    ["with a version that begins alike and is longer", { version: "2.5.0.1" }],
+    ["whose version has letters", { version: "2.4.2-dirty" }],
+    ["with another chip", { body: { chip_model_name: "esp32c3" } }],
+    [
+      "with too small a flash",
+      {
+        body: {
+          partition_table: [
+            { label: "nvs", type: 1, subtype: 2, address: 0x9000, size: 0x4000 },
+            { label: "ota_0", type: 0, subtype: 16, address: 0x20000, size: 1_000_000 },
+            { label: "ota_1", type: 0, subtype: 17, address: 0x120000, size: 3_000 },
+          ],
+        },
+      },
+    ],
+  ])("[FWU-3] a board %s is offered nothing", async (_, asking) => {
+    const site = await openSite();
+    await handIn(site, makeImage());
+    expect(await offerOf(site, asking)).toBeUndefined();
+    expect(await offerOf(site, { id: boardId(2) })).toMatchObject({ version: "2.5.0" });
+  });
+
+  it("[FWU-3] a body that is no JSON costs no board its update", async () => {
+    const site = await openSite();
+    await handIn(site, makeImage());
+    const answer = await site.rest("GET", "/firmware");
+    expect(answer.status).toBe(200);
+    const offer = await offerOf(site, { body: { board: { name: 'my "home' } } });
+    expect(offer?.version).toBe("2.5.0");
+  });
+
+  it("[FWU-3] is the newest of several, and only for boards that get settings", async () => {
+    const site = await openSite();
+    for (const version of ["2.5.0", "2.10.0", "2.9.0"]) await handIn(site, makeImage({ version }));
+    expect((await offerOf(site))?.version).toBe("2.10.0");
+    // Another board under a known name gets nothing at all, and changes nothing for the first.
+    expect(await offerOf(site, { clientId: "somebody-else" })).toBeUndefined();
+    const closed = await openSite({ config: { devices: { admission: "closed" } } });
+    await handIn(closed, makeImage());
+    expect(await offerOf(closed)).toBeUndefined();
+  });
+
+  it("[FWU-3] a board that has just installed one image proves it before it gets the next", async () => {
+    const site = await openSite();
+    await handIn(site, makeImage({ version: "2.5.0" }));
+    const first = await offerOf(site);
+    await fetchImage(first?.url ?? "");
+    await handIn(site, makeImage({ version: "2.6.0" }));
+    expect(await offerOf(site, { version: "2.5.0" })).toBeUndefined();
+    // Over MQTT it is proven by connecting; until then it gets nothing else.
+    expect(await offerOf(site, { version: "2.5.0" })).toBeUndefined();
+    const wire = await MqttWire.open(
+      (await askAtBoot(site, { version: "2.5.0" })).body["mqtt"] as unknown as MqttSettings,
+    );
+    onTestFinished(() => wire.cut());
+    const next = await until(async () => await offerOf(site, { version: "2.5.0" }));
+    expect(next.version).toBe("2.6.0");
+  });
+
+  it("[FWU-3] with force it goes to boards with a newer version too, and nothing leads back", async () => {
+    const site = await openSite({ config: { devices: { transport: "websocket" } } });
+    await handIn(site, makeImage({ version: "3.0.0" }));
+    const { id } = (await handIn(site, makeImage({ version: "2.0.0" }), { force: "true" })).body;
+    const offer = await offerOf(site, { version: "3.0.0" });
+    expect(offer).toMatchObject({ version: "2.0.0", force: 1 });
+    await fetchImage(offer?.url ?? "");
+    expect(await offerOf(site, { version: "2.0.0" })).toBeUndefined();
+    expect(await offerOf(site, { version: "2.0.0" })).toBeUndefined();
+    await site.rest("DELETE", `/firmware/${String(id)}`);
+    expect(await offerOf(site, { version: "2.0.0" })).toMatchObject({ version: "3.0.0" });
+  });
+});
