@@ -1,4 +1,4 @@
-/** The settings of access: rules, hosts of addresses and rates, and what is wrong with them where a schema cannot tell. */
+/** The settings of access: rules, hosts of addresses, rates; and what is wrong with them where a schema cannot tell. */
 
 import { limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
@@ -43,6 +43,36 @@ export const AccessSettings = Type.Object(
   strict,
 );
 export type AccessSettings = Static<typeof AccessSettings>;
+
+function rate(perSecond: number, burst: number, what: string) {
+  return Type.Object(
+    {
+      perSecond: Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1_000_000,
+        default: perSecond,
+        description: `${what}, for long`,
+      }),
+      burst: Type.Integer({
+        minimum: 1,
+        maximum: 10_000_000,
+        default: burst,
+        description: `${what}, at once`,
+      }),
+    },
+    strict,
+  );
+}
+
+/** By default more than one gateway can carry: what they keep out is a flood, not a busy day. */
+export const RateSettings = Type.Object(
+  {
+    principal: rate(20_000, 40_000, "Requests of one token"),
+    address: rate(20_000, 40_000, "Requests from one address, devices apart"),
+    failedSignIns: rate(10, 500, "Failed sign-ins from one address"),
+  },
+  strict,
+);
 
 export interface SettingProblem {
   readonly path: string[];

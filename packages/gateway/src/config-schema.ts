@@ -1,7 +1,7 @@
 /** Every setting there is: its type, its default and what it does. The reference of settings is made from this. */
 import { ActionMap, aliasPattern, limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
-import { AccessSettings } from "./access-settings.ts";
+import { AccessSettings, RateSettings } from "./access-settings.ts";
 import { VoiceSchema } from "./config-voice.ts";
 
 const strict = { additionalProperties: false };
@@ -151,6 +151,7 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    limits: RateSettings,
     control: Type.Object(
       {
         actions: Type.Unsafe<ActionMap>({

@@ -305,6 +305,12 @@ export class Events {
     this.#log.warn(why, "photo refused");
   }
 
+  /** `who` where it is to be told: the first of many. */
+  limited(by: "principal" | "address" | "sign-in", who: string | undefined): void {
+    this.#metrics.requestsLimited.inc({ by });
+    if (who !== undefined) this.#log.warn({ by, who }, "too many requests");
+  }
+
   signInFailed(from: string | undefined): void {
     this.#metrics.signInsFailed.inc();
     this.#log.warn({ from }, "sign-in failed");

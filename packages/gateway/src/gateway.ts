@@ -13,6 +13,7 @@ import {
   type IdentifyToken,
   mcpRoutes,
   operationRoutes,
+  Rates,
   restRoutes,
 } from "./agent/agent.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -34,7 +35,7 @@ import { StartError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
-import { type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
+import { type DeviceCredentials, type Principal, Registry, Tokens } from "./registry/registry.ts";
 import {
   announceGateway,
   openDataFolder,
@@ -143,7 +144,9 @@ async function assemble(
     clock,
     adminToken: options.adminToken ?? adminToken?.secret ?? "",
   });
-  const identify: IdentifyToken = (token) => tokens.identify(token);
+  const rates = new Rates({ clock, events, tokens, settings: config.limits });
+  const identify: IdentifyToken = (token, from) => rates.identify(token, from);
+  const spend = (principal: Principal) => rates.spend(principal);
   const vision = await openVision({
     config,
     dataFolder,
@@ -258,6 +261,7 @@ async function assemble(
     registry,
     events,
     identify,
+    spend,
     onRevoked: (listener) => tokens.onRevoked(listener),
     credentials,
     ...doors,
@@ -284,6 +288,7 @@ async function assemble(
     registry,
     tokens,
     identify,
+    spend,
     frames,
     addresses,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),

@@ -81,6 +81,12 @@ export class Metrics {
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
+  readonly requestsLimited = new Counter({
+    name: "tendon_requests_limited_total",
+    help: "Requests refused because there were too many: of a principal, from an address, or failed sign-ins",
+    labelNames: ["by"] as const,
+    registers: [this.registry],
+  });
   readonly photos = new Counter({
     name: "tendon_photos_total",
     help: "Pictures that boards uploaded: ok, or why not",

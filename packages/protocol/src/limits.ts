@@ -92,6 +92,11 @@ export const limits = {
     "rate_limited",
     "wrong credentials from one address; then one a second. Right ones are always let in",
   ),
+  principalsPerSource: bound(
+    256,
+    "rate_limited",
+    "tokens that an address is known to use; more are not remembered",
+  ),
   throttledSources: bound(10_000, "rate_limited", "addresses and tokens whose failures are counted"),
   importBatch: bound(1_000, "bad_request", "rows of one request; a file is sent in as many as it takes"),
   importedDevices: bound(1_000_000, "conflict", "ten times the largest fleet one gateway is made for"),

@@ -4,7 +4,7 @@ import type { Events } from "../events.ts";
 import type { Principal } from "../registry/registry.ts";
 
 /** Finds out whose token this is; handed in by the composition root. */
-export type IdentifyToken = (token: string) => Principal | undefined;
+export type IdentifyToken = (token: string | undefined, from: string | undefined) => Principal | undefined;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -15,7 +15,7 @@ declare module "fastify" {
 /** A bearer token in the Authorization header, and nowhere else: addresses end up in logs. */
 export function authenticate(request: FastifyRequest, identify: IdentifyToken, events: Events): Principal {
   const token = /^Bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? "")?.[1];
-  const principal = token === undefined ? undefined : identify(token);
+  const principal = identify(token, request.ip);
   if (principal !== undefined) return principal;
   events.signInFailed(request.ip);
   const detail =

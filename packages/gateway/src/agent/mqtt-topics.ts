@@ -28,6 +28,8 @@ export interface TopicsNeeds {
   readonly events: Events;
   /** Tells when a token no longer counts. */
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
+  /** Counts a request; throws where there were too many. */
+  readonly spend: (principal: Principal) => void;
   /** To every app that may see it. */
   readonly publish: (topic: string, payload: string, retain: boolean) => void;
 }
@@ -38,6 +40,7 @@ type Request = {
   readonly replyTo: string;
 };
 
+const shortMessage = 4_096;
 const deviceRequest = /^tendon\/devices\/([^/]+)\/(control|call)$/;
 
 export class MqttTopics {
@@ -89,11 +92,20 @@ export class MqttTopics {
   }
 
   async #answer(principal: Principal, request: Request, payload: Buffer): Promise<JsonObject> {
+    const refuse = (message: unknown, error: TendonError) =>
+      request.kind === "control"
+        ? this.#needs.registry.control.refuse(message, error)
+        : failedCall(message, error);
     if (payload.byteLength > limits.restBodyBytes.max) {
-      const error = new TendonError("payload_too_large", "the message is too large");
-      return request.kind === "control"
-        ? this.#needs.registry.control.refuse(undefined, error)
-        : failedCall(undefined, error);
+      return refuse(undefined, new TendonError("payload_too_large", "the message is too large"));
+    }
+    try {
+      this.#needs.spend(principal);
+    } catch (error) {
+      // Read only to name the request that is refused; a long one is not worth that.
+      const short = payload.byteLength <= shortMessage ? parseJson(payload.toString()) : undefined;
+      if (error instanceof TendonError) return refuse(short, error);
+      throw error;
     }
     const message = parseJson(payload.toString());
     return request.kind === "control"

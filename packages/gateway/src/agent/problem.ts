@@ -17,6 +17,8 @@ export function problemOf(error: TendonError): Problem {
 
 export async function sendProblem(reply: FastifyReply, error: TendonError): Promise<void> {
   if (error.code === "unauthenticated") reply.header("www-authenticate", 'Bearer realm="tendon"');
+  const { retryAfterMs } = error.context;
+  if (typeof retryAfterMs === "number") reply.header("retry-after", Math.ceil(retryAfterMs / 1_000));
   await reply
     .code(error.kind.status)
     .type("application/problem+json")

@@ -5,7 +5,7 @@ import { type Console, consoleRoutes, type Http, type IdentifyToken } from "../a
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
 import type { Events } from "../events.ts";
-import type { Registry, Tokens } from "../registry/registry.ts";
+import type { Principal, Registry, Tokens } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";
 
@@ -16,6 +16,7 @@ export interface ConsoleLinkNeeds {
   readonly registry: Registry;
   readonly tokens: Tokens;
   readonly identify: IdentifyToken;
+  readonly spend: (principal: Principal) => void;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
   readonly startDemoDevice: (() => Promise<string>) | undefined;

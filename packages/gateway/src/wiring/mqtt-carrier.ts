@@ -11,7 +11,7 @@ import type { Config } from "../config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { StartError, TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
-import type { Credentials, Registry } from "../registry/registry.ts";
+import type { Credentials, Principal, Registry } from "../registry/registry.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Doors } from "./provisioning-link.ts";
 
@@ -38,6 +38,7 @@ export interface CarrierNeeds extends Doors {
   readonly registry: Registry;
   readonly events: Events;
   readonly identify: IdentifyToken;
+  readonly spend: (principal: Principal) => void;
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
   readonly credentials: Credentials;
   readonly openDevice: (identity: DeviceIdentity, connection: MqttConnection) => MqttListener;
@@ -52,11 +53,12 @@ export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
 }
 
 async function startEmbedded(needs: CarrierNeeds) {
-  const { config, clock, registry, events, identify, onRevoked, credentials, openDevice } = needs;
+  const { config, clock, registry, events, identify, spend, onRevoked, credentials, openDevice } = needs;
   const topics: MqttTopics = new MqttTopics({
     registry,
     events,
     onRevoked,
+    spend,
     publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
   });
   const broker: EmbeddedBroker = await EmbeddedBroker.start({
@@ -69,7 +71,7 @@ async function startEmbedded(needs: CarrierNeeds) {
       return (connection) => openDevice(credentials.admitMqtt(claim), connection);
     },
     admitApp(claim) {
-      const principal = claim.password === undefined ? undefined : identify(claim.password);
+      const principal = identify(claim.password, claim.from);
       if (principal === undefined) {
         throw new TendonError("unauthenticated", "the password is not a token known here");
       }

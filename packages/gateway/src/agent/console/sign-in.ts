@@ -25,6 +25,8 @@ export interface SignInNeeds {
   readonly events: Events;
   readonly tokens: Pick<Tokens, "current" | "onRevoked">;
   readonly identify: IdentifyToken;
+  /** Counts a request; throws where there were too many. */
+  readonly spend: (principal: Principal) => void;
   readonly instanceId: string;
   /** What a page is told of its gateway. */
   readonly about: () => NonNullable<SessionView["gateway"]>;
@@ -66,6 +68,7 @@ export class SignIn {
     const found = this.sessions.find(cookie);
     if (found === undefined) throw new TendonError("unauthenticated", "the session is over; sign in again");
     if (!safeMethods.has(request.method)) this.#requireOwnPage(request);
+    this.#needs.spend(found.principal);
     request.consoleSession = found.key;
     return found.principal;
   }
@@ -135,7 +138,7 @@ export class SignIn {
   #recognise(secret: string, address: string): Principal {
     this.#throttle.check(address);
     const text = secret.trim();
-    const byToken = this.#needs.identify(text);
+    const byToken = this.#needs.identify(text, address);
     const byCode = byToken === undefined ? this.#codes.take(text) : undefined;
     const principal = byToken ?? (byCode === undefined ? undefined : this.#needs.tokens.current(byCode));
     if (principal !== undefined) return principal;

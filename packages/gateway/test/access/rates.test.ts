@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { Rates } from "../../src/agent/rates.ts";
+import type { Principal } from "../../src/registry/access.ts";
+import { ManualClock } from "../vision/manual-clock.ts";
+
+const somebody: Principal = { id: "t1", name: "somebody", scopes: new Set(["call"]), devices: undefined };
+
+function open() {
+  const clock = new ManualClock();
+  const told: string[] = [];
+  const limited = (by: string, who: string | undefined) => {
+    if (who !== undefined) told.push(`${by} ${who}`);
+  };
+  const rates = new Rates({
+    clock,
+    events: { limited } as unknown as ConstructorParameters<typeof Rates>[0]["events"],
+    tokens: { identify: (token) => (token === "right" ? somebody : undefined) },
+    settings: {
+      principal: { perSecond: 10, burst: 1_000_000 },
+      address: { perSecond: 10, burst: 1_000_000 },
+      failedSignIns: { perSecond: 1, burst: 2 },
+    },
+  });
+  const ask = (token: string, from: string) => {
+    try {
+      return rates.identify(token, from)?.name ?? "nobody";
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+  return { clock, told, ask };
+}
+
+describe("what is remembered of addresses", () => {
+  it("[RATE-1] is one for all of an IPv6 network, and for an IPv4 address however it is written", () => {
+    const { ask } = open();
+    for (const [one, same, other] of [
+      ["2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"],
+      ["10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2"],
+    ] as const) {
+      expect([ask("wrong", one), ask("wrong", same)]).toEqual(["nobody", "nobody"]);
+      expect(ask("wrong", one)).toBe("rate_limited");
+      expect(ask("wrong", same)).toBe("rate_limited");
+      expect(ask("wrong", other)).toBe("nobody");
+    }
+  });
+
+  it("[RATE-4] is bounded: those not seen for longest are forgotten, those in use are not", () => {
+    const { ask } = open();
+    for (let count = 0; count < 3; count += 1) ask("wrong", "10.0.0.1");
+    expect(ask("wrong", "10.0.0.1")).toBe("rate_limited");
+    for (let number = 0; number < 30_000; number += 1) {
+      ask("wrong", `11.${number >> 16}.${(number >> 8) & 255}.${number & 255}`);
+      if (number % 1_000 === 0) expect(ask("wrong", "10.0.0.1")).toBe("rate_limited");
+    }
+    expect(ask("wrong", "11.0.0.1")).toBe("nobody");
+    for (let number = 0; number < 10_000; number += 1) ask("wrong", `12.0.${number >> 8}.${number & 255}`);
+    expect(ask("wrong", "10.0.0.1")).toBe("nobody");
+  });
+
+  it("is told once for a flood, and again for another", () => {
+    const { ask, told, clock } = open();
+    for (let count = 0; count < 50; count += 1) ask("wrong", "10.0.0.1");
+    expect(told).toEqual(["sign-in 10.0.0.1"]);
+    clock.advance(2_000);
+    for (let count = 0; count < 50; count += 1) ask("wrong", "10.0.0.1");
+    expect(told).toHaveLength(2);
+  });
+});
