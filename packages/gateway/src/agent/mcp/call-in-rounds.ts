@@ -1,33 +1,87 @@
-import { MissingRequiredClientCapabilityError } from "@modelcontextprotocol/server";
+/**
+ * Calls that may take several rounds: the person in front of the agent is asked, or the device itself wants to know
+ * more, and the client comes back with the answer.
+ */
+import { type InputRequiredResult, MissingRequiredClientCapabilityError } from "@modelcontextprotocol/server";
 import { isObject } from "@tendon/protocol";
 import type { TendonError } from "../../errors.ts";
-import type { CallDevice, McpRequest } from "./asking.ts";
+import type { CallOptions } from "../../registry/registry.ts";
+import type { Asking, CallDevice, CallMany, McpRequest } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
-import { givenUp } from "./given-up.ts";
-import { relayTo } from "./relay.ts";
+import { AskPerson, AskPersonForMany, type Confirmation, canBeShown, formFor } from "./confirmation.ts";
+import { givenUp, givenUpSignal } from "./given-up.ts";
+import { clientOf, relayTo } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
 
-/** Calls that may take several rounds: the client is asked for something and comes back with it. */
-export function callsInRounds(request: McpRequest): CallDevice {
+type Confirm = NonNullable<CallOptions["confirm"]>;
+
+export function callsInRounds(request: McpRequest): Pick<Asking, "call" | "callMany"> {
+  return { call: callOne(request), callMany: callMany(request) };
+}
+
+function callOne(request: McpRequest): CallDevice {
   const { view, context } = request;
   const { registry, principal } = view;
   return async ({ device, tool }, args, timeoutMs) => {
-    const binding = { principal: principal.id, target: `${device} ${tool}`, args };
-    const rounds = new Rounds(view.states, binding, context);
+    const rounds = roundsOf(request, `${device} ${tool}`, args);
     try {
       const done = await registry.calls.call(principal, device, tool, args, {
         timeoutMs,
         signal: givenUp(context),
         relay: relayTo(request, rounds),
+        confirm: confirmIn(request, rounds, (asked) => new AskPerson(asked)),
       });
       const { inputRequired } = done.result;
       return inputRequired === undefined ? finishedResult(done) : rounds.deviceAsks(inputRequired);
     } catch (error) {
       const known = asTendonError(error);
+      if (known.cause instanceof AskPerson) return ask(request, rounds, known.cause.confirmation);
       throwIfIncapable(known);
       return failedResult(known, lastStatus(view, device, known));
     }
   };
+}
+
+function callMany(request: McpRequest): CallMany {
+  const { registry, principal } = request.view;
+  return async (target, tool, args, timeoutMs) => {
+    const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
+    const confirm = confirmIn(request, rounds, (asked) => new AskPersonForMany(asked));
+    const options = { timeoutMs, signal: givenUpSignal(request.context), confirm };
+    try {
+      return { reply: await registry.fleet.call(principal, target, { tool, args, options }) };
+    } catch (error) {
+      if (error instanceof AskPersonForMany) return { asks: ask(request, rounds, error.confirmation) };
+      throw error;
+    }
+  };
+}
+
+function roundsOf({ view, context }: McpRequest, target: string, args: Record<string, unknown>): Rounds {
+  return new Rounds(view.states, { principal: view.principal.id, target, args }, context);
+}
+
+/** The word of the person in front of the agent: what this round brings, or the question for the next. */
+function confirmIn(
+  request: McpRequest,
+  rounds: Rounds,
+  leave: (confirmation: Confirmation) => Error,
+): Confirm {
+  return (asked) => {
+    const decided = rounds.decision();
+    if (decided !== undefined) return Promise.resolve(decided);
+    const { elicitation } = clientOf(request);
+    const hasForms = isObject(elicitation) && (elicitation["form"] !== undefined || !("url" in elicitation));
+    if (!hasForms || !canBeShown(asked)) return Promise.resolve("unavailable");
+    return Promise.reject(leave(asked));
+  };
+}
+
+function ask({ view }: McpRequest, rounds: Rounds, asked: Confirmation): InputRequiredResult {
+  const { registry, principal } = view;
+  const known = registry.visible(principal, asked.device);
+  const device = known ? registry.device(principal, asked.device).alias : asked.device;
+  return rounds.askPerson(formFor(principal.name, device, asked));
 }
 
 const missingCapability = -32021;

@@ -1,7 +1,7 @@
 /** How a call's end looks to an agent [SRV-5]: every failure is a result that begins with its code. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject, ToolResult } from "@tendon/protocol";
-import { TendonError } from "../../errors.ts";
+import { type ErrorContext, TendonError } from "../../errors.ts";
 import type { Asker } from "./agent-view.ts";
 
 interface Finished {
@@ -26,15 +26,22 @@ export function finishedResult({ result, ...call }: Finished): CallToolResult {
 /** The text tells an agent what happened and what to do; programs find the same in `_meta`. */
 export function failedResult(error: TendonError, lastStatus?: JsonObject | null): CallToolResult {
   const { code, message, context, kind } = error;
+  const next = code === "approval_required" ? whatToDoNext(context) : "";
   const known =
     lastStatus === undefined || lastStatus === null
       ? ""
       : `\nlast known state: ${JSON.stringify(lastStatus)}`;
   return {
-    content: [{ type: "text", text: `${code}: ${message}${known}` }],
+    content: [{ type: "text", text: `${code}: ${message}${known}${next}` }],
     isError: true,
     _meta: { "tendon/error": { code, retryable: kind.retryable, ...context } },
   };
+}
+
+/** No flag that an agent could set skips a person's word; it can only tell people, and try again. */
+function whatToDoNext({ approvalId, approvalState }: ErrorContext): string {
+  if (approvalState === "denied") return "\nDo not repeat it. Tell the user that a person denied it.";
+  return `\nTell the user that a person has to approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments: events_wait with types ["approval.decided"] tells when.`;
 }
 
 export function asTendonError(error: unknown): TendonError {

@@ -10,10 +10,10 @@ export async function callTool(request: McpRequest, { params }: CallToolRequest)
   const { name, arguments: args = {} } = params;
   // Where one device is shown alone, all names are its own.
   const compact = view.surface.kind === "device" ? undefined : compactToolCalled(name);
-  const call = callsInRounds(request);
+  const calls = callsInRounds(request);
   try {
-    if (compact !== undefined) return await compact.run({ view, context, call }, args);
-    return await call(view.addressOf(name), args, undefined);
+    if (compact !== undefined) return await compact.run({ view, context, ...calls }, args);
+    return await calls.call(view.addressOf(name), args, undefined);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     return failedResult(asTendonError(error));

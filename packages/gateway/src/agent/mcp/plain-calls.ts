@@ -1,9 +1,15 @@
-import type { Asking, CallDevice } from "./asking.ts";
+import type { Asking, CallDevice, CallMany } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
-import { givenUp } from "./given-up.ts";
+import { givenUp, givenUpSignal } from "./given-up.ts";
+
+type Plain = Pick<Asking, "view" | "context">;
 
 /** Calls that are over with their answer, for agents that do not speak MCP. */
-export function plainCalls({ view, context }: Omit<Asking, "call">): CallDevice {
+export function plainCalls(asking: Plain): Pick<Asking, "call" | "callMany"> {
+  return { call: callOne(asking), callMany: callMany(asking) };
+}
+
+function callOne({ view, context }: Plain): CallDevice {
   const { registry, principal } = view;
   return async ({ device, tool }, args, timeoutMs) => {
     const options = { timeoutMs, signal: givenUp(context) };
@@ -13,5 +19,12 @@ export function plainCalls({ view, context }: Omit<Asking, "call">): CallDevice 
       const known = asTendonError(error);
       return failedResult(known, lastStatus(view, device, known));
     }
+  };
+}
+
+function callMany({ view: { registry, principal }, context }: Plain): CallMany {
+  return async (target, tool, args, timeoutMs) => {
+    const options = { timeoutMs, signal: givenUpSignal(context) };
+    return { reply: await registry.fleet.call(principal, target, { tool, args, options }) };
   };
 }

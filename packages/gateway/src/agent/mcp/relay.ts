@@ -4,7 +4,7 @@ import {
   type LoggingLevel,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { JsonObject } from "@tendon/protocol";
+import { isObject, type JsonObject } from "@tendon/protocol";
 import type { CallOptions } from "../../registry/registry.ts";
 import type { McpRequest } from "./asking.ts";
 import { progressTo } from "./progress.ts";
@@ -15,10 +15,9 @@ type Relay = NonNullable<CallOptions["relay"]>;
 const levels = new Set(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
 
 /** What passes between this caller and a device that speaks MCP too. */
-export function relayTo({ server, context }: McpRequest, rounds?: Rounds): Relay {
+export function relayTo(request: McpRequest, rounds?: Rounds): Relay {
+  const { context } = request;
   const envelope: JsonObject | undefined = context.mcpReq.envelope;
-  // Sessions say once what their client is able to do; the newer era says it with each request.
-  const able = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {};
   // In a session the SDK sorts log lines by the level that was set there.
   const level = envelope === undefined ? "debug" : envelope[LOG_LEVEL_META_KEY];
   const tell = progressTo(context);
@@ -26,7 +25,7 @@ export function relayTo({ server, context }: McpRequest, rounds?: Rounds): Relay
   const requestState = rounds?.before.deviceState;
   return {
     meta: {
-      [CLIENT_CAPABILITIES_META_KEY]: able,
+      [CLIENT_CAPABILITIES_META_KEY]: clientOf(request),
       ...(level === undefined ? {} : { [LOG_LEVEL_META_KEY]: level }),
     },
     ...(inputResponses === undefined || Object.keys(inputResponses).length === 0 ? {} : { inputResponses }),
@@ -34,6 +33,13 @@ export function relayTo({ server, context }: McpRequest, rounds?: Rounds): Relay
     progress: (progress) => tell?.(progress),
     log: (entry) => logTo(context, entry),
   };
+}
+
+/** What the client is able to do. Sessions say it once, the newer era with each request. */
+export function clientOf({ server, context }: McpRequest): JsonObject {
+  const envelope: JsonObject | undefined = context.mcpReq.envelope;
+  const said = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
+  return isObject(said) ? said : {};
 }
 
 function logTo({ mcpReq }: ServerContext, { level, data, logger }: JsonObject): void {

@@ -8,9 +8,9 @@ import { isObject, parseJson } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 
 export interface Round {
-  /** Of a person who was asked by us: unique, and good for one answer. */
-  readonly question?: string;
-  /** A person has said yes to this call in an earlier round. */
+  /** What a person is asked, or has said yes to: good for one call. */
+  readonly ticket?: string;
+  /** The person said yes in an earlier round. */
   readonly confirmed?: boolean;
   /** The device's own note. */
   readonly deviceState?: string;
@@ -31,8 +31,8 @@ class NotOurs extends Error {
 export class RequestStates {
   readonly #key = randomBytes(32);
   readonly #clock: Clock;
-  /** Questions that have been answered, with the time when they would have lapsed anyway. */
-  readonly #answered = new Map<string, number>();
+  /** Tickets that have been used, with the time when they would have lapsed anyway. */
+  readonly #used = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -56,15 +56,15 @@ export class RequestStates {
     return body as unknown as Round & { for: string };
   }
 
-  /** Whether this is the first answer to a question. */
-  firstAnswer(question: string): boolean {
+  /** Whether this is its first use. */
+  useTicket(ticket: string): boolean {
     const now = this.#clock.now();
-    for (const [old, until] of this.#answered) {
+    for (const [old, until] of this.#used) {
       if (until > now) break;
-      this.#answered.delete(old);
+      this.#used.delete(old);
     }
-    if (this.#answered.has(question)) return false;
-    this.#answered.set(question, now + livesMs);
+    if (this.#used.has(ticket)) return false;
+    this.#used.set(ticket, now + livesMs);
     return true;
   }
 

@@ -12,6 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { cleanText, type InputRequired, isObject, type JsonObject } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
+import { confirmKey, decisionIn } from "./confirmation.ts";
 import { type CallBinding, digestOf, type RequestStates, type Round } from "./request-state.ts";
 
 const longestQuestion = 2_000;
@@ -22,6 +23,8 @@ export class Rounds {
   readonly #binding: CallBinding;
   readonly #context: ServerContext;
   readonly before: Round;
+  /** A person's yes that this round is carried by. */
+  #confirmed = false;
 
   constructor(states: RequestStates, binding: CallBinding, context: ServerContext) {
     this.#states = states;
@@ -35,32 +38,44 @@ export class Rounds {
     this.before = state ?? {};
   }
 
+  /** What the client brought for the device. */
   get answers(): JsonObject {
-    return this.#context.mcpReq.inputResponses ?? {};
+    const { [confirmKey]: _ours, ...answers } = this.#context.mcpReq.inputResponses ?? {};
+    return answers;
+  }
+
+  /**
+   * [SRV-12] A person's word, if this round brings one: a yes is good for one call with exactly these arguments, and
+   * nothing else that an agent could send stands for it.
+   */
+  decision(): "accept" | "decline" | undefined {
+    const { ticket, confirmed } = this.before;
+    if (ticket === undefined) return undefined;
+    const said = confirmed === true ? "accept" : decisionIn(this.#context.mcpReq.inputResponses ?? {});
+    if (said === undefined || !this.#states.useTicket(ticket)) return undefined;
+    this.#confirmed = said === "accept";
+    return said;
   }
 
   /** A device's own questions, as it asks them, but for what must not reach a person unlooked at. */
   deviceAsks({ inputRequests, requestState }: InputRequired): InputRequiredResult {
     const asked = Object.fromEntries(Object.entries(inputRequests).map(([key, one]) => [key, question(one)]));
-    const confirmed = this.before.confirmed === true || this.before.question !== undefined;
     const round = {
-      ...(confirmed ? { confirmed } : {}),
+      ...(this.#confirmed ? { confirmed: true, ticket: randomUUID() } : {}),
       ...(requestState === undefined ? {} : { deviceState: requestState }),
     };
-    const state =
-      confirmed || requestState !== undefined ? this.#states.seal(this.#binding, round) : undefined;
     return inputRequired({
       // Safe: each has been looked at.
       inputRequests: asked as unknown as NonNullable<InputRequiredResult["inputRequests"]>,
-      ...(state === undefined ? {} : { requestState: state }),
+      ...(Object.keys(round).length === 0 ? {} : { requestState: this.#states.seal(this.#binding, round) }),
     });
   }
 
-  /** Our own question, for one answer only. */
-  weAsk(key: string, form: Parameters<typeof inputRequired.elicit>[0]): InputRequiredResult {
+  /** Our own question to a person. */
+  askPerson(form: Parameters<typeof inputRequired.elicit>[0]): InputRequiredResult {
     return inputRequired({
-      inputRequests: { [key]: inputRequired.elicit(form) },
-      requestState: this.#states.seal(this.#binding, { question: randomUUID() }),
+      inputRequests: { [confirmKey]: inputRequired.elicit(form) },
+      requestState: this.#states.seal(this.#binding, { ticket: randomUUID() }),
     });
   }
 }

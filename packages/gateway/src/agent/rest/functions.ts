@@ -117,7 +117,7 @@ async function run(
   if (compact !== undefined) {
     const context = contextOf(reply === undefined ? new AbortController().signal : hangUpSignal(reply));
     const asking = { view: asker, context };
-    return finished(name, await compact.run({ ...asking, call: plainCalls(asking) }, args));
+    return finished(name, await compact.run({ ...asking, ...plainCalls(asking) }, args));
   }
   const address = registry.toolset.resolve(principal, name);
   if (address === undefined) throw new TendonError("tool_unknown", `no function is called \`${name}\``);

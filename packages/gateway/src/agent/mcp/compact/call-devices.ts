@@ -2,7 +2,6 @@ import type { FleetResult, FleetTarget } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
 import type { Asker } from "../agent-view.ts";
-import { givenUpSignal } from "../given-up.ts";
 import { Arguments, answer, compactTool, Device, inputOf, TimeoutMs } from "./compact-tool.ts";
 import { addressOf } from "./tool-address.ts";
 
@@ -52,12 +51,10 @@ export const fleetCall = compactTool(
       timeoutMs: TimeoutMs,
     }),
   },
-  async ({ view, context }, { tool, arguments: args = {}, timeoutMs, ...named }) => {
-    const reply = await view.registry.fleet.call(view.principal, targetOf(named), {
-      tool: wireName(view, tool),
-      args,
-      options: { timeoutMs, signal: givenUpSignal(context) },
-    });
+  async ({ view, callMany }, { tool, arguments: args = {}, timeoutMs, ...named }) => {
+    const end = await callMany(targetOf(named), wireName(view, tool), args, timeoutMs);
+    if ("asks" in end) return end.asks;
+    const { reply } = end;
     if ("job" in reply) {
       throw new TendonError("bad_request", `more than 500 devices; it runs as job ${reply.job}`, reply);
     }

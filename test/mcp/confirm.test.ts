@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { makeToken } from "../access/tokens.ts";
+import { textContent, tool } from "../raw-device.ts";
+import { openSite, type Site } from "../site.ts";
+import { type Era, eras, openAgent, textOf } from "./agent.ts";
+import { modern, say } from "./rpc.ts";
+
+const volume = tool("set_volume", { volume: { type: "integer" } }, ["volume"]);
+const device = "02:00:00:00:00:01";
+const call = { name: "device_call", arguments: { device, tool: "set_volume", arguments: { volume: 77 } } };
+
+async function guardedSite(via: "any" | "queue" = "any"): Promise<Site> {
+  return await openSite({ config: { access: { rules: [{ tool: "set_volume", effect: "confirm", via }] } } });
+}
+
+/** An agent whose person answers every question in the same way, and what the person was asked. */
+async function agentWith(site: Site, era: Era, answer: object) {
+  const { token } = await makeToken(site, { name: "my-agent" });
+  const agent = await openAgent(site, era, { token, capabilities: { elicitation: { form: {} } } });
+  const asked: string[] = [];
+  agent.setRequestHandler("elicitation/create", ({ params }) => {
+    asked.push(params.message);
+    return answer as { action: "accept" };
+  });
+  return { agent, asked };
+}
+
+describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era", (era) => {
+  it("is called once the person in front of the agent says yes to exactly this call", async () => {
+    const site = await guardedSite();
+    const board = await site.join({ tools: [volume] });
+    const { agent, asked } = await agentWith(site, era, { action: "accept", content: { allow: true } });
+    for (const round of [1, 2]) {
+      const answer = agent.callTool(call);
+      const request = await board.nextRequest("tools/call");
+      expect(request.params["arguments"]).toEqual({ volume: 77 });
+      board.reply(request.id, textContent("true"));
+      expect(textOf(await answer)).toBe("true");
+      // One yes is good for one call.
+      expect(asked).toHaveLength(round);
+    }
+    expect(asked[0]).toContain("my-agent");
+    expect(asked[0]).toContain('{"volume":77}');
+    const { body } = await site.rest("GET", "/approvals");
+    expect(body["approvals"]).toEqual([]);
+  });
+
+  it.each([{ action: "decline" }, { action: "cancel" }, { action: "accept", content: { allow: false } }])(
+    "is not called when the person answers %j",
+    async (answer) => {
+      const site = await guardedSite();
+      const board = await site.join({ tools: [volume] });
+      const { agent } = await agentWith(site, era, answer);
+      const result = await agent.callTool(call);
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(/^forbidden: the person who was asked declined/);
+      expect(await board.quiet()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["the client cannot ask", "any" as const, {}],
+    ["the rule insists on it", "queue" as const, { elicitation: {} }],
+  ])("goes to the queue where %s, and the agent is told what to do", async (_why, via, capabilities) => {
+    const site = await guardedSite(via);
+    const board = await site.join({ tools: [volume] });
+    const { token } = await makeToken(site, {});
+    const agent = await openAgent(site, era, { token, capabilities });
+    const held = await agent.callTool(call);
+    expect(held.isError).toBe(true);
+    expect(textOf(held)).toMatch(/^approval_required: /);
+    expect(textOf(held)).toContain("make the same call again, with the same arguments");
+    const { approvalId } = (held._meta as { "tendon/error": { approvalId: string } })["tendon/error"];
+    expect((await site.rest("POST", `/approvals/${approvalId}/approve`)).status).toBe(200);
+    const answer = agent.callTool(call);
+    board.reply((await board.nextRequest("tools/call")).id, textContent("true"));
+    expect(textOf(await answer)).toBe("true");
+  });
+
+  it("asks once for many devices", async () => {
+    const site = await guardedSite();
+    const board = await site.join({ tools: [volume] });
+    const { agent, asked } = await agentWith(site, era, { action: "accept", content: { allow: true } });
+    const answer = agent.callTool({
+      name: "fleet_call",
+      arguments: { all: true, tool: "set_volume", arguments: { volume: 5 } },
+    });
+    board.reply((await board.nextRequest("tools/call")).id, textContent("true"));
+    expect((await answer).structuredContent).toMatchObject({ ok: 1, failed: 0 });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("[SRV-12] what stands for a person's word", () => {
+  const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+  const yes = { tendon_confirm: { action: "accept", content: { allow: true } } };
+
+  function ask(more: Record<string, unknown> = {}, params: Record<string, unknown> = call) {
+    const said = modern("tools/call", { ...params, ...more });
+    const body = said.body as { params: { _meta: object } };
+    Object.assign(body.params._meta, able);
+    return said;
+  }
+
+  it("is nothing that an agent makes up, takes from elsewhere, or uses twice", async () => {
+    const site = await guardedSite();
+    const board = await site.join({ tools: [volume] });
+    const { token } = await makeToken(site, {});
+    const other = await makeToken(site, {});
+    const send = async (more: Record<string, unknown>, params?: Record<string, unknown>, as = token) =>
+      (await say(site, { ...ask(more, params), token: as })).body as {
+        result?: { resultType: string; requestState: string; isError?: boolean };
+        error?: { code: number };
+      };
+    // An answer to a question that was never asked is one more reason to ask.
+    const first = await send({ inputResponses: yes });
+    expect(first.result?.resultType).toBe("input_required");
+    const requestState = first.result?.requestState ?? "";
+    const louder = {
+      ...call,
+      arguments: { ...call.arguments, arguments: { volume: 100 } },
+    };
+    for (const [params, as, state] of [
+      [louder, token, requestState],
+      [call, other.token, requestState],
+      [call, token, `${requestState}x`],
+      [call, token, `x${requestState}`],
+      [call, token, "made-up"],
+    ] as const) {
+      const { error } = await send({ inputResponses: yes, requestState: state }, params, as);
+      expect(error?.code).toBe(-32602);
+    }
+    expect(await board.quiet()).toEqual([]);
+    const right = send({ inputResponses: yes, requestState });
+    board.reply((await board.nextRequest("tools/call")).id, textContent("true"));
+    expect((await right).result?.resultType).toBe("complete");
+    const again = await send({ inputResponses: yes, requestState });
+    expect(again.result?.resultType).toBe("input_required");
+    expect(await board.quiet()).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+import { fileURLToPath } from "node:url";
+import type { Client } from "@modelcontextprotocol/client";
+import { VirtualDevice } from "@tendon/simulator";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { makeToken } from "../access/tokens.ts";
+import { Inbox } from "../inbox.ts";
+import { textContent, tool } from "../raw-device.ts";
+import { openSite, type Site } from "../site.ts";
+import { type Era, eras, openAgent } from "./agent.ts";
+
+const id = "02:00:00:00:00:01";
+const encoded = "device://02%3A00%3A00%3A00%3A00%3A01";
+
+async function read(agent: Client, uri: string): Promise<{ [key: string]: unknown }> {
+  const { contents } = await agent.readResource({ uri });
+  return JSON.parse((contents[0] as { text: string }).text) as { [key: string]: unknown };
+}
+
+/** Watches resources in the words of the era, and gives what is told of them. */
+async function watch(agent: Client, era: Era, uris: string[]): Promise<Inbox<string>> {
+  const told = new Inbox<string>("update of a resource");
+  agent.setNotificationHandler("notifications/resources/updated", ({ params }) => told.put(params.uri));
+  if (era === "modern") await agent.listen({ resourceSubscriptions: uris });
+  else for (const uri of uris) await agent.subscribeResource({ uri });
+  return told;
+}
+
+async function camera(site: Site): Promise<string> {
+  const [mac, clientId] = ["02:00:00:00:00:07", "77777777-7777-4777-8777-777777777777"];
+  const { websocket } = site.tendon.provision(mac, clientId);
+  const device = new VirtualDevice({ board: { mac, clientId }, url: websocket.url, token: websocket.token });
+  onTestFinished(() => device.stop());
+  await device.connect();
+  await site.listed(mac);
+  return mac;
+}
+
+describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
+  it("are the state and the events of every device, under its id or its alias", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("self.get_device_status")] });
+    const { alias } = await site.device(device.id);
+    const agent = await openAgent(site, era);
+    const { resources } = await agent.listResources();
+    expect(resources.map(({ uri }) => uri)).toEqual([`${encoded}/state`, `${encoded}/events`]);
+    for (const { uri } of resources) expect(new URL(uri).href).toBe(uri);
+    const { resourceTemplates } = await agent.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      "device://{id}/state",
+      "device://{id}/events",
+      "device://{id}/photos/{n}",
+    ]);
+    const call = site.call(device.id, "self.get_device_status");
+    device.reply((await device.nextRequest("tools/call")).id, textContent('{"battery":80}'));
+    await call;
+    for (const name of [encoded, `device://${id}`, `device://${String(alias)}`]) {
+      expect(await read(agent, `${name}/state`)).toMatchObject({
+        id,
+        online: true,
+        status: { value: { battery: 80 } },
+      });
+    }
+    device.notify("door_opened", { door: "front" });
+    await device.quiet();
+    const { events, next } = (await read(agent, `${encoded}/events`)) as { events: object[]; next: string };
+    expect(events.at(-1)).toMatchObject({ type: "device.notification", data: { method: "door_opened" } });
+    expect(next).toMatch(/^[0-9a-f]+-\d+$/);
+  });
+
+  it.each([
+    "device://nobody/state",
+    `device://${id}/photos/1`,
+    `device://${id}/secrets`,
+    "device://%E0%A4%A/state",
+    "file:///etc/passwd",
+    "nonsense",
+  ])("are nothing else: %s", async (uri) => {
+    const site = await openSite();
+    await site.join({ tools: [] });
+    const agent = await openAgent(site, era);
+    await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it("are those of the devices that the token sees", async () => {
+    const site = await openSite();
+    await site.join({ tools: [] });
+    const other = await site.join({ deviceId: "02:00:00:00:00:02", tools: [] });
+    const { token } = await makeToken(site, { devices: { ids: [id] } });
+    const agent = await openAgent(site, era, { token });
+    expect((await agent.listResources()).resources).toHaveLength(2);
+    const hidden = `device://${encodeURIComponent(other.id)}/events`;
+    await expect(agent.readResource({ uri: hidden })).rejects.toMatchObject({ code: -32602 });
+    const told =
+      era === "modern"
+        ? await watch(agent, era, [hidden, `${encoded}/events`])
+        : await watch(agent, era, [`${encoded}/events`]);
+    if (era === "legacy") {
+      await expect(agent.subscribeResource({ uri: hidden })).rejects.toMatchObject({ code: -32602 });
+    }
+    other.notify("private");
+    await other.quiet();
+    expect(told.waiting).toEqual([]);
+  });
+
+  it("tell whoever watches them, once for many changes, and stop when they are not watched any more", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [] });
+    const agent = await openAgent(site, era);
+    const state = `device://${String((await site.device(id))["alias"])}/state`;
+    const told = await watch(agent, era, [`${encoded}/events`, state]);
+    for (let count = 0; count < 50; count += 1) device.notify("tick", { count });
+    expect(await told.take()).toBe(`${encoded}/events`);
+    await device.quiet();
+    device.close();
+    const both = [await told.take(), await told.take()];
+    while (!both.includes(state)) both.push(await told.take());
+    // Fifty ticks and a farewell: a handful of notices at most.
+    expect(both.length).toBeLessThan(5);
+    expect(await read(agent, state)).toMatchObject({ online: false });
+  });
+
+  it("are the photos that a device took", async () => {
+    const site = await openSite();
+    const mac = await camera(site);
+    const agent = await openAgent(site, era, { at: `/mcp/devices/${encodeURIComponent(mac)}` });
+    const uri = `device://${encodeURIComponent(mac)}/photos/1`;
+    await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    await agent.callTool({ name: "camera_take_photo", arguments: { question: "What is it?" } });
+    const { resources } = await agent.listResources();
+    expect(resources.map((resource) => resource.uri)).toContain(uri);
+    const { contents } = await agent.readResource({ uri });
+    const [photo] = contents as { mimeType: string; blob: string }[];
+    expect(photo?.mimeType).toBe("image/jpeg");
+    expect(Buffer.from(photo?.blob ?? "", "base64").subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]));
+  });
+});
+
+describe.each(eras)("[PRC-9] a standard MCP server shown alone in the %s era", (era) => {
+  it("passes its own resources on, and tells when they change", async () => {
+    const program = fileURLToPath(new URL("../programs/mcp-notes.mjs", import.meta.url));
+    const site = await openSite({
+      config: {
+        devices: {
+          stdio: [{ alias: "notes", command: process.execPath, args: [program], protocol: "mcp" }],
+        },
+      },
+    });
+    await site.listed("notes");
+    const agent = await openAgent(site, era, { at: "/mcp/devices/notes" });
+    const { resources } = await agent.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain("notes://today");
+    const told = await watch(agent, era, ["notes://today"]);
+    await agent.callTool({ name: "write", arguments: { text: "buy milk" } });
+    expect(await told.take()).toBe("notes://today");
+    const { contents } = await agent.readResource({ uri: "notes://today" });
+    expect(contents).toMatchObject([{ text: "buy milk" }]);
+    const fleet = await openAgent(site, era);
+    await expect(fleet.readResource({ uri: "notes://today" })).rejects.toMatchObject({ code: -32602 });
+  });
+});
