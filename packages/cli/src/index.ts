@@ -104,7 +104,22 @@ function build(): Command {
       "ask for their settings at every boot, as boards do, and take the firmware they are offered",
     )
     .option("--device-token <token>", "token for a backend given as ws:// or wss://")
+    .option("--speak <pause>", "talk to a voice server: ask, and again so long after each answer, such as 5s")
     .action(async (options) => (await import("./commands/simulate.ts")).simulateEsp32(options));
+
+  simulate
+    .command("voice-server")
+    .description("Run a scripted voice server: it hears nothing and answers every question with a chime.")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <number>", "port to listen on, 0 for any free one", wholeNumber, 8001)
+    .option("--require-token <token>", "let nobody in without it")
+    .option("--packets <number>", "so many audio packets are a question", wholeNumber, 10)
+    .option("--call-tool <name>", "a tool of the device to call before each answer")
+    .option("--fault <name...>", "misbehave; `--fault list` explains each")
+    .option("--json", "print JSON")
+    .action(async (options) =>
+      (await import("./commands/simulate-voice-server.ts")).simulateVoiceServer(options),
+    );
 
   addHomeCommand(program);
 

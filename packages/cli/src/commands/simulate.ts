@@ -5,11 +5,13 @@ import {
   type FleetCounters,
   faultList,
   faultsNamed,
+  keepTalking,
   loadToolsFile,
   SimulatorError,
   type VirtualDevice,
   type VirtualDeviceOptions,
 } from "@tendon/simulator";
+import { readDuration } from "../duration.ts";
 import { UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plain, print, printJson, printTable } from "../output.ts";
@@ -24,6 +26,8 @@ interface SimulateOptions extends TargetOptions {
   readonly fault?: string[];
   readonly deviceToken?: string;
   readonly ota?: boolean;
+  /** How long after an answer they ask again. */
+  readonly speak?: string;
   readonly json?: boolean;
 }
 
@@ -43,8 +47,12 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
   if (options.count < 1 || options.count > mostDevices) {
     throw new UsageError(`--count must be from 1 to ${mostDevices}`);
   }
+  const pauseMs = options.speak === undefined ? undefined : readDuration(options.speak);
   const show = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
-  const fleet = await buildFleet(options, show);
+  const fleet = await buildFleet(options, (device) => {
+    if (show !== undefined) device.observe((event) => show(device, event));
+    if (pauseMs !== undefined) keepTalking(device, pauseMs);
+  });
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
@@ -70,7 +78,7 @@ const showText: Show = (device, event) => {
   if (line !== undefined) print(`${colours.dim(device.id)}  ${plain(line)}`);
 };
 
-async function buildFleet(options: SimulateOptions, show: Show | undefined): Promise<Fleet> {
+async function buildFleet(options: SimulateOptions, built: (device: VirtualDevice) => void): Promise<Fleet> {
   try {
     const faults = faultsNamed(options.fault ?? []);
     const tools = options.tools === undefined ? undefined : await loadToolsFile(options.tools);
@@ -81,7 +89,7 @@ async function buildFleet(options: SimulateOptions, show: Show | undefined): Pro
       device: { board: { name: options.board }, faults },
       each: ({ mac, clientId }) => credentials(mac, clientId),
       ...(tools === undefined ? {} : { tools }),
-      ...(show === undefined ? {} : { built: (device) => device.observe((event) => show(device, event)) }),
+      built,
     });
   } catch (error) {
     if (error instanceof SimulatorError) throw new UsageError(error.message);

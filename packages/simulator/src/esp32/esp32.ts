@@ -45,6 +45,7 @@ export {
   provision,
 } from "./ota.ts";
 export type { FirmwareOffer } from "./ota-reply.ts";
+export { keepTalking } from "./talkative.ts";
 export {
   type BooleanProperty,
   defineTool,

@@ -12,7 +12,7 @@ export const serverFaults = {
   "odd-session-id": "has a session id with quotes and backslashes",
   "close-mid-sentence": "closes in order in the middle of its first sentence",
   "drop-mid-sentence": "breaks the connection off in the middle of its first sentence",
-  flood: "sends its answer ten thousand times over",
+  flood: "says its sentences five hundred times over",
   deaf: "reads nothing after its hello",
 } as const;
 

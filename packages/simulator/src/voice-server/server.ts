@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Clock, systemClock } from "../clock.ts";
 import { type ServerFaultName, serverFaultsNamed } from "./server-faults.ts";
-import { Visitor } from "./visitor.ts";
+import { Visitor, type VoiceEvent } from "./visitor.ts";
 
 /** What the server says; the defaults make a short exchange. */
 export interface VoiceScript {
@@ -35,6 +35,8 @@ export interface VoiceServerOptions {
   /** Names the sessions; counted by default. */
   readonly sessionId?: (number: number) => string;
   readonly visited?: (visitor: Visitor) => void;
+  /** Sees what happens, for whoever watches. */
+  readonly noticed?: (event: VoiceEvent) => void;
   readonly clock?: Clock;
 }
 
@@ -117,6 +119,7 @@ export class VoiceServer {
       faults: this.#faults,
       record,
       clock: clock ?? systemClock,
+      noticed: this.#options.noticed ?? (() => undefined),
     });
     this.#visitors.add(visitor);
     socket.once("close", () => this.#visitors.delete(visitor));

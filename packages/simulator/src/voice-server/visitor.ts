@@ -12,6 +12,13 @@ export type Heard =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "audio"; readonly frame: Buffer };
 
+/** What can be seen of the server from outside: numbers, for a person who watches. */
+export type VoiceEvent =
+  | { readonly kind: "arrived"; readonly device: string }
+  | { readonly kind: "listed"; readonly device: string; readonly tools: number }
+  | { readonly kind: "answered"; readonly device: string; readonly heard: number; readonly said: number }
+  | { readonly kind: "left"; readonly device: string };
+
 export interface VisitorNeeds {
   readonly socket: WebSocket;
   readonly headers: IncomingHttpHeaders;
@@ -20,6 +27,7 @@ export interface VisitorNeeds {
   readonly faults: ReadonlySet<ServerFaultName>;
   readonly record: boolean;
   readonly clock: Clock;
+  readonly noticed: (event: VoiceEvent) => void;
 }
 
 const slowHelloMs = 4_000;
@@ -60,10 +68,17 @@ export class Visitor {
         resolve(code);
       });
     });
+    needs.noticed({ kind: "arrived", device: this.device });
+    void this.ended.then(() => needs.noticed({ kind: "left", device: this.device }));
     if (needs.faults.has("refuse-in-words")) {
       this.sayRaw("authentication failed");
       this.close(1000);
     }
+  }
+
+  /** The Device-Id it came with. */
+  get device(): string {
+    return String(this.headers["device-id"] ?? "unknown");
   }
 
   get sessionId(): string {
@@ -121,11 +136,17 @@ export class Visitor {
     }
     this.say({ type: "tts", state: "stop" });
     this.answers += 1;
+    this.#needs.noticed({
+      kind: "answered",
+      device: this.device,
+      heard: this.#packets,
+      said: chime.length * script.sentences.length,
+    });
   }
 
   async #speak(turn: number): Promise<boolean> {
     const { faults, script } = this.#needs;
-    const rounds = faults.has("flood") ? 10_000 : 1;
+    const rounds = faults.has("flood") ? 500 : 1;
     for (let round = 0; round < rounds; round += 1) {
       for (const [index, packet] of chime.entries()) {
         if (turn !== this.#answer) return false;
@@ -203,7 +224,9 @@ export class Visitor {
     this.sayRaw(JSON.stringify(faults.has("no-session-id") ? withoutId : answer));
     if (faults.has("deaf")) socket.pause();
     const features = hello["features"] as { readonly mcp?: unknown } | undefined;
-    if (features?.mcp === true) await this.mcp.setUp(script.capabilities);
+    if (features?.mcp !== true) return;
+    await this.mcp.setUp(script.capabilities);
+    this.#needs.noticed({ kind: "listed", device: this.device, tools: this.mcp.tools.length });
   }
 
   #send(data: Buffer, binary: boolean): void {

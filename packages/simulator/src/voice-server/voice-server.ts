@@ -6,4 +6,4 @@
 export type { McpReplyMessage, VoiceMcpClient } from "./mcp-client.ts";
 export { type VoiceScript, VoiceServer, type VoiceServerOptions } from "./server.ts";
 export { type ServerFaultName, serverFaults } from "./server-faults.ts";
-export type { Heard, Visitor } from "./visitor.ts";
+export type { Heard, Visitor, VoiceEvent } from "./visitor.ts";
