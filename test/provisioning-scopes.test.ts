@@ -1,4 +1,6 @@
+import { Writable } from "node:stream";
 import { limits } from "@tendon/protocol";
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { EventReader } from "./event-reader.ts";
 import { ask } from "./http-client.ts";
@@ -140,6 +142,11 @@ describe("a token limited to devices", () => {
     expect(outside.map(({ body }) => body["code"])).toEqual(outside.map(() => "device_unknown"));
     const rows = { devices: [{ id: otherDevice, tags: ["line-7"] }] };
     expect((await site.rest("POST", "/devices/import", rows, limited)).status).toBe(200);
+    // A row of somebody else's is not taken over by giving it other tags.
+    const theirs = { id: "02:00:00:00:00:09", tags: ["line-8"] };
+    await site.rest("POST", "/devices/import", { devices: [theirs] });
+    const grab = { devices: [{ ...theirs, tags: ["line-7"] }] };
+    expect((await site.rest("POST", "/devices/import", grab, limited)).body["code"]).toBe("device_unknown");
     expect((await site.rest("POST", "/devices/approve", { code }, limited)).status).toBe(200);
   });
 });
@@ -183,15 +190,34 @@ describe("guessing codes", () => {
   );
 
   it("[PRV-5] no secret of a board that waits stands anywhere", async () => {
-    const site = await approveSite();
+    const log: string[] = [];
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        log.push(chunk.toString("utf8"));
+        done();
+      },
+    });
+    const site = await approveSite({ logger: pino({ level: "trace" }, stream) });
     const events = await site.events();
-    const board = new OtaBoard(site.url, { clientId: "client-secret-0009" });
+    const serial = { number: "SN-1", key: "5ec2e7".repeat(11).slice(0, 64) };
+    const row = { id: firstDevice, serial: serial.number, hmacKey: serial.key };
+    const imported = await site.rest("POST", "/devices/import", { devices: [row] });
+    const board = new OtaBoard(site.url, { clientId: "client-secret-0009", serial });
     const { code, challenge } = await board.shown();
     await events.nextOf("device.pending");
-    const { text } = await site.rest("GET", "/devices/pending");
+    const wrong = await board.activate("another-challenge");
+    await board.activate(challenge);
+    const pending = await site.rest("GET", "/devices/pending");
     const done = await site.rest("POST", `/devices/${firstDevice}/approve`);
-    const everything = [text, done.text, ...events.seen.map(({ raw }) => raw)].join("\n");
-    for (const secret of [code, challenge, board.clientId, adminToken])
+    const { password = "" } = (await board.mqtt()) ?? {};
+    expect(password).not.toBe("");
+    const revoked = await site.rest("POST", `/devices/${firstDevice}/revoke`);
+    await events.nextOf("device.revoked");
+    await site.tendon.stop();
+    expect(log.join()).toContain("device waits for approval");
+    const answers = [imported, wrong, pending, done, revoked].map(({ text }) => text);
+    const everything = [...log, ...answers, ...events.seen.map(({ raw }) => raw)].join("\n");
+    for (const secret of [code, challenge, board.clientId, serial.key, password, adminToken])
       expect(everything).not.toContain(secret);
   });
 });

@@ -90,6 +90,12 @@ export class Credentials {
     return { kind: "approved", credentials: this.#credentialsOf(deviceId, clientId, known.generation) };
   }
 
+  /** Whether this is the pair that has the device's credentials. */
+  holds(deviceId: string, clientId: Buffer): boolean {
+    const known = this.#pairOf(deviceId);
+    return known?.state === "approved" && timingSafeEqual(known.clientId, clientId);
+  }
+
   /** Whether the device has credentials that count, and does not merely hold them until they lapse. */
   isApproved(deviceId: string): boolean {
     const known = this.#pairOf(deviceId);
@@ -106,8 +112,8 @@ export class Credentials {
    */
   approve(deviceId: string, clientId: Buffer): Change {
     const known = this.#pairOf(deviceId);
-    const same = known?.state === "approved" && timingSafeEqual(known.clientId, clientId);
-    const generation = same ? known.generation : newGeneration();
+    const same = this.holds(deviceId, clientId);
+    const generation = same && known?.state === "approved" ? known.generation : newGeneration();
     const replaced = !same && known?.state === "approved" && known.lapsesAt === undefined;
     const written = this.#keep(deviceId, { state: "approved", clientId, generation, lapsesAt: undefined });
     return { fresh: !same, replaced, written };

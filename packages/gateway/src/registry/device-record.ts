@@ -116,6 +116,10 @@ export class DeviceRecord {
     return row;
   }
 
+  notWritten(): void {
+    this.#written = undefined;
+  }
+
   /** It has been connected at some time. */
   get everConnected(): boolean {
     return this.#session !== undefined || this.#lastSeenAt !== undefined;

@@ -22,7 +22,7 @@ export class Remembering {
   readonly #onFault: (device: string, error: unknown) => void;
   readonly #lastSeen: Timer;
   /** The last write of each device that has one under way. */
-  readonly #writes = new Map<string, Promise<unknown>>();
+  readonly #writes = new Map<string, Promise<void>>();
 
   constructor({ store, clock, online, onFault }: RememberingNeeds) {
     this.#store = store;
@@ -35,8 +35,9 @@ export class Remembering {
   /** The whole device, on the disk when the promise resolves; nothing is written where nothing has changed. */
   device(record: DeviceRecord): Promise<void> {
     const row = record.unwritten();
-    if (row === undefined) return Promise.resolve();
-    return this.#after(record.id, async () => {
+    // What has not changed may still be on its way to the disk.
+    if (row === undefined) return this.#writes.get(record.id) ?? Promise.resolve();
+    return this.#ofRecord(record, async () => {
       await this.#store.devices.save(row);
     });
   }
@@ -48,7 +49,7 @@ export class Remembering {
     const row = record.unwritten();
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };
-    return this.#after(id, async () => {
+    return this.#ofRecord(record, async () => {
       await this.#store.transaction(async (parts) => {
         if (row !== undefined) await parts.devices.save(row);
         await parts.toolLists.save(id, list);
@@ -81,6 +82,13 @@ export class Remembering {
   async close(): Promise<void> {
     this.#lastSeen.cancel();
     await Promise.allSettled(this.#writes.values());
+  }
+
+  /** What could not be written counts as unwritten, so that the next attempt writes it. */
+  #ofRecord(record: DeviceRecord, write: () => Promise<void>): Promise<void> {
+    const mine = this.#after(record.id, write);
+    mine.catch(() => record.notWritten());
+    return mine;
   }
 
   #after(device: string, write: () => Promise<void>): Promise<void> {

@@ -8,8 +8,9 @@ interface Bucket {
 }
 
 /**
- * Failures by whom they come from: so many at once, then one in a while. Only failures count, so whoever does
- * everything right never notices. What is remembered is bounded; the oldest, who have waited longest, go first.
+ * Failures, or what else there must not be too much of, by whom they come from: so many at once, then one in a while.
+ * Whoever does everything right is not counted and never notices. What is remembered is bounded; the oldest, who have
+ * waited longest, go first.
  */
 export class Throttle {
   readonly #clock: Clock;
@@ -23,7 +24,7 @@ export class Throttle {
     this.#everyMs = everyMs;
   }
 
-  /** How long until this one may fail again; 0 is now. */
+  /** How long until the next one is due; 0 is now. */
   waitMs(who: string): number {
     const bucket = this.#buckets.get(who);
     if (bucket === undefined) return 0;
@@ -31,8 +32,8 @@ export class Throttle {
     return bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) * this.#everyMs);
   }
 
-  /** Counts one more failure; says how long this one ought to have waited with it. */
-  failed(who: string): number {
+  /** Counts one more; says how long this one ought to have waited with it. */
+  count(who: string): number {
     const tooSoon = this.waitMs(who);
     const bucket = this.#buckets.get(who) ?? { left: this.#burst, at: this.#clock.monotonic() };
     this.#refill(bucket);

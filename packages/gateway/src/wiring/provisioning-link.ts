@@ -74,7 +74,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
     provisioning,
     doors: {
       addressOf: (request) => peerAddress(request, config.http.trustProxy),
-      signInFailed: (from) => signIns.failed(sourceOf(from)),
+      signInFailed: (from) => signIns.count(sourceOf(from)),
     },
     routes: (http, settingsOf, firmwareFor) =>
       otaRoutes(http, {

@@ -42,7 +42,7 @@ export class Decisions {
     }
     const pairing = await this.#needs.store.pairings.byCode(code);
     if (pairing === undefined || !(await this.#sees(principal, pairing.device))) {
-      for (const who of guessers) this.#wrongCodes.failed(who);
+      for (const who of guessers) this.#wrongCodes.count(who);
       throw new TendonError("device_unknown", "no board shows this code now; a code counts for 15 minutes");
     }
     return await this.#approve(principal, pairing);
@@ -90,8 +90,8 @@ export class Decisions {
     const again = credentials.isRevoked(device);
     const written = credentials.revoke(device);
     cut(device, "the device's credentials were revoked");
-    if (!again) events.deviceRevoked(device, { by: principal.name });
     await written;
+    if (!again) events.deviceRevoked(device, { by: principal.name });
     await store.pairings.remove(device);
     return this.#decided(device, "its credentials no longer count; it shows a code when it starts again");
   }
@@ -102,6 +102,8 @@ export class Decisions {
     const waiting = await store.pairings.waiting();
     const imported = await store.imports.of(waiting.map(({ device }) => device));
     const pending = waiting
+      // One that was provisioned meanwhile no longer waits; its code runs out by itself.
+      .filter(({ device, clientIdHash }) => !credentials.holds(device, Buffer.from(clientIdHash, "hex")))
       .filter(({ device: id }) =>
         maySee(principal, { id, tags: devices.find(id)?.tags ?? imported.get(id)?.tags ?? [] }),
       )
@@ -138,7 +140,8 @@ export class Decisions {
     by: string,
   ): { readonly made: DeviceCredentials; readonly written: Promise<void> } {
     const { credentials: made, ...change } = this.#needs.credentials.provision(id, clientId);
-    this.#needs.welcome.changed(made.deviceId, change, by);
+    this.#needs.welcome.cutReplaced(made.deviceId, change);
+    this.#needs.welcome.tell(made.deviceId, change, by);
     return { made, written: change.written };
   }
 

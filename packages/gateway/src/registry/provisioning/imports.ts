@@ -34,11 +34,15 @@ export class Imports {
       seen.add(id);
     }
     refuse("bad_request", problems);
-    const foreign = devices.flatMap(({ row, id = "" }, index) =>
-      maySee(principal, { id, tags: row.tags ?? [] }) ? [] : [at(index, "id", "is not for this token")],
-    );
-    refuse("device_unknown", foreign);
     const { imports } = this.#store;
+    const known = principal.devices === undefined ? new Map() : await imports.of([...seen]);
+    const foreign = devices.flatMap(({ row, id = "" }, index) => {
+      // A row that is on the list already may be written over only by whoever sees it as it is.
+      const rows = [row.tags ?? [], known.get(id)?.tags].filter((tags) => tags !== undefined);
+      const mine = rows.every((tags) => maySee(principal, { id, tags }));
+      return mine ? [] : [at(index, "id", "is not for this token")];
+    });
+    refuse("device_unknown", foreign);
     if ((await imports.count()) + rows.length > limits.importedDevices.max) {
       throw new TendonError(
         limits.importedDevices.error,

@@ -12,7 +12,7 @@ import type { BoardAsk, SerialProof } from "../../device/device.ts";
 import { TendonError } from "../../errors.ts";
 import type { ImportedDevice, Store } from "../../store/store.ts";
 import { type DeviceCredentials, digest, type Standing } from "../credentials.ts";
-import { sourceOf, type Throttle } from "../throttle.ts";
+import { sourceOf, Throttle } from "../throttle.ts";
 import { Decisions } from "./decisions.ts";
 import { Imports } from "./imports.ts";
 import { SealedKeys } from "./sealed-keys.ts";
@@ -37,6 +37,7 @@ export interface ProvisioningNeeds extends WelcomeNeeds {
 /** Stands as whoever approved where nobody had to. */
 const theList = "the list";
 const codes = 1_000_000;
+const anotherNewcomerMs = 1_000;
 
 export class Provisioning {
   readonly imports: Imports;
@@ -44,9 +45,12 @@ export class Provisioning {
   readonly #needs: ProvisioningNeeds;
   readonly #keys: SealedKeys;
   readonly #welcome: Welcome;
+  /** Boards never seen, by where they come from. */
+  readonly #newcomers: Throttle;
 
   constructor(needs: ProvisioningNeeds) {
     this.#needs = needs;
+    this.#newcomers = new Throttle(needs.clock, limits.pendingPairsPerSource.max, anotherNewcomerMs);
     this.#keys = new SealedKeys(needs.secret);
     this.#welcome = new Welcome(needs);
     this.imports = new Imports(needs.store, this.#keys);
@@ -84,7 +88,7 @@ export class Provisioning {
     if (!needsProof(imported)) return false;
     if (!provesSerial(this.#keys, imported, ask, pairing.challenge, proof)) {
       // Somebody who goes on and on is not written down each time.
-      if (signIns.failed(sourceOf(ask.from)) === 0)
+      if (signIns.count(sourceOf(ask.from)) === 0)
         await store.pairings.failed(ask.deviceId, pairing.clientIdHash);
       throw new TendonError("forbidden", "the board did not prove the serial number it was imported with");
     }
@@ -103,8 +107,8 @@ export class Provisioning {
       await credentials.approveUnasked(ask.deviceId, ask.clientId);
       await devices.tagNew(ask.deviceId, imported?.tags ?? []);
     } catch (error) {
-      if (error instanceof TendonError) return { kind: "refused", error };
-      throw error;
+      if (!(error instanceof TendonError)) throw error;
+      return this.#noRoom(error.message);
     }
     const standing = credentials.standing(ask.deviceId, ask.clientId);
     return standing.kind === "approved" ? standing : refused("another board was faster");
@@ -113,30 +117,41 @@ export class Provisioning {
   async #wait(ask: BoardAsk, standing: Standing): Promise<Entry> {
     const { store, clock, events } = this.#needs;
     const { deviceId, board = null, version: firmware = null, serial = null, from = null } = ask;
-    const challenge = randomBytes(16).toString("hex");
-    const now = clock.now();
+    const clientIdHash = digest(ask.clientId).toString("hex");
+    const before = await store.pairings.find(deviceId, clientIdHash);
+    if (before !== undefined) return { kind: "waits", code: before.code, challenge: before.challenge };
+    const source = sourceOf(ask.from);
+    // Somebody who makes up new boards without end is not worth a look at the disk.
+    if (this.#newcomers.count(source) > 0) return this.#noRoom();
+    const challenge = newChallenge();
     const pairing = await store.pairings.open({
       device: deviceId,
-      clientIdHash: digest(ask.clientId).toString("hex"),
+      clientIdHash,
       challenge,
       details: { board, firmware, serial, from },
-      expiresAt: now + limits.pairingCodeMs.max,
-      source: sourceOf(ask.from),
+      expiresAt: clock.now() + limits.pairingCodeMs.max,
+      source,
       makeCode: () => randomInt(codes).toString().padStart(6, "0"),
     });
-    if (pairing === undefined) {
-      events.connectionRefused({
-        code: limits.pendingPairs.error,
-        reason: "too many boards wait for approval",
-      });
-      return { kind: "waits", code: undefined, challenge };
-    }
+    if (pairing === undefined) return this.#noRoom("too many boards wait for approval");
     if (pairing.challenge === challenge) {
       const known = standing.kind === "unknown" ? "new" : standing.kind;
       events.devicePending(deviceId, { board, firmware, from, standing: known });
     }
     return { kind: "waits", code: pairing.code, challenge: pairing.challenge };
   }
+
+  /** [OTA-8] A challenge without a code keeps the board asking; any other answer would make it give up. */
+  #noRoom(reason?: string): Entry {
+    const { events } = this.#needs;
+    if (reason === undefined) events.connectionThrottled();
+    else events.connectionRefused({ code: "rate_limited", reason });
+    return { kind: "waits", code: undefined, challenge: newChallenge() };
+  }
+}
+
+function newChallenge(): string {
+  return randomBytes(16).toString("hex");
 }
 
 function refused(why: string): Entry {

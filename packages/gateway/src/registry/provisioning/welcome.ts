@@ -39,14 +39,18 @@ export class Welcome {
     { by, tags = [] }: { readonly by: string; readonly tags?: readonly string[] | undefined },
   ): Promise<boolean> {
     const change = this.#needs.credentials.approve(device, clientId);
-    this.changed(device, change, by);
+    this.cutReplaced(device, change);
     await this.#needs.devices.tagNew(device, tags);
     await change.written;
+    this.tell(device, change, by);
     return change.replaced;
   }
 
-  changed(device: string, { replaced, fresh }: Change, by: string): void {
+  cutReplaced(device: string, { replaced }: Change): void {
     if (replaced) this.#needs.cut(device, replacedReason);
+  }
+
+  tell(device: string, { replaced, fresh }: Change, by: string): void {
     if (fresh) this.#needs.events.deviceApproved(device, { by, replaced });
   }
 }
