@@ -42,6 +42,7 @@ const rooms: Readonly<
       "logging",
       "metrics",
       "registry",
+      "shared-events",
       "store",
     ],
     types: [],

@@ -77,6 +77,10 @@ function build(): Command {
       (await import("./commands/control.ts")).control(device, action, pairs, options),
     );
 
+  gatewayCommand(program, "nodes", "list the nodes of the gateway and the engines they stand on").action(
+    async (options) => (await import("./commands/nodes.ts")).nodes(options),
+  );
+
   gatewayCommand(program, "watch", "print what happens, live")
     .option("--device <device>", "only of this device")
     .option("--type <types>", "only these types, separated by commas")

@@ -86,6 +86,13 @@ export const ConfigSchema = Type.Object(
       default: "./data",
       description: "Folder for what must survive a restart",
     }),
+    cluster: Type.Optional(
+      Type.String({
+        pattern: "^(nats|tls)://[^/]+",
+        description:
+          "`nats://…` (or `tls://…`) makes this gateway one node of several, which share one PostgreSQL; a name behind the host keeps two fleets on one server apart",
+      }),
+    ),
     storage: Type.String({
       pattern: "^(sqlite:|postgres(ql)?://.+)$",
       default: "sqlite:",

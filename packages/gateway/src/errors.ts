@@ -44,6 +44,7 @@ export const errorKinds = {
   not_found: kind(404, -32601, POLICY, false),
   cancelled: kind(499, 499, POLICY, true),
   busy: kind(503, 503, TRY_LATER, true),
+  node_unreachable: kind(503, 503, TRY_LATER, true),
   shutting_down: kind(503, 503, GOING_AWAY, true),
   internal: kind(500, INTERNAL, 1011, false),
 } as const satisfies Record<ErrorCode, ErrorKind>;

@@ -36,12 +36,24 @@ export interface Missed {
   readonly recent: readonly GatewayEvent[];
 }
 
+/** Where the newest events are found. */
+export interface EventBook {
+  /** `undefined`: it comes back later, with its number. `journalled`: it is kept elsewhere already. */
+  add(
+    event: Omit<KeptEvent, "sequence">,
+    journalled: boolean,
+  ): { readonly number: number; readonly event: GatewayEvent } | undefined;
+  readonly lastId: string;
+  recentOf(device: string, most: number): GatewayEvent[];
+  since(id: string): Missed | undefined;
+}
+
 /** Taken at a time, so that the disk is asked once in half a million events. */
 const block = 1_000_000;
 /** A journal that is away is asked again after so many events. */
 const retryAfter = 1_000;
 
-export class EventMemory {
+export class EventMemory implements EventBook {
   readonly #journal: EventJournal;
   readonly #onFault: (error: unknown) => void;
   readonly #stream: string;
@@ -102,12 +114,7 @@ export class EventMemory {
 
   /** The newest events of a device that are in memory, oldest first. */
   recentOf(device: string, most: number): GatewayEvent[] {
-    const found: GatewayEvent[] = [];
-    for (let at = this.#recent.length - 1; at >= 0 && found.length < most; at -= 1) {
-      const event = this.#recent[at];
-      if (event?.device === device) found.push(event);
-    }
-    return found.reverse();
+    return newestOf(this.#recent, device, most);
   }
 
   /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
@@ -172,4 +179,14 @@ export class EventMemory {
     }
     return low;
   }
+}
+
+/** The newest events of a device among these, oldest first. */
+export function newestOf(events: readonly GatewayEvent[], device: string, most: number): GatewayEvent[] {
+  const found: GatewayEvent[] = [];
+  for (let at = events.length - 1; at >= 0 && found.length < most; at -= 1) {
+    const event = events[at];
+    if (event?.device === device) found.push(event);
+  }
+  return found.reverse();
 }

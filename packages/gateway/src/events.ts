@@ -5,7 +5,13 @@
 import type { EventType, GatewayEvent } from "@tendon/protocol";
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
-import { type EventJournal, EventMemory, type KeptEvent, type Missed } from "./event-memory.ts";
+import {
+  type EventBook,
+  type EventJournal,
+  EventMemory,
+  type KeptEvent,
+  type Missed,
+} from "./event-memory.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type { EventJournal, Missed } from "./event-memory.ts";
@@ -49,7 +55,7 @@ export class Events {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<EventListener>();
-  #memory: EventMemory | undefined;
+  #memory: EventBook | undefined;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
     this.#clock = clock;
@@ -67,6 +73,15 @@ export class Events {
     this.#memory = await EventMemory.open(journal, (error) =>
       this.#log.warn({ err: error }, "no numbers for events yet"),
     );
+  }
+
+  /** The same with a book that several nodes share; what it gives back later is `show`n. */
+  shareIn(book: EventBook): void {
+    this.#memory = book;
+  }
+
+  show(event: GatewayEvent): void {
+    for (const listener of this.#listeners) listener(event);
   }
 
   /** The id of the newest event; what comes later is `since` it. */
@@ -113,6 +128,13 @@ export class Events {
   deviceRevoked(device: string, data: { by: string }): void {
     this.#log.info({ device, ...data }, "device revoked");
     this.#publish("device.revoked", device, data);
+  }
+
+  /** The node that held it cannot say so itself any more. */
+  deviceLostWithNode(device: string): void {
+    const reason = "the gateway node that held it is gone";
+    this.#log.warn({ device, reason }, "device offline");
+    this.#publish("device.offline", device, { reason });
   }
 
   toolsChanged(device: string, data: { toolCount: number; complete: boolean; problem?: string }): void {
@@ -237,6 +259,14 @@ export class Events {
     this.#log.info({ device }, "a newer connection of the device takes over");
   }
 
+  clusterLink(state: "connected" | "disconnected", server: string): void {
+    this.#log[state === "connected" ? "info" : "error"]({ state, server }, "NATS");
+  }
+
+  clusterFault(detail: string): void {
+    this.#log.error({ detail }, "cluster");
+  }
+
   outsideBroker(state: "connected" | "disconnected" | "error", detail?: string): void {
     const level = state === "connected" ? "info" : "warn";
     this.#log[level]({ state, ...(detail === undefined ? {} : { detail }) }, "outside MQTT broker");
@@ -320,9 +350,10 @@ export class Events {
     if (this.#memory === undefined)
       throw new TypeError("something happened before there were numbers for it");
     const kept = { type, at: this.#clock.now(), device, data };
-    const { number, event } = this.#memory.add(kept, type === "call.finished");
-    for (const listener of this.#listeners) listener(event);
-    return number;
+    const added = this.#memory.add(kept, type === "call.finished");
+    if (added === undefined) return 0;
+    this.show(added.event);
+    return added.number;
   }
 }
 

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
-import { type Addresses, addressesOf, isLoopbackHost } from "./addresses.ts";
+import { type Addresses, addressesOf } from "./addresses.ts";
 import {
   createHttp,
   docsRoutes,
@@ -31,7 +31,6 @@ import {
   randomFirstId,
   WebSocketDevices,
 } from "./device/device.ts";
-import { StartError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { createLogger } from "./logging.ts";
 import { Metrics } from "./metrics.ts";
@@ -46,9 +45,12 @@ import {
 } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
+  deviceSecretOf,
+  deviceSettings,
   eventJournal,
+  joinCluster,
   listen,
-  type MqttCarrier,
+  nodeList,
   openCertificate,
   openConsole,
   openFirmware,
@@ -56,6 +58,8 @@ import {
   openVision,
   openVoice,
   portOf,
+  refuseClusterWithoutDatabase,
+  refuseOpenToTheWorld,
   serveCertificate,
   startMqtt,
   startProcesses,
@@ -95,7 +99,6 @@ const drainMs = 2_000;
 const deviceCloseMs = 1_200;
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
-const deviceKeepAliveSeconds = 60;
 
 /** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -119,12 +122,12 @@ async function assemble(
   options: StartOptions,
   started: (() => Promise<void> | void)[],
 ): Promise<Tendon> {
+  refuseClusterWithoutDatabase(config);
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
-  const deviceSecret = readOrMakeSecret(dataFolder, "device-secret").secret;
   const nodeId = readOrMakeNodeId(dataFolder);
 
   const metrics = new Metrics();
@@ -138,7 +141,13 @@ async function assemble(
     onProblem: (problem) => events.storage(problem),
   });
   started.push(() => store.close());
-  await events.keepIn(eventJournal(store, nodeId));
+  const cluster =
+    config.cluster === undefined
+      ? undefined
+      : await joinCluster({ url: config.cluster, clock, events, node: os.hostname(), version });
+  if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
+  else started.push(() => cluster.leave());
+  const deviceSecret = await deviceSecretOf(store, dataFolder);
   const tokens = await Tokens.open({
     store,
     clock,
@@ -277,7 +286,9 @@ async function assemble(
     events,
     identify,
     unready: () =>
-      [stopping ? "the gateway is stopping" : undefined, mqtt.unready()].filter((why) => why !== undefined),
+      [stopping ? "the gateway is stopping" : undefined, mqtt.unready(), cluster?.unready()].filter(
+        (why) => why !== undefined,
+      ),
   });
   await docsRoutes(http);
   const { startDemoDevice } = options;
@@ -296,6 +307,9 @@ async function assemble(
   await routes(http, settingsOf, firmware.offer);
   await firmware.routes(http);
   await vision.routes(http);
+  const startedAt = clock.now();
+  const nodes = () =>
+    nodeList({ cluster: cluster?.cluster, store, registry, node: os.hostname(), nodeId, startedAt });
   const voices = () => voice?.relay.sessions() ?? [];
   await restRoutes(http, {
     clock,
@@ -307,6 +321,7 @@ async function assemble(
     console,
     settingsOf,
     voice: voices,
+    nodes,
   });
   await mcpRoutes(http, { registry, tokens, events, clock, identify });
   http.server.on("upgrade", (request, socket, head) => {
@@ -315,6 +330,7 @@ async function assemble(
     else if (mqttPaths.has(path) && !stopping && mqtt.upgrade(request, socket, head)) return;
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
+  await cluster?.open({ registry, tokens, credentials, cut: (id, reason) => liveness.cut(id, reason) });
   await listen(http, config.http);
   const withdraw = announceGateway(dataFolder, addresses().local, certificate?.file);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
@@ -322,6 +338,7 @@ async function assemble(
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping = true;
+    cluster?.cluster.drain();
     withdraw();
     log.info("gateway stopping");
     await within(clock, drainMs, registry.calls.drain());
@@ -348,34 +365,6 @@ async function assemble(
       return stopped;
     },
   };
-}
-
-/** What a device is told to connect with, over either transport. */
-function deviceSettings(
-  made: DeviceCredentials,
-  mqtt: MqttCarrier,
-  addresses: Addresses,
-): Required<OtaSettings> {
-  const { clientId, password } = made.mqtt;
-  return {
-    websocket: { url: addresses.deviceWebSocket, token: made.token, version: 1 },
-    mqtt: {
-      endpoint: addresses.deviceMqtt,
-      client_id: clientId,
-      password,
-      ...mqtt.settingsFor(clientId, made.deviceId),
-      keepalive: deviceKeepAliveSeconds,
-    },
-  };
-}
-
-function refuseOpenToTheWorld(config: Config, options: StartOptions): void {
-  if (config.devices.admission !== "open" || isLoopbackHost(config.http.host) || options.allowOpen === true)
-    return;
-  throw new StartError(
-    `With devices.admission \`open\` anybody who reaches ${config.http.host} could connect a device. ` +
-      "Listen on 127.0.0.1, choose another admission, or say --allow-open.",
-  );
 }
 
 /** Waits for the promise, but not longer than this. */

@@ -22,6 +22,7 @@ export const errorTitles = {
   not_found: "Nothing is here",
   cancelled: "The caller gave up",
   busy: "Too much of this is going on at the moment",
+  node_unreachable: "The gateway node that holds the device cannot be reached",
   shutting_down: "The gateway is stopping",
   internal: "Something went wrong inside the gateway",
 } as const;

@@ -46,6 +46,7 @@ export {
   type OverviewRange,
   OverviewView,
 } from "./api/insight.ts";
+export { NodeList } from "./api/node.ts";
 export { Problem } from "./api/problem.ts";
 export {
   ApproveRequest,

@@ -42,6 +42,8 @@ const errors = {
   "next.cancelled": "Try again if it is still wanted.",
   "error.busy": "Too much of this is going on at the moment",
   "next.busy": "Try again in a while.",
+  "error.node_unreachable": "The part of the gateway that holds the device cannot be reached",
+  "next.node_unreachable": "Try again in a moment. If the call may have run, look at the device first.",
   "error.shutting_down": "The gateway is stopping",
   "next.shutting_down": "Try again when it is back.",
   "error.internal": "Something went wrong inside the gateway",

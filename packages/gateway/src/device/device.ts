@@ -22,6 +22,7 @@ export {
   type SerialProof,
 } from "./ota.ts";
 export type { Relay } from "./relay.ts";
+export type { RequestOptions } from "./requests.ts";
 export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";

@@ -14,7 +14,7 @@ const photoTimeoutMs = 75_000;
 
 /** One call's identity and clock: its deadline runs from its arrival, whatever it waits for. */
 export class CallTurn {
-  readonly callId = newCallId();
+  readonly callId: string;
   /** The arguments as JSON, written once for their size and their digest. */
   readonly argumentText: string;
   readonly timeoutMs: number;
@@ -25,6 +25,7 @@ export class CallTurn {
   readonly #startedAt: number;
 
   constructor(settings: TurnSettings, tool: string, args: JsonObject, options: CallOptions) {
+    this.callId = options.callId ?? newCallId();
     this.argumentText = writeArguments(args);
     this.#clock = settings.clock;
     this.#startedAt = settings.clock.monotonic();

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { type Clock, isoTime } from "../clock.ts";
-import type { DeviceSession, Relay } from "../device/device.ts";
+import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
@@ -21,6 +21,7 @@ import { wordForCall } from "./call-word.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { inTime } from "./patience.ts";
 import type { Policy, Ruling } from "./policy.ts";
+import { RemoteSession, type Sent } from "./remote-session.ts";
 import { Turns } from "./turns.ts";
 
 /** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
@@ -63,6 +64,8 @@ export interface CallOptions {
    * queue. Never asked for a user-only tool that the caller's scopes keep shut: its own yes would open it.
    */
   readonly confirm?: Confirm | undefined;
+  /** Where another node has begun the call under this id already. */
+  readonly callId?: string | undefined;
   /** A person's word for this call and others with it [APR-5]. */
   readonly granted?: Grant | undefined;
   /** Why this call and others with it wait for a person. */
@@ -164,8 +167,34 @@ export class Calls {
     });
   }
 
-  #send(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn) {
+  /** What another node has let through and written down, for a device that is here. */
+  sendHere(
+    record: DeviceRecord,
+    tool: string,
+    args: JsonObject,
+    options: CallOptions,
+  ): Promise<Sent<ToolResult>> {
+    this.#refuseWhileDraining();
+    if (sessionOf(record) instanceof RemoteSession) throw movedOn();
+    return this.#counted(this.#send(record, tool, args, new CallTurn(this.#settings, tool, args, options)));
+  }
+
+  async requestHere(
+    record: DeviceRecord,
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<Sent<unknown>> {
+    this.#refuseWhileDraining();
+    const session = sessionOf(record);
+    if (session instanceof RemoteSession) throw movedOn();
+    const { result, queuedMs } = await this.#counted(session.request(method, params, options));
+    return { result, queuedMs };
+  }
+
+  #send(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
     const { camera } = this.#settings;
+    if (record.session instanceof RemoteSession) return record.session.send(tool, args, turn);
     if (tool !== photoTool || record.kind !== "esp32" || camera === undefined)
       return this.#sendPlain(record, tool, args, turn);
     // One after the other: the board keeps one address, and a second ticket would take the first call's picture.
@@ -244,6 +273,21 @@ export class Calls {
     });
   }
 
+  #refuseWhileDraining(): void {
+    if (this.#draining)
+      throw new TendonError("shutting_down", "the gateway is stopping and takes no new calls");
+  }
+
+  async #counted<Result>(work: Promise<Result>): Promise<Result> {
+    this.#running += 1;
+    try {
+      return await work;
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#onIdle?.();
+    }
+  }
+
   async #run<Result>(
     principal: Principal,
     device: string,
@@ -252,8 +296,7 @@ export class Calls {
     options: CallOptions,
     work: (record: DeviceRecord, turn: CallTurn) => Promise<{ result: Result; queuedMs: number }>,
   ): Promise<FinishedReply<Result>> {
-    if (this.#draining)
-      throw new TendonError("shutting_down", "the gateway is stopping and takes no new calls");
+    this.#refuseWhileDraining();
     const record = this.#find(principal, device);
     const turn = new CallTurn(this.#settings, tool, args, options);
     this.#running += 1;
@@ -304,6 +347,11 @@ export class Calls {
       if (this.#running === 0) this.#onIdle?.();
     }
   }
+}
+
+/** The directory was a moment behind: a call goes from node to node once at most. */
+function movedOn(): TendonError {
+  return new TendonError("device_offline", "the device is moving to another node", { sent: false });
 }
 
 /** Last of all before sending, and not while the device is away: a grant is good for one call. */

@@ -5,6 +5,7 @@ import type { Events } from "../events.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Extras } from "./extras.ts";
 import type { Remembering } from "./remembering.ts";
+import { RemoteSession } from "./remote-session.ts";
 import type { Toolset } from "./toolset/toolset.ts";
 
 export interface ConnectionsNeeds {
@@ -18,12 +19,23 @@ export interface ConnectionsNeeds {
   readonly find: (id: string) => DeviceRecord | undefined;
 }
 
+/** Other nodes are told which devices are here. */
+interface Others {
+  hold(session: DeviceSession): void;
+  release(session: DeviceSession): void;
+}
+
 export class Connections implements SessionOwner {
   readonly #needs: ConnectionsNeeds;
   readonly #bySession = new Map<string, string>();
+  #others: Others | undefined;
 
   constructor(needs: ConnectionsNeeds) {
     this.#needs = needs;
+  }
+
+  shareWith(others: Others): void {
+    this.#others = others;
   }
 
   /** The device whose session has this id now. */
@@ -40,11 +52,13 @@ export class Connections implements SessionOwner {
     this.#needs.extras.returned(session);
     this.#bySession.set(session.sessionId, record.id);
     this.#needs.toolset.came(record.id);
+    this.#others?.hold(session);
     if (!session.hasTools) void this.#needs.remembering.device(record);
     this.#needs.remembering.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
       this.#needs.events.connectionReplaced(record.id);
-      old.close(1001, "a newer connection of this device took over");
+      // One that is on another node is closed there, when that node hears of this one.
+      if (!(old instanceof RemoteSession)) old.close(1001, "a newer connection of this device took over");
       this.#needs.events.deviceOffline(record.id, "a newer connection of this device took over");
     }
     this.#needs.events.deviceOnline(record.id, {
@@ -90,6 +104,7 @@ export class Connections implements SessionOwner {
 
   offline(session: DeviceSession, reason: string): void {
     this.#bySession.delete(session.sessionId);
+    this.#others?.release(session);
     const record = this.#current(session);
     if (record === undefined) return;
     const now = this.#needs.clock.now();

@@ -19,6 +19,7 @@ import { TendonError } from "../errors.ts";
 import type { Principal } from "./access.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 import { MuteMemory } from "./mute-memory.ts";
+import type { RemoteSession } from "./remote-session.ts";
 import { Turns } from "./turns.ts";
 
 export interface ControlNeeds {
@@ -27,6 +28,8 @@ export interface ControlNeeds {
   readonly actions: Actions;
   readonly defaultTimeoutMs: number;
   /** Throws `device_unknown`. */
+  /** The connection of a device that another node holds. */
+  readonly elsewhere: (device: string) => RemoteSession | undefined;
   readonly identify: (principal: Principal, reference: string) => string;
   /** Whether the device has the tool; of one that has just come, when it has been listed. */
   readonly hasTool: (device: string, tool: string, options: CallOptions) => Promise<boolean>;
@@ -79,7 +82,13 @@ export class Control {
       const action = this.#resolve(message);
       named = namesOf(message, action);
       const device = this.#needs.identify(principal, reference);
-      const deadline = this.#needs.clock.monotonic() + (message.timeoutMs ?? this.#needs.defaultTimeoutMs);
+      const timeoutMs = message.timeoutMs ?? this.#needs.defaultTimeoutMs;
+      // Steps of one device follow one another where the device is.
+      const far = this.#needs.elsewhere(device);
+      if (far !== undefined) {
+        return await far.control(principal, { ...message, request_id }, timeoutMs, signal);
+      }
+      const deadline = this.#needs.clock.monotonic() + timeoutMs;
       const envelope = { timestamp: isoTime(this.#needs.clock.now()), request_id };
       const options: Job["options"] = () => ({
         timeoutMs: Math.max(1, Math.ceil(deadline - this.#needs.clock.monotonic())),

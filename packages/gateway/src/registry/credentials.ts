@@ -55,6 +55,7 @@ export interface Change {
 }
 
 const group = "TENDON";
+const empty = Buffer.alloc(0);
 const unusedForMs = 10 * 60_000;
 const mostGenerations = 2 ** 47;
 
@@ -147,6 +148,19 @@ export class Credentials {
   revokedPair(deviceId: string): Buffer | undefined {
     const known = this.#pairOf(deviceId);
     return known?.state === "revoked" ? known.clientId : undefined;
+  }
+
+  /** Whether a board that was let in by the one would be by the other. */
+  same(one: KnownPair, other: KnownPair | undefined): boolean {
+    if (one.state !== other?.state || one.clientId?.equals(other.clientId ?? empty) !== true) return false;
+    return one.state === "revoked" || other.state === "revoked" || one.generation === other.generation;
+  }
+
+  /** What another node has decided about this device. */
+  learn(deviceId: string, pair: KnownPair | undefined): void {
+    this.#unused.delete(deviceId);
+    if (pair === undefined) this.#known.delete(deviceId);
+    else this.#known.set(deviceId, pair);
   }
 
   /** The device is to be forgotten: what it holds no longer counts, unless it is provisioned anew. */

@@ -6,6 +6,7 @@ import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { KnownPair } from "./credentials.ts";
 import type { Names } from "./names.ts";
+import { RemoteSession } from "./remote-session.ts";
 
 /** One device as the gateway knows it, connected or not. */
 export class DeviceRecord {
@@ -52,22 +53,33 @@ export class DeviceRecord {
   static restored(stored: StoredDevice, names: Names, node: string): DeviceRecord {
     const kind = stored.kind === "process" ? "process" : "esp32";
     const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
-    record.#alias = names.takeAlias(stored.id, stored.alias);
-    record.#stored = stored;
+    record.#take(stored);
+    record.#lastDisconnect = lastDisconnectOf(stored);
+    record.#mcp = true;
+    return record;
+  }
+
+  /** Another node has written it anew. What this one knows better, because the device is here, stays. */
+  takeAgain(stored: StoredDevice): void {
+    this.#take(this.isHere ? { ...this.stored(), ...decidedBy(stored) } : stored);
+  }
+
+  #take(stored: StoredDevice): void {
+    this.#alias = this.#names.takeAlias(stored.id, stored.alias);
+    this.#stored = stored;
     const { aliasChosen, tags, transportSetting } = stored;
-    record.#chosen = { aliasChosen, tags, transportSetting };
-    record.#info = {
+    this.#chosen = { aliasChosen, tags, transportSetting };
+    this.#info = {
       protocolVersion: stored.protocolVersion,
       board: stored.board,
       firmware: stored.firmware,
     };
-    record.#transport = stored.transport;
-    record.#mcp = true;
-    record.#lastSeenAt = stored.lastSeenAt;
-    record.#lastDisconnect = lastDisconnectOf(stored);
-    record.pair = restoredPair(stored);
-    record.unwritten();
-    return record;
+    this.#transport = stored.transport;
+    this.#lastSeenAt = stored.lastSeenAt;
+    const { lastDisconnectAt: at, lastDisconnectReason: reason = "" } = stored;
+    this.#lastDisconnect = at === undefined ? undefined : { at, reason };
+    this.pair = restoredPair(stored);
+    this.unwritten();
   }
 
   /** The whole of it, as it is written down. */
@@ -125,6 +137,10 @@ export class DeviceRecord {
     return this.#session !== undefined || this.#lastSeenAt !== undefined;
   }
 
+  heardOf(at: number): void {
+    this.#lastSeenAt = at;
+  }
+
   get tags(): readonly string[] {
     return this.#chosen.tags;
   }
@@ -158,6 +174,11 @@ export class DeviceRecord {
 
   get session(): DeviceSession | undefined {
     return this.#session;
+  }
+
+  /** Its connection is one of this node's own. */
+  get isHere(): boolean {
+    return this.#session !== undefined && !(this.#session instanceof RemoteSession);
   }
 
   get offlineSince(): number | undefined {
@@ -240,7 +261,7 @@ export class DeviceRecord {
       toolsComplete: this.catalogue.complete,
       tags: [...this.tags],
       vitals: this.#status === undefined ? null : vitalsOf(this.#status.at, this.#status.value),
-      node: this.#node,
+      node: this.#session instanceof RemoteSession ? this.#session.node : this.#node,
     };
   }
 
@@ -289,6 +310,12 @@ function lastDisconnectOf({
 export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
   if (kind !== "process") return;
   throw new TendonError("conflict", "this device is a program of the settings; change it in tendon.yaml");
+}
+
+/** What people decide, on whatever node. */
+function decidedBy(stored: StoredDevice) {
+  const { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt } = stored;
+  return { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt };
 }
 
 /** What nobody has said about a device yet. */

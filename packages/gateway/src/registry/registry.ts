@@ -5,17 +5,16 @@
  */
 import {
   type Actions,
-  type Device,
   type DeviceChange,
   type DeviceDetail,
   type DeviceList,
   type DeviceQuery,
-  type FleetTarget,
   type GatewayEvent,
   normaliseDeviceId,
   type ToolList,
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
@@ -28,14 +27,16 @@ import { Calls, type CallsSettings } from "./calls.ts";
 import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
-import { DeviceRecord, refuseProgram } from "./device-record.ts";
+import { type DeviceRecord, refuseProgram } from "./device-record.ts";
 import { Extras } from "./extras.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
-import { Names } from "./names.ts";
+import { KnownDevices } from "./known-devices.ts";
+import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
 import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
+import { RemoteSession } from "./remote-session.ts";
 import { toolListOf } from "./tool-list.ts";
 import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
@@ -45,11 +46,10 @@ export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Firmware } from "./firmware/firmware.ts";
 export { Provisioning } from "./provisioning/provisioning.ts";
+export { type DeviceAsk, readPrincipal } from "./remote-session.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
-
-const defaultPage = 100;
 
 export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" | "approvals"> {
   readonly store: Store;
@@ -77,13 +77,13 @@ export class Registry {
   readonly extras: Extras;
   readonly #policy: Policy;
   readonly #needs: RegistryNeeds;
-  readonly #names = new Names();
-  readonly #devices = new Map<string, DeviceRecord>();
+  readonly #devices: KnownDevices;
   readonly #remembering: Remembering;
-  #order: string[] | undefined;
+  #others: OtherNodes | undefined;
 
   private constructor(needs: RegistryNeeds) {
     this.#needs = needs;
+    this.#devices = new KnownDevices(needs.node, needs.clock);
     this.#remembering = new Remembering({
       store: needs.store,
       clock: needs.clock,
@@ -94,30 +94,30 @@ export class Registry {
     this.#policy = policy;
     this.approvals = new Approvals({ ...needs, visible: (principal, id) => this.visible(principal, id) });
     const { approvals } = this;
-    const find = (principal: Principal, reference: string) => this.#find(principal, reference);
+    const find = (principal: Principal, reference: string) => this.#devices.require(principal, reference);
     this.calls = new Calls({ ...needs, policy, approvals, history: needs.store.calls }, find);
     this.fleet = new Fleet({
       ...needs,
       policy,
       approvals,
       calls: this.calls,
-      targets: (principal, target) => this.#targets(principal, target),
+      targets: (principal, target) => this.#devices.targets(principal, target),
     });
     this.toolset = new Toolset({
       ...needs.agents,
       clock: needs.clock,
-      names: this.#names,
-      devices: this.#devices,
-      shows: (principal, record) => this.#shows(principal, record),
+      names: this.#devices.names,
+      devices: this.#devices.records,
+      shows: (principal, record) => this.#devices.shows(principal, record),
       access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
-    this.extras = new Extras(this.#devices, find);
+    this.extras = new Extras(this.#devices.records, find);
     this.connections = new Connections({
       ...needs,
       extras: this.extras,
       remembering: this.#remembering,
       toolset: this.toolset,
-      recordOf: (id, kind) => this.#recordOf(id, kind),
+      recordOf: (id, kind) => this.#devices.recordOf(id, kind),
       find: (id) => this.#devices.get(id),
     });
     this.album = new Album(needs.shelf, find);
@@ -132,6 +132,10 @@ export class Registry {
       ...needs,
       calls: this.calls,
       identify: (principal, reference) => this.require(principal, reference),
+      elsewhere: (device) => {
+        const session = this.#devices.get(device)?.session;
+        return session instanceof RemoteSession ? session : undefined;
+      },
       hasTool: async (device, tool, { timeoutMs, signal }) => {
         const record = this.#devices.get(device);
         if (record !== undefined) await this.calls.untilListed(record, timeoutMs, signal);
@@ -146,13 +150,12 @@ export class Registry {
     const { devices, names, toolLists } = needs.store;
     const given = [];
     for await (const page of names.pages()) given.push(...page);
-    registry.#names.restore(await devices.aliases(), given);
+    registry.#devices.names.restore(await devices.aliases(), given);
     const lists = await toolLists.all();
     for (const stored of await devices.all()) {
-      const record = DeviceRecord.restored(stored, registry.#names, needs.node);
       const list = lists.get(stored.id);
-      if (list !== undefined) record.catalogue.restore(list);
-      registry.#devices.set(stored.id, record);
+      const { catalogue } = registry.#devices.restore(stored);
+      if (list !== undefined) catalogue.restore(list);
     }
     registry.toolset.restored();
     return registry;
@@ -160,7 +163,7 @@ export class Registry {
 
   /** Which devices have credentials. */
   pairs(): Map<string, KnownPair> {
-    const pairs = [...this.#devices.values()].flatMap(({ id, pair }) =>
+    const pairs = [...this.#devices.records.values()].flatMap(({ id, pair }) =>
       pair === undefined ? [] : [[id, pair] as const],
     );
     return new Map(pairs);
@@ -168,10 +171,54 @@ export class Registry {
 
   /** A device was given credentials, or lost them; one that never came is forgotten with them. */
   pairChanged(deviceId: string, pair: KnownPair | undefined): Promise<void> {
-    const record = this.#recordOf(deviceId, "esp32");
+    const record = this.#devices.recordOf(deviceId, "esp32");
     record.pair = pair;
     if (pair !== undefined || record.everConnected) return this.#remembering.device(record);
     return this.#forget(deviceId);
+  }
+
+  /** Reads a device anew that another node has written down; gives its credentials as they are now. */
+  async readAgain(id: string): Promise<KnownPair | undefined> {
+    const { devices, toolLists, names } = this.#needs.store;
+    const stored = await devices.get(id);
+    if (stored === undefined) return undefined;
+    const [list, given] = await Promise.all([toolLists.get(id), names.ofDevice(id)]);
+    this.#devices.names.restore(new Map([[stored.alias, id]]), given);
+    const record = this.#devices.restore(stored);
+    if (list !== undefined && !record.isHere) {
+      record.catalogue.restore(list);
+      record.listingDone();
+    }
+    this.toolset.changed(id);
+    this.#others?.shown(id);
+    return record.pair;
+  }
+
+  /** Another node says that this device is there; what it can do is read when that has been written down. */
+  heardOf(id: string, at: number): void {
+    if (this.#devices.get(id) !== undefined) return;
+    this.#devices.recordOf(id, normaliseDeviceId(id) === undefined ? "process" : "esp32").heardOf(at);
+  }
+
+  /** Makes this node one of several. */
+  async join(cluster: Cluster, answer: OtherNodesNeeds["answer"]): Promise<OtherNodes> {
+    const others = await OtherNodes.open({
+      ...this.#needs,
+      cluster,
+      answer,
+      find: (id) => this.#devices.get(id),
+      reload: async (id) => {
+        await this.readAgain(id);
+      },
+      changed: (id) => this.toolset.changed(id),
+    });
+    this.#others = others;
+    for (const session of this.sessions()) others.hold(session);
+    this.connections.shareWith(others);
+    this.#remembering.shareWith((id, gone) =>
+      cluster.news.tell({ kind: gone ? "device_gone" : "device", id }),
+    );
+    return others;
   }
 
   /** A device that is known, for whoever decides about it. */
@@ -194,26 +241,16 @@ export class Registry {
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
     requireScope(principal, "read");
-    const devices: Device[] = [];
-    for (const id of this.#idsAfter(query.cursor)) {
-      const record = this.#devices.get(id);
-      if (record === undefined || !this.#shows(principal, record) || !fits(record, query)) continue;
-      if (devices.length === (query.limit ?? defaultPage)) {
-        const last = devices.at(-1);
-        return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
-      }
-      devices.push(record.view());
-    }
-    return { devices };
+    return this.#devices.list(principal, query);
   }
 
   /** Throws `device_unknown`; gives its id. */
   require(principal: Principal, reference: string): string {
-    return this.#find(principal, reference).id;
+    return this.#devices.require(principal, reference).id;
   }
 
   device(principal: Principal, reference: string): DeviceDetail {
-    const record = this.#find(principal, reference);
+    const record = this.#devices.require(principal, reference);
     requireScope(principal, "read");
     return record.detail();
   }
@@ -224,10 +261,10 @@ export class Registry {
     reference: string,
     { alias, tags, transport }: DeviceChange,
   ): Promise<DeviceDetail> {
-    const record = this.#find(principal, reference);
+    const record = this.#devices.require(principal, reference);
     requireScope(principal, "admin");
     if (alias !== undefined) {
-      if (!this.#names.isFree(alias, record.id)) {
+      if (!this.#devices.names.isFree(alias, record.id)) {
         throw new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
       }
       record.rename(alias);
@@ -244,25 +281,28 @@ export class Registry {
 
   /** Forgets a device and all that hangs on it. Its calls stay in the history. */
   async remove(principal: Principal, reference: string): Promise<void> {
-    const record = this.#find(principal, reference);
+    const record = this.#devices.require(principal, reference);
     requireScope(principal, "admin");
     refuseProgram(record);
-    record.session?.close(1001, "the device was deleted");
     await this.#forget(record.id);
   }
 
   /** Waits for the first listing of a device that has just come: an empty list would be a lie. */
   async tools(principal: Principal, reference: string, withUserTools: boolean): Promise<ToolList> {
-    const record = this.#find(principal, reference);
+    const record = this.#devices.require(principal, reference);
     requireScope(principal, "read");
     await this.calls.untilListed(record);
     return toolListOf(record, principal, this.#policy, withUserTools);
   }
 
+  /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
+  idOf(reference: string): string {
+    return this.#devices.idOf(reference);
+  }
+
   /** Whether somebody may know of this device at all. */
   visible(principal: Principal, id: string): boolean {
-    const record = this.#devices.get(id);
-    return record !== undefined && this.#shows(principal, record);
+    return this.#devices.visible(principal, id);
   }
 
   /** The tags of a device, whether or not it has ever connected. */
@@ -287,68 +327,27 @@ export class Registry {
     return id !== undefined && this.visible(principal, id) ? id : undefined;
   }
 
-  /** The connections there are. */
+  /** The connections there are on this node. */
   sessions(): DeviceSession[] {
-    return [...this.#devices.values()].flatMap(({ session }) => (session === undefined ? [] : [session]));
+    return [...this.#devices.records.values()].flatMap(({ session, isHere }) =>
+      isHere && session !== undefined ? [session] : [],
+    );
   }
 
   /** A device that is named in the settings is known before it is there. */
   expect(id: string, kind: DeviceSession["kind"]): void {
-    this.#recordOf(id, kind);
+    this.#devices.recordOf(id, kind);
   }
 
   #forget(id: string): Promise<void> {
-    this.#devices.delete(id);
-    this.#order = undefined;
-    this.#names.forget(id);
-    this.toolset.changed(id);
+    this.forgetHere(id);
     return this.#remembering.forget(id);
   }
 
-  #recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {
-    const known = this.#devices.get(id);
-    if (known !== undefined) return known;
-    const record = new DeviceRecord(id, kind, this.#names, this.#needs.node, this.#needs.clock.now());
-    this.#devices.set(id, record);
-    this.#order = undefined;
-    return record;
+  /** It was deleted, here or on another node; the node that holds its connection closes it. */
+  forgetHere(id: string): void {
+    this.#devices.get(id)?.session?.close(1001, "the device was deleted");
+    this.#devices.forget(id);
+    this.toolset.changed(id);
   }
-
-  #shows(principal: Principal, record: DeviceRecord): boolean {
-    return record.isKnown && maySee(principal, record);
-  }
-
-  #find(principal: Principal, reference: string): DeviceRecord {
-    const record = this.#devices.get(this.idOf(reference));
-    if (record === undefined || !this.#shows(principal, record))
-      throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
-    return record;
-  }
-
-  /** Each device once; names that are nobody's stay in, so that they get their own error. */
-  #targets(principal: Principal, target: FleetTarget): string[] {
-    if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
-    const { tag } = target;
-    const wanted = (id: string) => tag === undefined || this.#devices.get(id)?.tags.includes(tag) === true;
-    return this.#idsAfter(undefined).filter((id) => wanted(id) && this.visible(principal, id));
-  }
-
-  /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
-  idOf(reference: string): string {
-    if (this.#devices.has(reference)) return reference;
-    return this.#names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
-  }
-
-  #idsAfter(cursor: string | undefined): readonly string[] {
-    this.#order ??= [...this.#devices.keys()].sort();
-    if (cursor === undefined) return this.#order;
-    const from = this.#order.findIndex((id) => id > cursor);
-    return from === -1 ? [] : this.#order.slice(from);
-  }
-}
-
-function fits(record: DeviceRecord, query: DeviceQuery): boolean {
-  if (query.online !== undefined && (record.session !== undefined) !== query.online) return false;
-  if (query.tag !== undefined && !record.tags.includes(query.tag)) return false;
-  return query.q === undefined || record.matches(query.q);
 }

@@ -14,6 +14,9 @@ export interface RememberingNeeds {
   readonly onFault: (device: string, error: unknown) => void;
 }
 
+/** Told after each write, and waited for: what a caller is told is true is true on every node. */
+type Tell = (device: string, gone: boolean) => Promise<void>;
+
 /** Of a gateway that ends by force, it is known this well when its devices were last there. */
 const lastSeenEveryMs = 60_000;
 
@@ -21,6 +24,7 @@ export class Remembering {
   readonly #store: Store;
   readonly #onFault: (device: string, error: unknown) => void;
   readonly #lastSeen: Timer;
+  #tell: Tell = async () => {};
   /** The last write of each device that has one under way. */
   readonly #writes = new Map<string, Promise<void>>();
 
@@ -30,6 +34,10 @@ export class Remembering {
     this.#lastSeen = clock.every(lastSeenEveryMs, () => {
       for (const { deviceId, lastSeenAt } of online()) store.presence.deviceSeen(deviceId, lastSeenAt);
     });
+  }
+
+  shareWith(tell: Tell): void {
+    this.#tell = tell;
   }
 
   /** The whole device, on the disk when the promise resolves; nothing is written where nothing has changed. */
@@ -73,9 +81,13 @@ export class Remembering {
   }
 
   forget(id: string): Promise<void> {
-    return this.#after(id, async () => {
-      await this.#store.devices.remove(id);
-    });
+    return this.#after(
+      id,
+      async () => {
+        await this.#store.devices.remove(id);
+      },
+      true,
+    );
   }
 
   /** Resolves when everything that was handed over has been written, or has failed. */
@@ -91,9 +103,9 @@ export class Remembering {
     return mine;
   }
 
-  #after(device: string, write: () => Promise<void>): Promise<void> {
+  #after(device: string, write: () => Promise<void>, gone = false): Promise<void> {
     const before = this.#writes.get(device) ?? Promise.resolve();
-    const mine = before.then(write, write);
+    const mine = before.then(write, write).then(() => this.#tell(device, gone));
     this.#writes.set(device, mine);
     const done = () => {
       if (this.#writes.get(device) === mine) this.#writes.delete(device);

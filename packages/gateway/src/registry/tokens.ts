@@ -37,6 +37,7 @@ export class Tokens {
   /** Also of those that no longer count: what they did keeps its name. */
   readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(tokenId: string) => void>();
+  #tellOthers: (tokenId: string) => Promise<void> = async () => {};
 
   private constructor(needs: TokensNeeds) {
     this.#needs = needs;
@@ -53,6 +54,18 @@ export class Tokens {
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Other nodes are told before whoever made or revoked a token is. */
+  shareWith(tell: (tokenId: string) => Promise<void>): void {
+    this.#tellOthers = tell;
+  }
+
+  /** Another node has made or revoked this token. */
+  async readAgain(id: string): Promise<void> {
+    const stored = await this.#needs.store.tokens.get(id);
+    if (stored === undefined || stored.revokedAt !== undefined) this.#drop(id);
+    else this.#hold(stored);
   }
 
   nameOf(principalId: string): string {
@@ -104,6 +117,7 @@ export class Tokens {
     };
     await this.#needs.store.tokens.create(stored);
     this.#hold(stored);
+    await this.#tellOthers(stored.id);
     return { ...viewOf(stored), token };
   }
 
@@ -118,6 +132,11 @@ export class Tokens {
     if (!(await this.#needs.store.tokens.revoke(id, this.#needs.clock.now()))) {
       throw new TendonError("not_found", "no token has this id");
     }
+    this.#drop(id);
+    await this.#tellOthers(id);
+  }
+
+  #drop(id: string): void {
     const held = this.#byId.get(id);
     this.#byId.delete(id);
     if (held !== undefined) this.#byHash.delete(held.stored.hash);

@@ -3,12 +3,17 @@
  * the rest needs of it. Like gateway.ts they may enter every room, and no room may enter them.
  */
 export { openCertificate } from "./certificate.ts";
+export { joinCluster } from "./cluster-link.ts";
 export { openConsole } from "./console-link.ts";
+export { deviceSettings } from "./device-settings.ts";
 export { eventJournal } from "./event-journal.ts";
 export { openFirmware } from "./firmware-link.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";
-export { type MqttCarrier, startMqtt } from "./mqtt-carrier.ts";
+export { startMqtt } from "./mqtt-carrier.ts";
+export { nodeList } from "./node-list.ts";
 export { startProcesses } from "./process-devices.ts";
 export { openProvisioning } from "./provisioning-link.ts";
+export { deviceSecretOf } from "./shared-secret.ts";
+export { refuseClusterWithoutDatabase, refuseOpenToTheWorld } from "./start-checks.ts";
 export { openVision } from "./vision-link.ts";
 export { openVoice } from "./voice-link.ts";

@@ -1,5 +1,5 @@
 /** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
-import type { Provisioned } from "@tendon/protocol";
+import type { NodeList, Provisioned } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
 import type { DeviceCredentials, Firmware, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
@@ -13,6 +13,7 @@ import { eventRoutes } from "./events.ts";
 import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
+import { nodeRoutes } from "./nodes.ts";
 import { provisioningRoutes } from "./provisioning.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -27,6 +28,7 @@ export interface RestNeeds {
   readonly events: Events;
   readonly console: Console;
   readonly voice: VoiceSessions;
+  readonly nodes: () => NodeList;
   /** The settings a device is given, made from its credentials. */
   readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
@@ -53,6 +55,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);
         voiceRoutes(guarded, needs.registry, needs.voice);
+        nodeRoutes(guarded, needs.nodes);
         needs.console.routes(guarded);
         await firmwareRoutes(guarded, needs.library);
       });

@@ -1,0 +1,154 @@
+/**
+ * Events of all nodes in one order, kept by a JetStream stream: its numbers are the events' ids on every node, so
+ * that whoever was connected to one node can go on at another. Each node holds the newest in memory. What happens
+ * while NATS is away waits here, bounded, and is published when it is back.
+ */
+
+import { randomUUID } from "node:crypto";
+import { type ConsumerMessages, DeliverPolicy, DiscardPolicy, StorageType } from "@nats-io/jetstream";
+import type { Clock } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import type { NatsLink } from "./nats-link.ts";
+
+export interface ExchangeNeeds<Event> {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly keep: number;
+  readonly onEvent: (sequence: number, event: Event) => void;
+  readonly onFault: (detail: string) => void;
+}
+
+interface Unsent<Event> {
+  readonly id: string;
+  readonly event: Event;
+}
+
+const waitingMax = 10_000;
+const keptNanoseconds = 24 * 60 * 60 * 1_000_000_000;
+const repeatsNanoseconds = 120 * 1_000_000_000;
+const ackMs = 3_000;
+const retryMs = 500;
+
+export class EventExchange<Event> {
+  readonly #needs: ExchangeNeeds<Event>;
+  readonly #subject: string;
+  readonly #stream: string;
+  /** In order: published and not yet acknowledged, or waiting for NATS. */
+  #unsent: Unsent<Event>[] = [];
+  #lost = 0;
+  #sending = false;
+  #messages: ConsumerMessages | undefined;
+  #last = 0;
+  #stopped = false;
+
+  private constructor(needs: ExchangeNeeds<Event>) {
+    this.#needs = needs;
+    this.#subject = needs.link.subject("events");
+    this.#stream = `${needs.link.name}_events`;
+  }
+
+  /** Resolves when what is kept of the past has been told. */
+  static async open<Event>(needs: ExchangeNeeds<Event>): Promise<EventExchange<Event>> {
+    const exchange = new EventExchange(needs);
+    await exchange.#prepare();
+    await exchange.#listen();
+    return exchange;
+  }
+
+  /** Events that found no room while NATS was away. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  publish(event: Event): void {
+    if (this.#unsent.length >= waitingMax) {
+      this.#unsent.shift();
+      this.#lost += 1;
+    }
+    this.#unsent.push({ id: randomUUID(), event });
+    if (!this.#sending) void this.#send();
+  }
+
+  /** After a break: the stream may be new, and has to be listened to again. */
+  async resume(): Promise<void> {
+    if (this.#stopped) return;
+    await this.#messages?.close();
+    await this.#prepare();
+    await this.#listen();
+    if (!this.#sending) void this.#send();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#messages?.close();
+  }
+
+  async #prepare(): Promise<void> {
+    const { link, keep } = this.#needs;
+    const manager = await link.streams();
+    await manager.streams.add({
+      name: this.#stream,
+      subjects: [this.#subject],
+      storage: StorageType.File,
+      discard: DiscardPolicy.Old,
+      max_msgs: keep,
+      max_age: keptNanoseconds,
+      duplicate_window: repeatsNanoseconds,
+    });
+  }
+
+  async #listen(): Promise<void> {
+    const { link, keep } = this.#needs;
+    const { state } = await (await link.streams()).streams.info(this.#stream);
+    // A stream that began anew has smaller numbers than we have seen.
+    if (state.last_seq < this.#last) this.#last = 0;
+    const start = Math.max(this.#last + 1, state.last_seq - keep + 1, 1);
+    const consumer = await link.stream.consumers.get(this.#stream, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: start,
+    });
+    const messages = await consumer.consume();
+    this.#messages = messages;
+    const told = state.last_seq;
+    await new Promise<void>((resolve) => {
+      if (this.#last >= told || state.messages === 0) resolve();
+      void this.#follow(messages, () => {
+        if (this.#last >= told) resolve();
+      }).finally(resolve);
+    });
+  }
+
+  async #follow(messages: ConsumerMessages, onEach: () => void): Promise<void> {
+    try {
+      for await (const message of messages) {
+        this.#last = message.seq;
+        this.#needs.onEvent(message.seq, message.json<Event>());
+        onEach();
+      }
+    } catch (error) {
+      if (!this.#stopped) this.#needs.onFault(messageOf(error));
+    }
+  }
+
+  /** One after the other, many under way: an id that arrives twice is kept once. */
+  async #send(): Promise<void> {
+    this.#sending = true;
+    const { link } = this.#needs;
+    while (this.#unsent.length > 0 && link.connected && !this.#stopped) {
+      const batch = this.#unsent.slice(0, 100);
+      const sent = await Promise.allSettled(
+        batch.map(({ id, event }) =>
+          link.stream.publish(this.#subject, JSON.stringify(event), { msgID: id, timeout: ackMs }),
+        ),
+      );
+      const failed = new Set(batch.filter((_, index) => sent[index]?.status === "rejected"));
+      this.#unsent = this.#unsent.filter((each) => failed.has(each) || !batch.includes(each));
+      if (failed.size > 0) {
+        await new Promise<void>((resolve) => {
+          this.#needs.clock.after(retryMs, resolve);
+        });
+      }
+    }
+    this.#sending = false;
+  }
+}

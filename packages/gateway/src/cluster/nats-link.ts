@@ -1,0 +1,201 @@
+/** One connection to NATS: its state told truthfully, its waits bounded, everything on it as JSON. */
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { connect, type Msg, type NatsConnection, RequestError, TimeoutError } from "@nats-io/transport-node";
+import type { Clock } from "../clock.ts";
+import { messageOf, StartError, TendonError } from "../errors.ts";
+
+interface NatsAddress {
+  readonly server: string;
+  readonly tls: boolean;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  /** What all subjects begin with: two fleets may share a server. */
+  readonly name: string;
+}
+
+const patienceAtStartMs = 15_000;
+const attemptMs = 3_000;
+const pauseMs = 500;
+/** A frozen server is noticed after two of these without an answer. */
+const pingEveryMs = 2_000;
+const reconnectMs = 250;
+const defaultName = "tendon";
+
+/** `nats://user:password@host:4222/name`; the name may be left out. */
+function readNatsAddress(url: string): NatsAddress {
+  const { protocol, host, username, password, pathname } = new URL(url);
+  const name = pathname.replaceAll("/", "");
+  if (!/^[a-zA-Z0-9_-]{0,32}$/.test(name)) {
+    throw new StartError("The name in `cluster` may have letters, digits, `_` and `-`, 32 at most.");
+  }
+  return {
+    server: host,
+    tls: protocol === "tls:",
+    user: username === "" ? undefined : decodeURIComponent(username),
+    password: password === "" ? undefined : decodeURIComponent(password),
+    name: name === "" ? defaultName : name,
+  };
+}
+
+export class NatsLink {
+  readonly name: string;
+  readonly #connection: NatsConnection;
+  readonly #listeners = new Set<(connected: boolean) => void>();
+  #connected = true;
+
+  private constructor(connection: NatsConnection, name: string) {
+    this.#connection = connection;
+    this.name = name;
+    void this.#watchState();
+  }
+
+  /** A server that is still starting is waited for, but not for ever. */
+  static async open(url: string, clientName: string, clock: Clock): Promise<NatsLink> {
+    const address = readNatsAddress(url);
+    const { user, password } = address;
+    const until = clock.monotonic() + patienceAtStartMs;
+    for (;;) {
+      try {
+        const connection = await connect({
+          servers: address.server,
+          name: clientName,
+          timeout: attemptMs,
+          ...(address.tls ? { tls: {} } : {}),
+          ...(password === undefined
+            ? user === undefined
+              ? {}
+              : { token: user }
+            : { user: user ?? "", pass: password }),
+          maxReconnectAttempts: -1,
+          reconnectTimeWait: reconnectMs,
+          reconnectJitter: reconnectMs,
+          pingInterval: pingEveryMs,
+          maxPingOut: 2,
+        });
+        return new NatsLink(connection, address.name);
+      } catch (error) {
+        if (clock.monotonic() >= until) {
+          throw new StartError(`NATS at ${address.server} cannot be reached (${messageOf(error)}).`);
+        }
+        await new Promise<void>((resolve) => {
+          clock.after(pauseMs, resolve);
+        });
+      }
+    }
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  /** The largest message the server takes. */
+  get largestMessage(): number {
+    return this.#connection.info?.max_payload ?? 1024 * 1024;
+  }
+
+  get server(): string {
+    return this.#connection.getServer();
+  }
+
+  get buckets(): Kvm {
+    return new Kvm(this.#connection);
+  }
+
+  get stream() {
+    return jetstream(this.#connection);
+  }
+
+  async streams() {
+    return await jetstreamManager(this.#connection);
+  }
+
+  onState(listener: (connected: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  subject(...parts: readonly string[]): string {
+    return [this.name, ...parts].join(".");
+  }
+
+  /** Nothing is kept for later: what is said while nobody hears must not come true minutes after. */
+  publish(subject: string, body: unknown): boolean {
+    if (!this.#connected) return false;
+    this.#connection.publish(subject, encode(body));
+    return true;
+  }
+
+  subscribe(subject: string, take: (body: unknown, message: Msg) => void): () => void {
+    const subscription = this.#connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error !== null) return;
+        const body = decode(message.data);
+        if (body !== undefined) take(body, message);
+      },
+    });
+    return () => subscription.unsubscribe();
+  }
+
+  /** The first answer; `device_offline` where nobody listens on the subject. */
+  async request(subject: string, body: unknown, timeoutMs: number): Promise<unknown> {
+    if (!this.#connected) throw unreachable(false);
+    try {
+      const message = await this.#connection.request(subject, encode(body), { timeout: timeoutMs });
+      return decode(message.data);
+    } catch (error) {
+      if (error instanceof RequestError && error.isNoResponders()) {
+        throw new TendonError("device_offline", "no node holds this device", { sent: false });
+      }
+      if (error instanceof TimeoutError) {
+        throw new TendonError("device_timeout", `nothing came back within ${timeoutMs} ms`, {
+          phase: "device",
+          sent: true,
+        });
+      }
+      throw unreachable(true, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.#connection.close();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#connected) await this.#connection.flush();
+  }
+
+  async #watchState(): Promise<void> {
+    for await (const { type } of this.#connection.status()) {
+      if (type === "disconnect" || type === "staleConnection" || type === "close") this.#say(false);
+      if (type === "reconnect") this.#say(true);
+    }
+  }
+
+  #say(connected: boolean): void {
+    if (connected === this.#connected) return;
+    this.#connected = connected;
+    for (const listener of this.#listeners) listener(connected);
+  }
+}
+
+/** `sent`: the message may have arrived and been acted on. */
+export function unreachable(sent: boolean, cause?: unknown): TendonError {
+  const detail = sent
+    ? "the node that holds this device was lost on the way; whether the call ran is not known"
+    : "the node that holds this device cannot be reached; the call was not sent";
+  return new TendonError("node_unreachable", detail, { sent }, cause);
+}
+
+function encode(body: unknown): string {
+  return JSON.stringify(body);
+}
+
+function decode(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("utf8")) as unknown;
+  } catch {
+    return undefined;
+  }
+}

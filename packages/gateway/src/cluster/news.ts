@@ -1,0 +1,82 @@
+/**
+ * What one node changed and the others have to read again: a device, a token. Told to all; whoever tells may wait
+ * until each has taken it in, so that what a caller is told is true on every node.
+ */
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { NatsLink } from "./nats-link.ts";
+
+export type News =
+  | { readonly kind: "device"; readonly id: string }
+  | { readonly kind: "device_gone"; readonly id: string }
+  | { readonly kind: "token"; readonly id: string };
+
+export interface NewsDeskNeeds {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly instance: string;
+  readonly others: () => number;
+}
+
+/** One that does not answer in this time is gone or stuck; it reads everything anew when it is back. */
+const patienceMs = 1_000;
+
+export class NewsDesk {
+  readonly #needs: NewsDeskNeeds;
+  readonly #stops: (() => void)[] = [];
+  readonly #awaited = new Map<string, { left: number; done: () => void }>();
+
+  constructor(needs: NewsDeskNeeds) {
+    this.#needs = needs;
+    const { link, instance } = needs;
+    this.#stops.push(
+      link.subscribe(link.subject("taken", instance), (body) => {
+        const waiting = this.#awaited.get((body as { readonly id: string }).id);
+        if (waiting === undefined) return;
+        waiting.left -= 1;
+        if (waiting.left <= 0) waiting.done();
+      }),
+    );
+  }
+
+  onNews(take: (news: News) => Promise<void>): void {
+    const { link, instance } = this.#needs;
+    this.#stops.push(
+      link.subscribe(link.subject("news"), (body) => {
+        const { id, from, news } = body as {
+          readonly id: string;
+          readonly from: string;
+          readonly news: News;
+        };
+        if (from === instance) return;
+        // What could not be read is no reason to keep the teller waiting.
+        void take(news).then(
+          () => link.publish(link.subject("taken", from), { id }),
+          () => link.publish(link.subject("taken", from), { id }),
+        );
+      }),
+    );
+  }
+
+  /** Resolves when every node that is heard has taken it in, or has had its time. */
+  async tell(news: News): Promise<void> {
+    const { link, clock, instance, others } = this.#needs;
+    const left = others();
+    const id = randomUUID();
+    if (!link.publish(link.subject("news"), { id, from: instance, news }) || left === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = clock.after(patienceMs, () => done());
+      const done = () => {
+        timer.cancel();
+        this.#awaited.delete(id);
+        resolve();
+      };
+      this.#awaited.set(id, { left, done });
+    });
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+    for (const { done } of this.#awaited.values()) done();
+  }
+}

@@ -1,0 +1,117 @@
+/** The devices this gateway knows, by id and by every name they have; who asks sees those that are theirs to see. */
+import {
+  type Device,
+  type DeviceList,
+  type DeviceQuery,
+  type FleetTarget,
+  normaliseDeviceId,
+} from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
+import type { DeviceSession } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import type { StoredDevice } from "../store/store.ts";
+import { maySee, type Principal } from "./access.ts";
+import { DeviceRecord } from "./device-record.ts";
+import { Names } from "./names.ts";
+
+const defaultPage = 100;
+
+export class KnownDevices {
+  readonly names = new Names();
+  readonly records = new Map<string, DeviceRecord>();
+  readonly #node: string;
+  readonly #clock: Clock;
+  #order: string[] | undefined;
+
+  constructor(node: string, clock: Clock) {
+    this.#node = node;
+    this.#clock = clock;
+  }
+
+  get(id: string): DeviceRecord | undefined {
+    return this.records.get(id);
+  }
+
+  /** The device of this id, made where there was none. */
+  recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {
+    const known = this.records.get(id);
+    return known ?? this.#add(new DeviceRecord(id, kind, this.names, this.#node, this.#clock.now()));
+  }
+
+  /** As it was written down, here or by another node. */
+  restore(stored: StoredDevice): DeviceRecord {
+    const known = this.records.get(stored.id);
+    if (known === undefined) return this.#add(DeviceRecord.restored(stored, this.names, this.#node));
+    known.takeAgain(stored);
+    return known;
+  }
+
+  forget(id: string): void {
+    this.records.delete(id);
+    this.#order = undefined;
+    this.names.forget(id);
+  }
+
+  shows(principal: Principal, record: DeviceRecord): boolean {
+    return record.isKnown && maySee(principal, record);
+  }
+
+  visible(principal: Principal, id: string): boolean {
+    const record = this.records.get(id);
+    return record !== undefined && this.shows(principal, record);
+  }
+
+  require(principal: Principal, reference: string): DeviceRecord {
+    const record = this.records.get(this.idOf(reference));
+    if (record === undefined || !this.shows(principal, record))
+      throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
+    return record;
+  }
+
+  /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
+  idOf(reference: string): string {
+    if (this.records.has(reference)) return reference;
+    return this.names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
+  }
+
+  /** Each device once; names that are nobody's stay in, so that they get their own error. */
+  targets(principal: Principal, target: FleetTarget): string[] {
+    if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
+    const { tag } = target;
+    const wanted = (id: string) => tag === undefined || this.records.get(id)?.tags.includes(tag) === true;
+    return this.#idsAfter(undefined).filter((id) => wanted(id) && this.visible(principal, id));
+  }
+
+  list(principal: Principal, query: DeviceQuery): DeviceList {
+    const devices: Device[] = [];
+    for (const id of this.#idsAfter(query.cursor)) {
+      const record = this.records.get(id);
+      if (record === undefined || !this.shows(principal, record) || !fits(record, query)) continue;
+      if (devices.length === (query.limit ?? defaultPage)) {
+        const last = devices.at(-1);
+        return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
+      }
+      devices.push(record.view());
+    }
+    return { devices };
+  }
+
+  #add(record: DeviceRecord): DeviceRecord {
+    this.records.set(record.id, record);
+    this.#order = undefined;
+    return record;
+  }
+
+  #idsAfter(cursor: string | undefined): readonly string[] {
+    this.#order ??= [...this.records.keys()].sort();
+    if (cursor === undefined) return this.#order;
+    const from = this.#order.findIndex((id) => id > cursor);
+    return from === -1 ? [] : this.#order.slice(from);
+  }
+}
+
+function fits(record: DeviceRecord, query: DeviceQuery): boolean {
+  if (query.online !== undefined && (record.session !== undefined) !== query.online) return false;
+  if (query.tag !== undefined && !record.tags.includes(query.tag)) return false;
+  return query.q === undefined || record.matches(query.q);
+}

@@ -1,0 +1,219 @@
+/**
+ * The other nodes' devices as this one knows them, and this one's as the others do. What connects here is claimed in
+ * the directory; what the directory says of others is shown as a session far away. The newest claim of a device wins
+ * on every node, and a node that is gone takes its devices with it.
+ */
+import type { Clock } from "../clock.ts";
+import type { Claim, Cluster, Placed } from "../cluster/cluster.ts";
+import type { DeviceSession } from "../device/device.ts";
+import type { Events } from "../events.ts";
+import type { DeviceRecord } from "./device-record.ts";
+import { RemoteSession } from "./remote-session.ts";
+
+export interface OtherNodesNeeds {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly find: (id: string) => DeviceRecord | undefined;
+  /** Reads a device anew from the store; one that is not there is forgotten here. */
+  readonly reload: (id: string) => Promise<void>;
+  readonly changed: (id: string) => void;
+  /** Answers what another node asks of a device that is here. */
+  readonly answer: (device: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
+}
+
+interface Held {
+  readonly session: DeviceSession;
+  readonly unserve: () => void;
+  revision: number | undefined;
+}
+
+const claimsAtOnce = 32;
+const takenOver = "a newer connection of this device took over";
+
+export class OtherNodes {
+  readonly #needs: OtherNodesNeeds;
+  readonly #held = new Map<string, Held>();
+  /** What the directory says of devices on other nodes, reachable or not. */
+  readonly #placed = new Map<string, Placed>();
+  readonly #underWay = new Set<Promise<void>>();
+  /** Filled while the directory tells everything again. */
+  #toldAgain: Set<string> | undefined;
+
+  private constructor(needs: OtherNodesNeeds) {
+    this.#needs = needs;
+  }
+
+  static async open(needs: OtherNodesNeeds): Promise<OtherNodes> {
+    const others = new OtherNodes(needs);
+    const { cluster } = needs;
+    cluster.members.onChange((instance, alive) => {
+      if (alive) others.#nodeCame(instance);
+      else others.#nodeLost(instance);
+    });
+    cluster.onAway(() => {
+      others.#toldAgain = new Set();
+    });
+    await cluster.openDirectory(
+      (device, placed, revision) => others.#placedElsewhere(device, placed, revision),
+      () => others.#reconcile(),
+    );
+    return others;
+  }
+
+  /** A device has connected here. */
+  hold(session: DeviceSession): void {
+    const { cluster, answer } = this.#needs;
+    const device = session.deviceId;
+    this.#held.get(device)?.unserve();
+    const held: Held = {
+      session,
+      unserve: cluster.courier.serveDevice(device, (body, signal) => answer(device, body, signal)),
+      revision: undefined,
+    };
+    this.#held.set(device, held);
+    this.#do(this.#claim(held));
+  }
+
+  /** It has gone from here, or has come again on another connection. */
+  release(session: DeviceSession): void {
+    const held = this.#held.get(session.deviceId);
+    if (held?.session !== session) return;
+    this.#held.delete(session.deviceId);
+    held.unserve();
+    if (held.revision !== undefined)
+      this.#do(this.#needs.cluster.directory.release(session.deviceId, held.revision));
+  }
+
+  /** Resolves when the directory knows of everything that has come and gone here. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  #do(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+
+  async #claim(held: Held): Promise<void> {
+    const { cluster } = this.#needs;
+    const { deviceId } = held.session;
+    try {
+      const revision = await cluster.directory.claim(deviceId, this.#claimOf(held.session));
+      held.revision = revision;
+      // It may have gone, or come again, while the claim was on its way.
+      if (this.#held.get(deviceId) !== held) await cluster.directory.release(deviceId, revision);
+    } catch {
+      // NATS is away: everything held is claimed when it is back.
+    }
+  }
+
+  #claimOf(session: DeviceSession): Claim {
+    const { kind, transport, hasTools, connectedAt } = session;
+    const { instance, node } = this.#needs.cluster;
+    return { instance, node, kind, transport, hasTools, connectedAt };
+  }
+
+  #placedElsewhere(device: string, placed: Placed | undefined, revision: number): void {
+    this.#toldAgain?.add(device);
+    if (placed === undefined) {
+      const known = this.#placed.get(device);
+      if (known !== undefined && known.revision < revision) this.#gone(device, "it left");
+      return;
+    }
+    if (placed.claim.instance === this.#needs.cluster.instance) {
+      this.#placed.delete(device);
+      return;
+    }
+    const held = this.#held.get(device);
+    // While our own claim is on its way, ours is the newer one.
+    if (held !== undefined && (held.revision === undefined || held.revision > placed.revision)) return;
+    this.#placed.set(device, placed);
+    if (this.#needs.cluster.members.isAlive(placed.claim.instance)) void this.#show(device, placed);
+  }
+
+  /** A device that is new to this node has to be read first; it may not even have been written yet. */
+  async #show(device: string, placed: Placed): Promise<void> {
+    if (this.#needs.find(device) === undefined) await this.#needs.reload(device);
+    if (this.#placed.get(device) === placed) this.shown(device);
+  }
+
+  /** Shown first, closed then: what the old connection says at its end touches nothing any more. */
+  shown(device: string): void {
+    const { cluster, find, clock, changed } = this.#needs;
+    const placed = this.#placed.get(device);
+    const record = find(device);
+    if (placed === undefined || record === undefined || !cluster.members.isAlive(placed.claim.instance))
+      return;
+    const old = record.session;
+    if (old instanceof RemoteSession && old.revision === placed.revision) return;
+    record.attach(new RemoteSession(device, placed, clock, cluster.courier));
+    if (record.catalogue.complete || record.catalogue.size > 0) record.listingDone();
+    changed(device);
+    if (old === undefined || old instanceof RemoteSession) return;
+    this.release(old);
+    old.close(1001, takenOver);
+  }
+
+  #gone(device: string, reason: string): void {
+    this.#placed.delete(device);
+    this.#hide(device, reason);
+  }
+
+  #hide(device: string, reason: string): void {
+    const record = this.#needs.find(device);
+    const session = record?.session;
+    if (record === undefined || !(session instanceof RemoteSession)) return;
+    record.detach(session, this.#needs.clock.now(), reason);
+    this.#needs.changed(device);
+  }
+
+  #nodeCame(instance: string): void {
+    for (const [device, placed] of this.#placed)
+      if (placed.claim.instance === instance) void this.#show(device, placed);
+  }
+
+  /** One of those who are left says so for all, and clears the directory. */
+  #nodeLost(instance: string): void {
+    const { cluster, events } = this.#needs;
+    const speaks = cluster.nodes()[0]?.instance === cluster.instance;
+    for (const [device, placed] of this.#placed) {
+      if (placed.claim.instance !== instance) continue;
+      this.#hide(device, "its node is gone");
+      if (!speaks) continue;
+      events.deviceLostWithNode(device);
+      void cluster.directory.release(device, placed.revision);
+    }
+  }
+
+  /** NATS was away: what was told again counts, what was not is gone, and what is here is claimed again. */
+  async #reconcile(): Promise<void> {
+    const told = this.#toldAgain;
+    this.#toldAgain = undefined;
+    for (const device of [...this.#placed.keys()])
+      if (told !== undefined && !told.has(device)) this.#gone(device, "it left while NATS was away");
+    const waiting = [...this.#held.values()];
+    const worker = async () => {
+      for (let held = waiting.pop(); held !== undefined; held = waiting.pop()) await this.#claimAgain(held);
+    };
+    await Promise.all(Array.from({ length: claimsAtOnce }, worker));
+  }
+
+  async #claimAgain(held: Held): Promise<void> {
+    const { cluster } = this.#needs;
+    const { deviceId, connectedAt } = held.session;
+    if (this.#held.get(deviceId) !== held) return;
+    const found = await cluster.directory.find(deviceId);
+    if (found?.claim.instance === cluster.instance) {
+      held.revision = found.revision;
+      return;
+    }
+    const elsewhere = found !== undefined && cluster.members.isAlive(found.claim.instance);
+    if (elsewhere && found.claim.connectedAt > connectedAt) {
+      held.revision = 0;
+      this.#placedElsewhere(deviceId, found, found.revision);
+      return;
+    }
+    await this.#claim(held);
+  }
+}

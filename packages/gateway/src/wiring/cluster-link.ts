@@ -1,0 +1,128 @@
+/** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
+import { limits } from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
+import { Cluster } from "../cluster/cluster.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import {
+  type Credentials,
+  type DeviceAsk,
+  type Registry,
+  readPrincipal,
+  type Tokens,
+} from "../registry/registry.ts";
+import { SharedEvents, type UnnumberedEvent } from "../shared-events.ts";
+
+export interface ClusterNeeds {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly node: string;
+  readonly version: string;
+}
+
+interface ClusterParts {
+  readonly registry: Registry;
+  readonly tokens: Tokens;
+  readonly credentials: Credentials;
+  /** Ends the connections of a device that are here. */
+  readonly cut: (device: string, reason: string) => void;
+}
+
+export interface ClusterLink {
+  readonly cluster: Cluster;
+  /** From here on this node shows what the others have, and they what it has. */
+  open(parts: ClusterParts): Promise<void>;
+  unready(): string | undefined;
+  /** Says goodbye, after the directory knows that nothing is here any more. */
+  leave(): Promise<void>;
+}
+
+export async function joinCluster({ url, clock, events, node, version }: ClusterNeeds): Promise<ClusterLink> {
+  let devices = () => 0;
+  const cluster = await Cluster.join({
+    url,
+    clock,
+    node,
+    version,
+    devices: () => devices(),
+    onState: (state, server) => events.clusterLink(state, server),
+    onFault: (detail) => events.clusterFault(detail),
+  });
+  const shared = new SharedEvents((event) => exchange.publish(event));
+  let heardOf: (device: string, at: number) => void = () => {};
+  const exchange = await cluster.openExchange<UnnumberedEvent>(limits.eventsKept.max, (sequence, event) => {
+    // Nobody is shown an event of a device that is not known.
+    if (event.type === "device.online" && event.device !== undefined) heardOf(event.device, event.at);
+    events.show(shared.arrived(sequence, event));
+  });
+  events.shareIn(shared);
+  let settled = async () => {};
+  return {
+    cluster,
+    async open(parts) {
+      const { registry, tokens } = parts;
+      devices = () => registry.sessions().length;
+      heardOf = (device, at) => registry.heardOf(device, at);
+      tokens.shareWith((id) => cluster.news.tell({ kind: "token", id }));
+      cluster.news.onNews(async ({ kind, id }) => {
+        if (kind === "token") await tokens.readAgain(id);
+        else if (kind === "device") await deviceChanged(parts, id);
+        else {
+          parts.credentials.learn(id, undefined);
+          registry.forgetHere(id);
+        }
+      });
+      const others = await registry.join(cluster, (device, ask, signal) =>
+        answer(parts, device, ask as DeviceAsk, signal),
+      );
+      settled = () => others.settled();
+    },
+    unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
+    async leave() {
+      await settled();
+      await cluster.leave();
+    },
+  };
+}
+
+/** A device whose credentials another node has changed may be connected here with the old ones. */
+async function deviceChanged({ registry, credentials, cut }: ClusterParts, id: string): Promise<void> {
+  const before = registry.find(id)?.pair;
+  const pair = await registry.readAgain(id);
+  credentials.learn(id, pair);
+  if (before !== undefined && !credentials.same(before, pair)) cut(id, "its credentials no longer count");
+}
+
+async function answer(
+  { registry }: ClusterParts,
+  device: string,
+  ask: DeviceAsk,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const record = registry.find(device);
+  if (record === undefined) throw new TendonError("device_offline", "the device is gone", { sent: false });
+  switch (ask.kind) {
+    case "call": {
+      const { tool, arguments: args, callId, timeoutMs, envelope, lane, vision } = ask;
+      return await registry.calls.sendHere(record, tool, args, {
+        callId,
+        timeoutMs,
+        envelope,
+        lane,
+        vision,
+        signal,
+      });
+    }
+    case "request":
+      return await registry.calls.requestHere(record, ask.method, ask.params, {
+        timeoutMs: ask.timeoutMs,
+        call: ask.call,
+        signal,
+      });
+    case "control":
+      return await registry.control.run(readPrincipal(ask.principal), device, ask.message, signal);
+    default:
+      return ask satisfies never;
+  }
+}

@@ -1,0 +1,44 @@
+import type { NodeList } from "@tendon/protocol";
+import { isoTime } from "../clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
+import { version } from "../version.ts";
+
+export interface NodeListNeeds {
+  readonly cluster: Cluster | undefined;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly node: string;
+  readonly nodeId: string;
+  readonly startedAt: number;
+}
+
+/** The nodes there are, as this one hears of them, and how its engines are. */
+export function nodeList({ cluster, store, registry, node, nodeId, startedAt }: NodeListNeeds): NodeList {
+  const { kind, away } = store.state;
+  const alone = {
+    instance: nodeId,
+    node,
+    version,
+    startedAt,
+    devices: registry.sessions().length,
+    draining: false,
+  };
+  const members = cluster?.nodes() ?? [alone];
+  return {
+    nodes: members.map((member) => ({
+      id: member.instance,
+      name: member.node,
+      self: member.instance === (cluster?.instance ?? nodeId),
+      version: member.version,
+      startedAt: isoTime(member.startedAt),
+      devices: member.devices,
+      draining: member.draining,
+    })),
+    engines: {
+      storage: { kind, connected: !away },
+      cluster: cluster === undefined ? null : { server: cluster.server, connected: cluster.connected },
+    },
+  };
+}

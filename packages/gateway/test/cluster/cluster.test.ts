@@ -1,0 +1,220 @@
+/** Two or three members on a real NATS: who is there, who holds what, questions and answers, news and events. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../../../test/inbox.ts";
+import { NatsServer } from "../../../../test/nats-server.ts";
+import { systemClock } from "../../src/clock.ts";
+import { Cluster, type Placed } from "../../src/cluster/cluster.ts";
+
+let nats: NatsServer;
+let names = 0;
+
+beforeAll(async () => {
+  nats = await NatsServer.start();
+});
+afterAll(async () => {
+  await nats.stop();
+});
+
+/** A cluster of the test's own on the shared server. */
+function newName(): string {
+  names += 1;
+  return `test${names}`;
+}
+
+interface Joined {
+  readonly cluster: Cluster;
+  readonly placed: Map<string, Placed | undefined>;
+  readonly states: string[];
+}
+
+async function join(name: string, node: string, url = nats.url): Promise<Joined> {
+  const states: string[] = [];
+  const cluster = await Cluster.join({
+    url: `${url}/${name}`,
+    clock: systemClock,
+    node,
+    version: "0.0.0",
+    devices: () => 0,
+    onState: (state) => states.push(state),
+    onFault: () => {},
+  });
+  onTestFinished(() => cluster.leave());
+  const placed = new Map<string, Placed | undefined>();
+  await cluster.openDirectory(
+    (device, where) => placed.set(device, where),
+    async () => {},
+  );
+  return { cluster, placed, states };
+}
+
+async function pair(): Promise<[Joined, Joined]> {
+  const name = newName();
+  const one = await join(name, "one");
+  const two = await join(name, "two");
+  await until(() => one.cluster.nodes().length === 2 && two.cluster.nodes().length === 2);
+  return [one, two];
+}
+
+function claim(instance: string, connectedAt = 1) {
+  return { instance, node: "n", transport: "websocket", kind: "esp32" as const, hasTools: true, connectedAt };
+}
+
+describe("members", () => {
+  it("see one another at once, and that one has left", async () => {
+    const [one, two] = await pair();
+    expect(one.cluster.nodes().map(({ node }) => node)).toEqual(["one", "two"]);
+    const changes: [string, boolean][] = [];
+    one.cluster.members.onChange((instance, alive) => changes.push([instance, alive]));
+    await two.cluster.leave();
+    await until(() => one.cluster.nodes().length === 1);
+    expect(changes).toEqual([[two.cluster.instance, false]]);
+  });
+});
+
+describe("the directory", () => {
+  it("tells everybody who holds a device, also those who come later", async () => {
+    const name = newName();
+    const one = await join(name, "one");
+    const revision = await one.cluster.directory.claim("aa:bb", claim(one.cluster.instance));
+    const two = await join(name, "two");
+    expect(two.placed.get("aa:bb")).toEqual({ claim: claim(one.cluster.instance), revision });
+  });
+
+  it("lets the newest claim win, and an old one clean up nothing", async () => {
+    const [one, two] = await pair();
+    const first = await one.cluster.directory.claim("aa:bb", claim(one.cluster.instance));
+    const second = await two.cluster.directory.claim("aa:bb", claim(two.cluster.instance));
+    expect(second).toBeGreaterThan(first);
+    await one.cluster.directory.release("aa:bb", first);
+    expect((await one.cluster.directory.find("aa:bb"))?.claim.instance).toBe(two.cluster.instance);
+    await two.cluster.directory.release("aa:bb", second);
+    await until(() => one.placed.has("aa:bb") && one.placed.get("aa:bb") === undefined);
+    expect(await one.cluster.directory.find("aa:bb")).toBeUndefined();
+  });
+});
+
+describe("the courier", () => {
+  it("asks the node that holds a device, and nobody where none does", async () => {
+    const [one, two] = await pair();
+    const unserve = two.cluster.courier.serveDevice("aa:bb", async (body) => ({ heard: body }));
+    const ask = () => one.cluster.courier.askDevice("aa:bb", two.cluster.instance, 7, { timeoutMs: 5_000 });
+    await until(async () => (await ask().catch(() => undefined)) !== undefined);
+    expect(await ask()).toEqual({ heard: 7 });
+    unserve();
+    await until(async () => (await ask().catch(() => undefined)) === undefined);
+    await expect(ask()).rejects.toMatchObject({ code: "device_offline" });
+  });
+
+  it("carries answers larger than a message, letter for letter", async () => {
+    const [one, two] = await pair();
+    const large = "ü\u0001€😀x".repeat(400_000);
+    two.cluster.courier.serveNode("large", async () => ({ large }));
+    const answer = await untilAnswered(() =>
+      one.cluster.courier.askNode(two.cluster.instance, "large", {}, { timeoutMs: 10_000 }),
+    );
+    expect((answer as { large: string }).large === large).toBe(true);
+  });
+
+  it("passes errors on with their code, and stops the work of whoever stops waiting", async () => {
+    const [one, two] = await pair();
+    let aborted = false;
+    two.cluster.courier.serveNode(
+      "slow",
+      (_body, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener("abort", () => {
+            aborted = true;
+            resolve(null);
+          });
+        }),
+    );
+    const { TendonError } = await import("../../src/errors.ts");
+    two.cluster.courier.serveNode("failing", async () => {
+      throw new TendonError("queue_full", "32 calls wait", { queue: 32 });
+    });
+    const ask = (topic: string, signal?: AbortSignal) =>
+      one.cluster.courier.askNode(two.cluster.instance, topic, {}, { timeoutMs: 10_000, signal });
+    await until(
+      async () => (await ask("failing").catch((error: { code: string }) => error.code)) === "queue_full",
+    );
+    await expect(ask("failing")).rejects.toMatchObject({ code: "queue_full", context: { queue: 32 } });
+    const controller = new AbortController();
+    const waiting = ask("slow", controller.signal);
+    setImmediate(() => controller.abort());
+    await expect(waiting).rejects.toMatchObject({ code: "cancelled" });
+    await until(() => aborted);
+  });
+
+  it("says that a call's fate is unknown when the node is lost, and when NATS is", async () => {
+    const own = await NatsServer.start();
+    onTestFinished(() => own.stop());
+    const one = await join("lost", "one", own.url);
+    const two = await join("lost", "two", own.url);
+    two.cluster.courier.serveNode("silent", () => new Promise(() => {}));
+    await until(() => one.cluster.nodes().length === 2);
+    const ask = () => one.cluster.courier.askNode(two.cluster.instance, "silent", {}, { timeoutMs: 60_000 });
+    const first = ask().catch((error: unknown) => error);
+    one.cluster.courier.nodeLost(two.cluster.instance);
+    expect(await first).toMatchObject({ code: "node_unreachable", context: { sent: true } });
+    const second = ask().catch((error: unknown) => error);
+    await own.kill();
+    expect(await second).toMatchObject({ code: "node_unreachable", context: { sent: true } });
+    await expect(ask()).rejects.toMatchObject({ code: "node_unreachable", context: { sent: false } });
+    await own.startAgain();
+    await until(
+      () => one.states.includes("connected") && two.states.includes("connected"),
+      "both connected again",
+    );
+    expect(one.cluster.connected).toBe(true);
+  });
+});
+
+describe("news", () => {
+  it("is taken in by every other node before the teller goes on", async () => {
+    const [one, two] = await pair();
+    const taken: string[] = [];
+    two.cluster.news.onNews(async (news) => {
+      taken.push(`${news.kind} ${news.id}`);
+    });
+    await until(async () => {
+      await one.cluster.news.tell({ kind: "token", id: "t" });
+      return taken.length > 0;
+    });
+    taken.length = 0;
+    await one.cluster.news.tell({ kind: "device", id: "aa:bb" });
+    expect(taken).toEqual(["device aa:bb"]);
+  });
+});
+
+describe("the exchange of events", () => {
+  it("gives all nodes the same events in the same order, and the past to those who come later", async () => {
+    const name = newName();
+    const one = await join(name, "one");
+    const two = await join(name, "two");
+    const seen: Record<string, [number, string][]> = { one: [], two: [], three: [] };
+    const listen = async (who: Joined, key: string) =>
+      await who.cluster.openExchange<string>(100, (sequence, event) => seen[key]?.push([sequence, event]));
+    const a = await listen(one, "one");
+    const b = await listen(two, "two");
+    for (let number = 0; number < 20; number += 1) {
+      a.publish(`a${number}`);
+      b.publish(`b${number}`);
+    }
+    await until(() => seen["one"]?.length === 40 && seen["two"]?.length === 40);
+    expect(seen["one"]).toEqual(seen["two"]);
+    const ofOne = seen["one"]?.map(([, event]) => event).filter((event) => event.startsWith("a"));
+    expect(ofOne).toEqual(Array.from({ length: 20 }, (_, number) => `a${number}`));
+    const three = await join(name, "three");
+    await listen(three, "three");
+    expect(seen["three"]).toEqual(seen["one"]);
+  });
+});
+
+async function untilAnswered(ask: () => Promise<unknown>): Promise<unknown> {
+  let answer: unknown;
+  await until(async () => {
+    answer = await ask().catch(() => undefined);
+    return answer !== undefined;
+  });
+  return answer;
+}

@@ -1,0 +1,223 @@
+/** Gateways that share one fleet: what one holds the others use as their own. */
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { type RawDevice, tool } from "../raw-device.ts";
+import { adminToken, firstDevice, type Site } from "../site.ts";
+import { Engines, type Fleet } from "./nodes.ts";
+
+const engines = new Engines();
+const volume = tool("self.audio_speaker.set_volume", { volume: { type: "integer" } }, ["volume"]);
+const done = { content: [{ type: "text", text: "true" }], isError: false };
+
+interface Two {
+  readonly fleet: Fleet;
+  readonly one: Site;
+  readonly two: Site;
+}
+
+async function twoNodes(): Promise<Two> {
+  const fleet = await engines.newFleet();
+  const [one, two] = await fleet.nodes(2);
+  if (one === undefined || two === undefined) throw new TypeError("two nodes were asked for");
+  return { fleet, one, two };
+}
+
+/** A device at one node that the other knows of too. */
+async function joined(at: Site, ...others: readonly Site[]): Promise<RawDevice> {
+  const device = await at.join({ tools: [volume], userTools: [tool("self.reboot")] });
+  for (const other of others) await online(other, true);
+  return device;
+}
+
+async function online(site: Site, wanted: boolean): Promise<void> {
+  await until(async () => {
+    const { online: is, toolCount } = await site.device(firstDevice);
+    return is === wanted && (!wanted || toolCount === 2);
+  }, `online: ${wanted}`);
+}
+
+async function answerOne(device: RawDevice): Promise<void> {
+  const { id } = await device.nextRequest("tools/call");
+  device.reply(id, done);
+}
+
+function call(site: Site, more = {}) {
+  return site.call(firstDevice, volume.name, { volume: 30 }, more);
+}
+
+describe("a device on another node", () => {
+  it("is seen, listed and called, and its answer comes back", async () => {
+    const { one, two } = await twoNodes();
+    const device = await joined(one, two);
+    expect(await two.toolNames(firstDevice)).toEqual(await one.toolNames(firstDevice));
+    const calling = call(two);
+    const sent = await device.nextRequest("tools/call");
+    expect(sent.params).toMatchObject({ name: volume.name, arguments: { volume: 30 } });
+    device.reply(sent.id, done);
+    const { status, body } = await calling;
+    expect([status, body]).toMatchObject([200, { device: firstDevice, result: { isError: false } }]);
+    // One line of history, on every node the same.
+    for (const site of [one, two]) {
+      await until(async () => {
+        const { body } = await site.rest("GET", "/calls");
+        return (body["calls"] as { callId: string }[]).map(({ callId }) => callId).join() === sentId(body);
+      });
+    }
+    function sentId(answer: { [key: string]: unknown }): string {
+      expect((answer["calls"] as unknown[]).length).toBeLessThanOrEqual(1);
+      return String(body["callId"]);
+    }
+  });
+
+  it("refuses with the same codes, wherever it is asked", async () => {
+    const { one, two } = await twoNodes();
+    await joined(one, two);
+    for (const site of [one, two]) {
+      expect((await site.call(firstDevice, "no.such", {})).body["code"]).toBe("tool_unknown");
+      expect((await site.call(firstDevice, volume.name, { volume: "x" })).body["code"]).toBe(
+        "arguments_invalid",
+      );
+      const { body } = await call(site, { timeoutMs: 200 });
+      expect(body).toMatchObject({ code: "device_timeout", phase: "device" });
+    }
+  });
+
+  it("is freed when a caller on another node hangs up", async () => {
+    const { one, two } = await twoNodes();
+    const device = await joined(one, two);
+    const controller = new AbortController();
+    const at = `/devices/${firstDevice}/tools/${volume.name}/call`;
+    const hung = two.rest("POST", at, { arguments: { volume: 1 } }, {}, controller.signal);
+    const first = await device.nextRequest("tools/call");
+    controller.abort();
+    await expect(hung).rejects.toThrow();
+    const next = call(one);
+    const second = await device.nextRequest("tools/call");
+    expect(second.id).not.toBe(first.id);
+    device.reply(second.id, done);
+    expect((await next).status).toBe(200);
+  });
+
+  it("steps its volume without a race when two nodes ask at once", async () => {
+    const { one, two } = await twoNodes();
+    const status = tool("self.get_device_status");
+    const device = await one.join({ tools: [volume, status] });
+    await online(two, true);
+    let level = 50;
+    const serving = (async () => {
+      for (let number = 0; number < 4; number += 1) {
+        const { id, params } = await device.nextRequest("tools/call");
+        const { name, arguments: args } = params as { name: string; arguments: { volume: number } };
+        if (name === volume.name) level = args.volume;
+        const text = name === volume.name ? "true" : JSON.stringify({ audio_speaker: { volume: level } });
+        device.reply(id, { content: [{ type: "text", text }], isError: false });
+      }
+    })();
+    const step = { type: "device_control", action: "volume_up" };
+    const answers = await Promise.all(
+      [one, two].map((site) => site.rest("POST", `/devices/${firstDevice}/control`, step)),
+    );
+    await serving;
+    expect(answers.map(({ body }) => body["ok"])).toEqual([true, true]);
+    expect(level).toBe(70);
+  });
+});
+
+describe("presence", () => {
+  it("follows the device to the newest node; the older connection is closed and says nothing", async () => {
+    const { one, two } = await twoNodes();
+    const old = await joined(one, two);
+    const events = await two.events(`?device=${firstDevice}`);
+    const fresh = await joined(two, one);
+    expect((await old.wire.ended).code).toBe(1001);
+    const calling = call(one);
+    await answerOne(fresh);
+    expect((await calling).status).toBe(200);
+    await online(one, true);
+    const types = [await events.next(), await events.next()].map(({ type, data }) => [type, data["reason"]]);
+    expect(types).toEqual([
+      ["device.offline", "a newer connection of this device took over"],
+      ["device.online", undefined],
+    ]);
+  });
+
+  it("ends on every node when the device leaves, and a call fails at once with since when", async () => {
+    const { one, two } = await twoNodes();
+    const device = await joined(one, two);
+    device.cut();
+    await online(two, false);
+    const { status, body } = await call(two);
+    expect([status, body["code"]]).toEqual([503, "device_offline"]);
+    expect(body["offlineSince"]).toEqual(expect.any(String));
+  });
+
+  it("is known to a node that comes later", async () => {
+    const { fleet, one } = await twoNodes();
+    const device = await joined(one);
+    const three = await fleet.node();
+    await online(three, true);
+    const calling = call(three);
+    await answerOne(device);
+    expect((await calling).status).toBe(200);
+  });
+
+  it("ends at once when its node stops, and comes back with the device", async () => {
+    const { one, two } = await twoNodes();
+    await joined(one, two);
+    await one.tendon.stop();
+    await online(two, false);
+    const device = await joined(two);
+    const calling = call(two);
+    await answerOne(device);
+    expect((await calling).status).toBe(200);
+  });
+});
+
+describe("what one node is told", () => {
+  it("is true on the others: alias, tags, tokens, their end, a device's end", async () => {
+    const { one, two } = await twoNodes();
+    await joined(one, two);
+    await two.rest("PATCH", `/devices/${firstDevice}`, { alias: "desk", tags: ["room"] });
+    expect(await one.device("desk")).toMatchObject({ alias: "desk", tags: ["room"] });
+    const made = await one.rest("POST", "/tokens", { name: "t", scopes: ["read"] });
+    const bearer = { authorization: `Bearer ${String(made.body["token"])}` };
+    expect((await two.rest("GET", "/devices/desk", undefined, bearer)).status).toBe(200);
+    await two.rest("DELETE", `/tokens/${String(made.body["id"])}`);
+    expect((await one.rest("GET", "/devices/desk", undefined, bearer)).status).toBe(401);
+    await two.rest("DELETE", "/devices/desk");
+    expect((await one.rest("GET", "/devices/desk")).status).toBe(404);
+  });
+
+  it("reaches subscribers of all nodes once, in one order, and is resumed at another node", async () => {
+    const { one, two } = await twoNodes();
+    const [here, there] = [await one.events(), await two.events()];
+    const device = await joined(one, two);
+    for (const site of [one, two, one]) {
+      const calling = call(site);
+      await answerOne(device);
+      await calling;
+    }
+    const take = async (reader: typeof here) => {
+      const seen = [];
+      for (let number = 0; number < 5; number += 1) seen.push(await reader.next());
+      return seen;
+    };
+    const [ours, theirs] = [await take(here), await take(there)];
+    expect(theirs).toEqual(ours);
+    expect(ours.map(({ type }) => type)).toEqual([
+      "device.online",
+      "device.tools_changed",
+      "call.finished",
+      "call.finished",
+      "call.finished",
+    ]);
+    const resumed = await two.events("", { "last-event-id": ours[2]?.id ?? "" });
+    expect([await resumed.next(), await resumed.next()]).toEqual(ours.slice(3));
+  });
+
+  it("needs a database that all share", async () => {
+    const { fleet } = await twoNodes();
+    const { startTendon } = await import("@tendon/gateway");
+    await expect(startTendon({ cluster: fleet.cluster }, { adminToken })).rejects.toThrow(/postgres/);
+  });
+});

@@ -1,0 +1,65 @@
+/** Several real gateways on one real NATS and one real PostgreSQL. */
+import { afterAll, beforeAll } from "vitest";
+import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
+import { until } from "../inbox.ts";
+import { NatsServer } from "../nats-server.ts";
+import { openSite, type Site, type SiteOptions } from "../site.ts";
+
+export class Engines {
+  #nats: NatsServer | undefined;
+  #postgres: PostgresServer | undefined;
+  #names = 0;
+
+  constructor() {
+    beforeAll(async () => {
+      [this.#nats, this.#postgres] = await Promise.all([NatsServer.start(), PostgresServer.start()]);
+    });
+    afterAll(async () => {
+      await Promise.all([this.#nats?.stop(), this.#postgres?.stop()]);
+    });
+  }
+
+  get nats(): NatsServer {
+    if (this.#nats === undefined) throw new TypeError("NATS is not started yet");
+    return this.#nats;
+  }
+
+  get postgres(): PostgresServer {
+    if (this.#postgres === undefined) throw new TypeError("PostgreSQL is not started yet");
+    return this.#postgres;
+  }
+
+  /** A fleet of the test's own: a database, and a name on NATS. */
+  async newFleet(): Promise<Fleet> {
+    this.#names += 1;
+    return new Fleet(`${this.nats.url}/fleet${this.#names}`, await this.postgres.newDatabase());
+  }
+}
+
+export class Fleet {
+  readonly cluster: string;
+  readonly storage: string;
+
+  constructor(cluster: string, storage: string) {
+    this.cluster = cluster;
+    this.storage = storage;
+  }
+
+  async node(options: SiteOptions = {}): Promise<Site> {
+    const { config = {}, ...rest } = options;
+    return await openSite({ ...rest, config: { ...config, cluster: this.cluster, storage: this.storage } });
+  }
+
+  /** Nodes that know one another. */
+  async nodes(count: number, options: SiteOptions = {}): Promise<Site[]> {
+    const sites: Site[] = [];
+    for (let number = 0; number < count; number += 1) sites.push(await this.node(options));
+    for (const site of sites) {
+      await until(async () => {
+        const { body } = await site.rest("GET", "/nodes");
+        return (body as { nodes: unknown[] }).nodes.length === count;
+      });
+    }
+    return sites;
+  }
+}
