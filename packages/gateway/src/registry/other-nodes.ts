@@ -17,7 +17,9 @@ export interface OtherNodesNeeds {
   readonly find: (id: string) => DeviceRecord | undefined;
   /** Reads a device anew from the store; one that is not there is forgotten here. */
   readonly reload: (id: string) => Promise<void>;
-  readonly changed: (id: string) => void;
+  /** Its tools are listed from now on, or for a while yet. */
+  readonly came: (id: string) => void;
+  readonly left: (id: string) => void;
   /** Answers what another node asks of a device that is here. */
   readonly answer: (device: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
 }
@@ -140,7 +142,7 @@ export class OtherNodes {
 
   /** Shown first, closed then: what the old connection says at its end touches nothing any more. */
   shown(device: string): void {
-    const { cluster, find, clock, changed } = this.#needs;
+    const { cluster, find, clock, came } = this.#needs;
     const placed = this.#placed.get(device);
     const record = find(device);
     if (placed === undefined || record === undefined || !cluster.members.isAlive(placed.claim.instance))
@@ -149,7 +151,7 @@ export class OtherNodes {
     if (old instanceof RemoteSession && old.revision === placed.revision) return;
     record.attach(new RemoteSession(device, placed, clock, cluster.courier));
     if (record.catalogue.complete || record.catalogue.size > 0) record.listingDone();
-    changed(device);
+    came(device);
     if (old === undefined || old instanceof RemoteSession) return;
     this.release(old);
     old.close(1001, takenOver);
@@ -165,7 +167,7 @@ export class OtherNodes {
     const session = record?.session;
     if (record === undefined || !(session instanceof RemoteSession)) return;
     record.detach(session, this.#needs.clock.now(), reason);
-    this.#needs.changed(device);
+    this.#needs.left(device);
   }
 
   #nodeCame(instance: string): void {

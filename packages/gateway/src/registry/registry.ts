@@ -210,7 +210,8 @@ export class Registry {
       reload: async (id) => {
         await this.readAgain(id);
       },
-      changed: (id) => this.toolset.changed(id),
+      came: (id) => this.toolset.came(id),
+      left: (id) => this.toolset.left(id),
     });
     this.#others = others;
     for (const session of this.sessions()) others.hold(session);
