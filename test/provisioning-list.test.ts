@@ -126,6 +126,23 @@ describe("admission by a list", () => {
     expect(await copy.mqtt()).toBeUndefined();
   });
 
+  it.each(["list", "open"] as const)(
+    "[PRV-1] of boards that ask under one id at the same time one gets it (%s), and what it got counts",
+    async (admission) => {
+      const site = await openSite({ config: { devices: { admission } } });
+      await site.rest("POST", "/devices/import", { devices: [{ id: firstDevice }] });
+      const boards = Array.from(
+        { length: 8 },
+        (_, index) => new OtaBoard(site.url, { clientId: `c-${index}` }),
+      );
+      const answers = await Promise.all(boards.map((board) => board.ask()));
+      const given = answers.flatMap(({ body }) => (body["mqtt"] === undefined ? [] : [body["mqtt"]]));
+      expect(given).toHaveLength(1);
+      expect(answers.filter(({ body }) => body["activation"] !== undefined)).toHaveLength(7);
+      (await MqttWire.open(given[0] as unknown as MqttSettings)).cut();
+    },
+  );
+
   it("[PRV-1] a board after a flash erase proves its serial number and still needs a person", async () => {
     const site = await listSite();
     const before = new OtaBoard(site.url, { serial });

@@ -130,8 +130,9 @@ export class Credentials {
     return { ...change, credentials: standing.credentials };
   }
 
-  /** A pair that gets credentials for the asking; they lapse unless they are used [OTA-2]. */
+  /** A pair that gets credentials for the asking, unless another was faster; they lapse unless used [OTA-2]. */
   async approveUnasked(deviceId: string, clientId: string): Promise<void> {
+    if (this.#pairOf(deviceId) !== undefined) return;
     this.#makeRoom();
     const lapsesAt = this.#needs.clock.now() + unusedForMs;
     const pair = { clientId: digest(clientId), generation: newGeneration(), lapsesAt };

@@ -166,7 +166,6 @@ export class Decisions {
   async #approve(principal: Principal, pairing: Pairing): Promise<Decided> {
     const { store, welcome } = this.#needs;
     const { device, clientIdHash, code, provenAt } = pairing;
-    this.#mayReplace(principal, device);
     const imported = await store.imports.get(device);
     if (needsProof(imported) && provenAt === undefined) {
       throw new TendonError(
@@ -174,6 +173,8 @@ export class Decisions {
         "this device was imported with a serial number, and the board has not proved to be that one",
       );
     }
+    // Last, with nothing to wait for in between: what it looks at is what is replaced.
+    this.#mayReplace(principal, device);
     const replaced = await welcome.approve(device, Buffer.from(clientIdHash, "hex"), {
       by: principal.name,
       tags: imported?.tags,

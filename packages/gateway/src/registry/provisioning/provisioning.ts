@@ -94,7 +94,8 @@ export class Provisioning {
     }
     await store.pairings.proved(ask.deviceId, pairing.clientIdHash);
     // A proof is enough for a board that nobody knows. It never replaces one that is here: that is for a person.
-    if (admission !== "list" || standing.kind !== "unknown") return false;
+    if (admission !== "list" || credentials.standing(ask.deviceId, ask.clientId).kind !== "unknown")
+      return false;
     await this.#welcome.approve(ask.deviceId, clientId, { by: theList, tags: imported.tags });
     await store.pairings.take(pairing.code);
     return true;
@@ -111,7 +112,7 @@ export class Provisioning {
       return this.#noRoom(error.message);
     }
     const standing = credentials.standing(ask.deviceId, ask.clientId);
-    return standing.kind === "approved" ? standing : refused("another board was faster");
+    return standing.kind === "approved" ? standing : this.#noRoom("another board of this id was faster");
   }
 
   async #wait(ask: BoardAsk, standing: Standing): Promise<Entry> {
