@@ -177,6 +177,23 @@ describe("guessing codes", () => {
     expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(200);
   });
 
+  it("[PRV-5] ends there for a thousand at the same moment too, and right codes cost nothing", async () => {
+    const site = await approveSite();
+    for (let count = 0; count < 2 * limits.wrongCodes.max; count += 1) {
+      const board = new OtaBoard(site.url, { deviceId: `0a:00:00:00:00:${10 + count}` });
+      await approved(site, board);
+    }
+    const { code } = await new OtaBoard(site.url).shown();
+    const guesses = Array.from({ length: 200 }, (_, index) =>
+      ((Number(code) + 1 + index) % 1_000_000).toString().padStart(6, "0"),
+    );
+    const answers = await Promise.all(
+      guesses.map((guess) => site.rest("POST", "/devices/approve", { code: guess })),
+    );
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(limits.wrongCodes.max);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(200 - limits.wrongCodes.max);
+  });
+
   it.each(["12345", "1234567", "12345a", "", 123456, null])(
     "[PRV-5] %j is no code, and costs no try",
     async (code) => {

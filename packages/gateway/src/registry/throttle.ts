@@ -45,6 +45,12 @@ export class Throttle {
     return tooSoon;
   }
 
+  /** It was not one of those after all. */
+  forgive(who: string): void {
+    const bucket = this.#buckets.get(who);
+    if (bucket !== undefined) bucket.left = Math.min(this.#burst, bucket.left + 1);
+  }
+
   #refill(bucket: Bucket): void {
     const now = this.#clock.monotonic();
     bucket.left = Math.min(this.#burst, bucket.left + (now - bucket.at) / this.#everyMs);

@@ -40,11 +40,13 @@ export class Decisions {
     if (retryAfterMs > 0) {
       throw new TendonError(limits.wrongCodes.error, "too many wrong codes; wait a moment", { retryAfterMs });
     }
+    // Counted before it is known: of a thousand guesses at the same moment ten are looked at.
+    for (const who of guessers) this.#wrongCodes.count(who);
     const pairing = await this.#needs.store.pairings.byCode(code);
     if (pairing === undefined || !(await this.#sees(principal, pairing.device))) {
-      for (const who of guessers) this.#wrongCodes.count(who);
       throw new TendonError("device_unknown", "no board shows this code now; a code counts for 15 minutes");
     }
+    for (const who of guessers) this.#wrongCodes.forgive(who);
     return await this.#approve(principal, pairing);
   }
 
@@ -52,7 +54,8 @@ export class Decisions {
   async approveDevice(principal: Principal, reference: string): Promise<Decided> {
     const { credentials, store, devices } = this.#needs;
     const device = devices.idOf(reference);
-    const waiting = hasScope(principal, "provision") ? await store.pairings.ofDevice(device) : [];
+    const codes = hasScope(principal, "provision") ? await store.pairings.ofDevice(device) : [];
+    const waiting = codes.filter((pairing) => this.#waits(pairing));
     if (
       (waiting.length === 0 && devices.find(device) === undefined) ||
       !(await this.#sees(principal, device))
@@ -102,8 +105,7 @@ export class Decisions {
     const waiting = await store.pairings.waiting();
     const imported = await store.imports.of(waiting.map(({ device }) => device));
     const pending = waiting
-      // One that was provisioned meanwhile no longer waits; its code runs out by itself.
-      .filter(({ device, clientIdHash }) => !credentials.holds(device, Buffer.from(clientIdHash, "hex")))
+      .filter((pairing) => this.#waits(pairing))
       .filter(({ device: id }) =>
         maySee(principal, { id, tags: devices.find(id)?.tags ?? imported.get(id)?.tags ?? [] }),
       )
@@ -201,6 +203,11 @@ export class Decisions {
     const { devices, credentials } = this.#needs;
     const approval = credentials.isRevoked(id) ? "revoked" : "approved";
     return { id, alias: devices.find(id)?.alias ?? id, approval, replaced, message };
+  }
+
+  /** One that was provisioned meanwhile no longer waits; its code runs out by itself. */
+  #waits({ device, clientIdHash }: Pairing): boolean {
+    return !this.#needs.credentials.holds(device, Buffer.from(clientIdHash, "hex"));
   }
 
   async #sees(principal: Principal, id: string): Promise<boolean> {
