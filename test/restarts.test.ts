@@ -8,6 +8,7 @@ import { inItsOwnProcess, RestartingGateway } from "./restarting-gateway.ts";
 
 const lamp = "02:00:00:00:00:01";
 const fan = "02:00:00:00:00:02";
+const unseen = "02:00:00:00:00:03";
 const offer = {
   board: "lamp-board",
   firmware: "3.2.1",
@@ -100,6 +101,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     // What is answered is on the disk: the process may go the moment after.
     const late = await gateway.rest("POST", "/tokens", { name: "late", scopes: ["read"] });
     const changed = await gateway.rest("PATCH", `/devices/${fan}`, { alias: "breeze", tags: ["hall"] });
+    const newcomer = await gateway.provision(unseen);
     await gateway.kill();
     await gateway.start();
     expect((await gateway.rest("GET", "/devices/breeze")).body).toMatchObject({ id: fan, tags: ["hall"] });
@@ -111,6 +113,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
       online: false,
       lastDisconnect: { reason: "the gateway ended without a word" },
     });
+    await gateway.join(unseen, offer, newcomer);
     const again = await gateway.join(lamp, offer, credentials);
     expect((await call(gateway, again, "self.lamp.on")).status).toBe(200);
   }, 60_000);

@@ -46,6 +46,7 @@ export const errorKinds = {
   busy: kind(503, 503, TRY_LATER, true),
   node_unreachable: kind(503, 503, TRY_LATER, true),
   shutting_down: kind(503, 503, GOING_AWAY, true),
+  storage_unavailable: kind(503, 503, TRY_LATER, true),
   internal: kind(500, INTERNAL, 1011, false),
 } as const satisfies Record<ErrorCode, ErrorKind>;
 

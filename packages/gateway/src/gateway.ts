@@ -63,6 +63,7 @@ import {
   serveCertificate,
   startMqtt,
   startProcesses,
+  unreadyParts,
 } from "./wiring/wiring.ts";
 
 export interface StartOptions {
@@ -76,6 +77,8 @@ export interface StartOptions {
   readonly startDemoDevice?: ((provision: Tendon["provision"]) => Promise<string>) | undefined;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  /** Ends a start that still waits for its database. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A running gateway. */
@@ -139,6 +142,7 @@ async function assemble(
     dataFolder,
     clock,
     onProblem: (problem) => events.storage(problem),
+    signal: options.signal,
   });
   started.push(() => store.close());
   const cluster =
@@ -285,10 +289,7 @@ async function assemble(
     metrics,
     events,
     identify,
-    unready: () =>
-      [stopping ? "the gateway is stopping" : undefined, mqtt.unready(), cluster?.unready()].filter(
-        (why) => why !== undefined,
-      ),
+    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping }),
   });
   await docsRoutes(http);
   const { startDemoDevice } = options;

@@ -24,6 +24,7 @@ export const errorTitles = {
   busy: "Too much of this is going on at the moment",
   node_unreachable: "The gateway node that holds the device cannot be reached",
   shutting_down: "The gateway is stopping",
+  storage_unavailable: "The database does not answer",
   internal: "Something went wrong inside the gateway",
 } as const;
 

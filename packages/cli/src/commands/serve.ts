@@ -28,12 +28,20 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const processes = options.demo === true ? demoProcesses(config) : [];
   const more = new DemoDevices();
+  const changedTheirMind = new AbortController();
+  void told.then(() => changedTheirMind.abort());
+  const { signal } = changedTheirMind;
   const tendon = await startGateway(config, {
     adminToken,
     allowOpen: options.allowOpen,
     processes,
     startDemoDevice: (provision) => more.start(provision),
+    signal,
+  }).catch((error: unknown) => {
+    if (signal.aborted) return undefined;
+    throw error;
   });
+  if (tendon === undefined) return;
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
   announce(tendon, options.json === true);
   // On a terminal the signal says that the terminal is gone, and ends the gateway as it ends any program.

@@ -46,6 +46,8 @@ const errors = {
   "next.node_unreachable": "Try again in a moment. If the call may have run, look at the device first.",
   "error.shutting_down": "The gateway is stopping",
   "next.shutting_down": "Try again when it is back.",
+  "error.storage_unavailable": "The gateway's database does not answer",
+  "next.storage_unavailable": "Calls go on. Try again in a moment; the gateway's log says more.",
   "error.internal": "Something went wrong inside the gateway",
   "next.internal": "The gateway's log has the details.",
   "error.unreachable": "The gateway does not answer",

@@ -10,17 +10,19 @@ export interface OperationsNeeds {
   readonly metrics: Metrics;
   readonly events: Events;
   readonly identify: IdentifyToken;
-  /** Empty when ready, otherwise what is not. */
-  readonly unready: () => string[];
+  /** Empty when ready; otherwise each part that is not, with the reason. Anybody may ask: nothing of it is secret. */
+  readonly unready: () => Promise<Readonly<Record<string, string>>>;
 }
 
 export function operationRoutes(http: Http, needs: OperationsNeeds): void {
   const hidden = { schema: { hide: true } };
   http.get("/healthz", hidden, () => ({ status: "ok" }));
-  http.get("/readyz", hidden, (_request, reply) => {
-    const problems = needs.unready();
-    if (problems.length > 0) reply.code(503);
-    return problems.length > 0 ? { status: "unready", problems } : { status: "ready" };
+  http.get("/readyz", hidden, async (_request, reply) => {
+    const parts = await needs.unready();
+    const problems = Object.entries(parts).map(([part, why]) => `${part}: ${why}`);
+    if (problems.length === 0) return { status: "ready" };
+    reply.code(503);
+    return { status: "unready", parts, problems };
   });
   http.get("/metrics", hidden, async (request, reply) => {
     if (!isLoopback(request)) requireScope(authenticate(request, needs.identify, needs.events), "read");

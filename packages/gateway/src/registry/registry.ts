@@ -264,6 +264,7 @@ export class Registry {
   ): Promise<DeviceDetail> {
     const record = this.#devices.require(principal, reference);
     requireScope(principal, "admin");
+    await this.#needs.store.ping();
     if (alias !== undefined) {
       if (!this.#devices.names.isFree(alias, record.id)) {
         throw new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
@@ -285,6 +286,7 @@ export class Registry {
     const record = this.#devices.require(principal, reference);
     requireScope(principal, "admin");
     refuseProgram(record);
+    await this.#needs.store.ping();
     await this.#forget(record.id);
   }
 

@@ -4,7 +4,8 @@
  */
 import type { Clock, Timer } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
-import type { Store } from "../store/store.ts";
+import { TendonError } from "../errors.ts";
+import type { Store, StoredDevice } from "../store/store.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface RememberingNeeds {
@@ -27,6 +28,8 @@ export class Remembering {
   #tell: Tell = async () => {};
   /** The last write of each device that has one under way. */
   readonly #writes = new Map<string, Promise<void>>();
+  /** What the database did not take while it was away, to be written when it is back. */
+  readonly #owed = new Map<string, { readonly again: () => Promise<void>; readonly error: unknown }>();
 
   constructor({ store, clock, online, onFault }: RememberingNeeds) {
     this.#store = store;
@@ -34,6 +37,7 @@ export class Remembering {
     this.#lastSeen = clock.every(lastSeenEveryMs, () => {
       for (const { deviceId, lastSeenAt } of online()) store.presence.deviceSeen(deviceId, lastSeenAt);
     });
+    store.onBack(() => void this.#payBack());
   }
 
   shareWith(tell: Tell): void {
@@ -52,9 +56,18 @@ export class Remembering {
 
   /** The device with what it can do, in one transaction: a fleet that comes for the first time pays for the disk once. */
   withTools(record: DeviceRecord): Promise<void> {
+    return this.#writeTools(record, record.unwritten());
+  }
+
+  /** All there is to write of a device, whatever was written before. */
+  #whole(record: DeviceRecord): Promise<void> {
+    record.unwritten();
+    return this.#writeTools(record, record.stored());
+  }
+
+  #writeTools(record: DeviceRecord, row: StoredDevice | undefined): Promise<void> {
     const { catalogue, id } = record;
     const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
-    const row = record.unwritten();
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };
     return this.#ofRecord(record, async () => {
@@ -81,29 +94,34 @@ export class Remembering {
   }
 
   forget(id: string): Promise<void> {
-    return this.#after(
-      id,
-      async () => {
-        await this.#store.devices.remove(id);
-      },
-      true,
-    );
+    const write = async () => {
+      await this.#store.devices.remove(id);
+    };
+    return this.#after(id, write, () => this.forget(id), true);
   }
 
   /** Resolves when everything that was handed over has been written, or has failed. */
   async close(): Promise<void> {
     this.#lastSeen.cancel();
     await Promise.allSettled(this.#writes.values());
+    for (const [device, { error }] of this.#owed) this.#onFault(device, error);
+    this.#owed.clear();
   }
 
   /** What could not be written counts as unwritten, so that the next attempt writes it. */
   #ofRecord(record: DeviceRecord, write: () => Promise<void>): Promise<void> {
-    const mine = this.#after(record.id, write);
+    const mine = this.#after(record.id, write, () => this.#whole(record));
     mine.catch(() => record.notWritten());
     return mine;
   }
 
-  #after(device: string, write: () => Promise<void>, gone = false): Promise<void> {
+  /** `again`: how it is written once the database is back; what was asked for later counts. */
+  #after(
+    device: string,
+    write: () => Promise<void>,
+    again: () => Promise<void>,
+    gone = false,
+  ): Promise<void> {
     const before = this.#writes.get(device) ?? Promise.resolve();
     const mine = before.then(write, write).then(() => this.#tell(device, gone));
     this.#writes.set(device, mine);
@@ -112,8 +130,17 @@ export class Remembering {
     };
     mine.then(done, (error: unknown) => {
       done();
-      this.#onFault(device, error);
+      if (error instanceof TendonError && error.code === "storage_unavailable")
+        this.#owed.set(device, { again, error });
+      else this.#onFault(device, error);
     });
     return mine;
+  }
+
+  /** One after the other: a fleet's worth at once would keep everybody else waiting. */
+  async #payBack(): Promise<void> {
+    const owed = [...this.#owed.values()];
+    this.#owed.clear();
+    for (const { again } of owed) await again().catch(() => {});
   }
 }

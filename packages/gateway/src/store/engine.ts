@@ -14,6 +14,8 @@ export interface Engine {
   /** One transaction that no other process is in at the same time; for migrations. */
   alone<Result>(work: (tx: Transaction<Tables>) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
+  /** Leaves at once, where closing takes too long. */
+  cut(): void;
 }
 
 /** Everything or nothing; inside a transaction that is already open, part of that one. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { StartError } from "../errors.ts";
 
 import { Buffers } from "./buffers.ts";
 import { Calls } from "./calls.ts";
@@ -11,12 +11,14 @@ import type { Engine } from "./engine.ts";
 import { Health, type OnProblem } from "./health.ts";
 
 import { Presence } from "./presence.ts";
+import { Prober } from "./prober.ts";
 import { defaultRules, Retention, type RetentionRules } from "./retention.ts";
 import { updateSchema } from "./schema.ts";
 
 import { openSqlite } from "./sqlite-engine.ts";
 import { StoreError } from "./store-error.ts";
 import { StoredEvents } from "./stored-events.ts";
+import { untilAnswering } from "./until-answering.ts";
 
 export interface StoreSettings {
   /** `sqlite:` or nothing for a file in the data folder, or `postgres://…`. */
@@ -25,6 +27,10 @@ export interface StoreSettings {
   readonly clock: Clock;
   readonly onProblem: OnProblem;
   readonly retention?: Partial<RetentionRules> | undefined;
+  /** How long a database that does not answer at the start is waited for; half a minute where it is left out. */
+  readonly patienceMs?: number | undefined;
+  /** Ends that wait. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface StoreState {
@@ -57,6 +63,7 @@ export class Store implements StoreTransaction {
   readonly #health: Health;
   readonly #clock: Clock;
   readonly #retention: Retention;
+  readonly #prober: Prober;
 
   constructor(engine: Engine, health: Health, settings: StoreSettings) {
     const { clock, onProblem } = settings;
@@ -78,6 +85,7 @@ export class Store implements StoreTransaction {
     this.#engine = engine;
     this.#health = health;
     this.#clock = clock;
+    this.#prober = new Prober(health, () => this.ping(), clock);
     const rules = { ...defaultRules, ...settings.retention };
     this.#retention = new Retention(
       new Map([
@@ -104,9 +112,23 @@ export class Store implements StoreTransaction {
       .execute(async (tx) => await work(durableParts(tx, this.#clock)));
   }
 
-  /** Asks the database for an answer, for readiness; rejects when there is none in time. */
+  /** Told when the database answers again. */
+  onBack(listener: () => void): void {
+    this.#health.onChange((state) => {
+      if (state === "back") listener();
+    });
+  }
+
+  /**
+   * Whether the database answers, and would take a word; rejects when there is no answer in time. Asked before
+   * something is changed in memory that has to be written down as well.
+   */
   async ping(): Promise<void> {
-    await this.#engine.db.selectFrom("tendon_schema").select("version").limit(1).execute();
+    await this.#engine.db
+      .updateTable("tendon_schema")
+      .set((eb) => ({ name: eb.ref("name") }))
+      .where("version", "<", 0)
+      .execute();
   }
 
   /** Writes everything that waits. */
@@ -121,9 +143,11 @@ export class Store implements StoreTransaction {
 
   /** Writes what waits, as far as that is possible in a short time, and says what was not. */
   async close(): Promise<void> {
+    this.#prober.close();
     await this.#inTime(Promise.all([this.#retention.close(), this.#buffers.close()]), closeMs);
     this.#buffers.abandon();
     await this.#inTime(this.#engine.close(), closeMs / 2);
+    this.#engine.cut();
   }
 
   async #inTime(work: Promise<unknown>, ms: number): Promise<void> {
@@ -142,11 +166,13 @@ export async function openStore(settings: StoreSettings): Promise<Store> {
   const health = new Health(settings.onProblem);
   const engine = await openEngine(settings, health);
   try {
-    await updateSchema(engine, settings.clock);
+    await untilAnswering(settings, async () => await updateSchema(engine, settings.clock));
   } catch (error) {
-    await engine.close();
+    const closed = engine.close();
+    engine.cut();
+    await closed;
     if (!(error instanceof StoreError)) throw error;
-    throw new StartError(`The storage at ${engine.place} cannot be used (${messageOf(error)}).`);
+    throw new StartError(`The storage at ${engine.place} cannot be used (${error.said}).`);
   }
   return new Store(engine, health, settings);
 }

@@ -10,15 +10,19 @@ import { StoreError } from "./store-error.ts";
 const refusals = new Set(["22", "23", "42"]);
 /** The server goes on, only this statement did not: deadlocks, lock and statement timeouts. */
 const passing = new Set(["40", "55"]);
+/** Wrong name or password, no such database: nothing that waiting would mend. */
+const hopeless = new Set(["28", "3D"]);
 
 class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   readonly #health: Health;
+  readonly #onRelease: () => void;
   #broken = false;
 
-  constructor(client: pg.PoolClient, health: Health) {
+  constructor(client: pg.PoolClient, health: Health, onRelease: () => void) {
     this.#client = client;
     this.#health = health;
+    this.#onRelease = onRelease;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -43,12 +47,15 @@ class PostgresConnection implements DatabaseConnection {
 
   release(): void {
     this.#client.release(this.#broken);
+    this.#onRelease();
   }
 }
 
 export class PostgresDriver implements Driver {
   readonly #pool: pg.Pool;
   readonly #health: Health;
+  /** Connections that somebody uses or waits for. */
+  #busy = 0;
 
   constructor(pool: pg.Pool, health: Health) {
     this.#pool = pool;
@@ -60,10 +67,18 @@ export class PostgresDriver implements Driver {
 
   async init(): Promise<void> {}
 
+  /** While the server is away one at a time finds out whether it is back; the others need not wait for that. */
   async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#health.away && this.#busy > 0)
+      throw new StoreError("unavailable", "PostgreSQL has not answered lately");
+    this.#busy += 1;
+    const done = () => {
+      this.#busy -= 1;
+    };
     try {
-      return new PostgresConnection(await this.#pool.connect(), this.#health);
+      return new PostgresConnection(await this.#pool.connect(), this.#health, done);
     } catch (error) {
+      done();
       const fault = faultOf(error);
       this.#health.failed(fault);
       throw fault;
@@ -100,5 +115,7 @@ function faultOf(error: unknown): StoreError {
   const state = error instanceof pg.DatabaseError ? error.code : undefined;
   const refused = refusals.has(state?.slice(0, 2) ?? "");
   const detail = `PostgreSQL: ${messageOf(error)}${state === undefined ? "" : ` (${state})`}`;
-  return new StoreError(refused ? "refused" : "unavailable", detail);
+  return new StoreError(refused ? "refused" : "unavailable", detail, {
+    hopeless: hopeless.has(state?.slice(0, 2) ?? ""),
+  });
 }

@@ -52,6 +52,7 @@ export async function openSqlite(dataFolder: string, health: Health, clock: Cloc
       }
     },
     close: async () => await db.destroy(),
+    cut() {},
   };
 }
 

@@ -13,6 +13,7 @@ export { startMqtt } from "./mqtt-carrier.ts";
 export { nodeList } from "./node-list.ts";
 export { startProcesses } from "./process-devices.ts";
 export { openProvisioning } from "./provisioning-link.ts";
+export { unreadyParts } from "./readiness.ts";
 export { deviceSecretOf } from "./shared-secret.ts";
 export { refuseClusterWithoutDatabase, refuseOpenToTheWorld } from "./start-checks.ts";
 export { openVision } from "./vision-link.ts";

@@ -3,7 +3,10 @@ import path from "node:path";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { until } from "../../../../test/inbox.ts";
+import { ManualClock } from "../../../../test/manual-clock.ts";
+import { StartError } from "../../src/errors.ts";
 import { openSqliteFile } from "../../src/store/sqlite-library.ts";
+import { openStore, type StoreProblem } from "../../src/store/store.ts";
 import { Child } from "./child.ts";
 import { Databases, kinds } from "./databases.ts";
 import { call, device, deviceId, event, token } from "./samples.ts";
@@ -53,7 +56,7 @@ describe("while PostgreSQL is away", () => {
     store.presence.deviceSeen(deviceId(1), 100);
     await expect(store.flush()).rejects.toMatchObject({ fault: "unavailable" });
     await expect(store.devices.save(device(2))).rejects.toMatchObject({
-      code: "internal",
+      code: "storage_unavailable",
       fault: "unavailable",
     });
     await expect(store.ping()).rejects.toMatchObject({ fault: "unavailable" });
@@ -79,6 +82,31 @@ describe("while PostgreSQL is away", () => {
     expect(await store.devices.get(deviceId(1))).toEqual(device(1, { lastSeenAt: 200 }));
     expect(store.state).toMatchObject({ away: false, lostRows: 0 });
     await store.ping();
+  }, 60_000);
+
+  it("a start waits for it half a minute and no longer, with a word each time", async () => {
+    const place = await databases.newPlace();
+    await databases.server.stop();
+    const clock = new ManualClock();
+    const problems: StoreProblem[] = [];
+    const opening = openStore({ ...place, clock, onProblem: (problem) => problems.push(problem) });
+    const ended = opening.then(
+      () => "opened",
+      (error: unknown) => error,
+    );
+    let result: unknown;
+    void ended.then((end) => {
+      result = end;
+    });
+    await until(() => {
+      if (clock.pending > 0) clock.advance(250);
+      return result !== undefined;
+    }, "the start to give up");
+    expect(result).toBeInstanceOf(StartError);
+    expect(String(result)).toMatch(/cannot be used \(PostgreSQL: .*ECONNREFUSED.*, for (28|29|30) s\)/);
+    const waits = problems.filter(({ kind }) => kind === "waiting");
+    expect(waits.length).toBeGreaterThan(10);
+    await databases.server.startAgain();
   }, 60_000);
 
   it("what finds no room is counted and said, and the newest is kept", async () => {

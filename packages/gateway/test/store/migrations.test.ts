@@ -116,7 +116,7 @@ describe("a place that cannot be used", () => {
       { url: "postgres://", words: /StartError|cannot be used|not an address/ },
     ];
     for (const { url, words } of cases) {
-      const opening = databases.open({ dataFolder, url });
+      const opening = databases.open({ dataFolder, url, patienceMs: 0 });
       await expect(opening).rejects.toThrow(StartError);
       await expect(opening).rejects.toThrow(words);
       await expect(opening).rejects.not.toThrow(/hidden/);

@@ -79,6 +79,37 @@ export class PostgresServer {
     if (!(await this.#launch())) throw new PostgresProblem("the port is taken");
   }
 
+  /** Nothing of it moves any more, and no connection of it breaks. */
+  freeze(): void {
+    this.#signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#signal("SIGCONT");
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    for (const pid of this.#processes()) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // Its workers come and go.
+      }
+    }
+  }
+
+  /** The server and those it has started. */
+  #processes(): number[] {
+    const server = this.#process?.pid;
+    if (server === undefined) return [];
+    const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
+    const children = stdout
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/).map(Number))
+      .flatMap(([pid = 0, parent]) => (parent === server ? [pid] : []));
+    return [server, ...children];
+  }
+
   async stop(): Promise<void> {
     const server = this.#process;
     this.#process = undefined;

@@ -128,8 +128,9 @@ export class Decisions {
     if (device === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
     if (!(await this.#sees(principal, device))) throw unknown(id);
     requireScope(principal, "provision");
-    const { credentials } = this.#needs;
+    const { credentials, store } = this.#needs;
     if (credentials.standing(device, clientId).kind !== "approved") this.#mayReplace(principal, device);
+    await store.ping();
     const { written, made } = this.provisionHere(device, clientId, principal.name);
     await written;
     return made;
@@ -158,6 +159,7 @@ export class Decisions {
     const here = known || listed !== undefined || waits.length > 0;
     if (!here || !(await this.#sees(principal, device))) throw unknown(reference);
     requireScope(principal, "admin");
+    await store.ping();
     credentials.forget(device);
     if (known) await devices.remove(principal, device);
     cut(device, "the device was deleted");

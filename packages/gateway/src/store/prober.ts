@@ -1,0 +1,33 @@
+import type { Clock, Timer } from "../clock.ts";
+import type { Health } from "./health.ts";
+
+const everyMs = 1_000;
+
+/** Asks a database that is away again and again, so that its return is noticed although nobody needs it just now. */
+export class Prober {
+  readonly #ping: () => Promise<void>;
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(health: Health, ping: () => Promise<void>, clock: Clock) {
+    this.#ping = ping;
+    this.#clock = clock;
+    health.onChange((state) => {
+      if (state === "away") this.#later();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+  }
+
+  #later(): void {
+    if (this.#closed) return;
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(everyMs, () => {
+      this.#ping().catch(() => this.#later());
+    });
+  }
+}

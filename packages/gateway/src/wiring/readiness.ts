@@ -1,0 +1,47 @@
+/** Which parts of the gateway are not ready, in words that anybody may read. */
+import type { Clock } from "../clock.ts";
+import type { Store } from "../store/store.ts";
+
+export interface Parts {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly mqtt: { unready(): string | undefined };
+  readonly cluster: { unready(): string | undefined } | undefined;
+  readonly stopping: boolean;
+}
+
+/** Whoever asks wants to know now; a database that needs longer is not ready. */
+const longestAnswerMs = 1_000;
+
+export async function unreadyParts({
+  clock,
+  store,
+  mqtt,
+  cluster,
+  stopping,
+}: Parts): Promise<Record<string, string>> {
+  const found: [string, string | undefined][] = [
+    ["gateway", stopping ? "it is stopping" : undefined],
+    ["mqtt", mqtt.unready()],
+    ["cluster", cluster?.unready()],
+    ["storage", (await answers(clock, store)) ? undefined : "the database does not answer"],
+  ];
+  return Object.fromEntries(
+    found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why] as const])),
+  );
+}
+
+function answers(clock: Clock, store: Store): Promise<boolean> {
+  if (store.state.away) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const timer = clock.after(longestAnswerMs, () => resolve(false));
+    const end = (answered: boolean) => {
+      timer.cancel();
+      resolve(answered);
+    };
+    store.ping().then(
+      () => end(true),
+      () => end(false),
+    );
+  });
+}
