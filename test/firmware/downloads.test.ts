@@ -1,6 +1,8 @@
 /** Addresses of images: whom they serve, what is wrong with others, and how many are served at a time. */
 import { once } from "node:events";
 import net from "node:net";
+import { Writable } from "node:stream";
+import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeImage } from "../firmware-image.ts";
 import { until } from "../inbox.ts";
@@ -101,6 +103,42 @@ describe("an address", () => {
     for (const method of ["HEAD", "POST", "DELETE"]) expect((await fetchImage(url, method)).status).toBe(404);
     const ranged = await fetchImage(url, "GET", { range: "bytes=0-3" });
     expect([ranged.status, ranged.bytes.length]).toEqual([200, makeImage().length]);
+  });
+
+  it("[FWU-4] stands in no log line, event or answer of REST, whatever comes of it", async () => {
+    const lines: string[] = [];
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(chunk.toString("utf8"));
+        done();
+      },
+    });
+    const site = await openSite({ logger: pino({ level: "trace" }, stream) });
+    await site.join({ deviceId: boardId(1), clientId: `client-of-${boardId(1)}` });
+    const events = await site.events();
+    await handIn(site, makeImage());
+    const words: string[] = [];
+    for (const version of ["2.4.2", "2.4.2"]) {
+      const url = (await offerOf(site, { id: boardId(3), version }))?.url ?? "";
+      const word = url.slice(url.lastIndexOf("/") + 1);
+      words.push(word);
+      await fetchImage(`${url.slice(0, -1)}_`);
+      await fetchImage(url, "POST");
+      if (words.length === 2) await fetchImage(url);
+    }
+    await offerOf(site, { id: boardId(3), version: "2.4.2" });
+    const shown = [
+      ...lines,
+      ...events.seen.map(({ raw }) => raw),
+      (await site.rest("GET", "/firmware")).text,
+      (await site.rest("GET", "/devices")).text,
+    ].join("\n");
+    expect(lines.length).toBeGreaterThan(3);
+    for (const word of words) {
+      expect(word.length).toBeGreaterThan(50);
+      // The beginning alone says when and which image; the signature is the secret.
+      expect(shown).not.toContain(word.slice(-20));
+    }
   });
 
   it("[FWU-6] that broke off in the middle has served nobody: the board is offered it again", async () => {

@@ -199,6 +199,20 @@ describe("whoever is no admin", () => {
   );
 });
 
+describe("the description of REST", () => {
+  it("has every route of firmware, and the upload as a file", async () => {
+    const site = await openSite();
+    const { body } = await askAll(site.url, { path: "/api/v1/openapi.json" });
+    const paths = body["paths"] as {
+      [path: string]: { [method: string]: { requestBody?: { content: object } } };
+    };
+    expect(Object.keys(paths["/api/v1/firmware"] ?? {}).sort()).toEqual(["get", "post"]);
+    expect(Object.keys(paths["/api/v1/firmware/{id}"] ?? {}).sort()).toEqual(["delete", "get", "patch"]);
+    const upload = paths["/api/v1/firmware"]?.["post"]?.requestBody?.content ?? {};
+    expect(Object.keys(upload)).toEqual(["application/octet-stream"]);
+  });
+});
+
 describe("changing one", () => {
   it("[FWU-2] says what it is then; what is not understood changes nothing", async () => {
     const site = await openSite();

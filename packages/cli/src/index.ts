@@ -18,6 +18,8 @@ function build(): Command {
   const program = new Command("tendon")
     .description("Connects devices that offer tools to whoever wants to use them.")
     .version(version, "-V, --version", "print the version")
+    // What stands behind a subcommand is the subcommand's: `firmware add --version 2.5.0` asks for no version of ours.
+    .enablePositionalOptions()
     .helpOption("-h, --help", "show help")
     .showHelpAfterError("(--help shows how it is used)")
     .showSuggestionAfterError()

@@ -9,6 +9,9 @@ import { failures } from "./route-parts.ts";
 const tags = ["firmware"];
 const ImageParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
+/** Only described: what comes is a stream, and is looked at when it is whole. */
+const ImageFile = Type.Unsafe<Readable>({ format: "binary", description: "The file itself" });
+
 export async function firmwareRoutes(http: Http, library: Firmware["library"]): Promise<void> {
   http.get(
     "/firmware",
@@ -76,6 +79,7 @@ function uploadRoute(http: Http, library: Firmware["library"]): void {
         description: "It is checked before it is offered to anybody: form, digest, chip, version, board.",
         tags,
         querystring: FirmwareUpload,
+        body: ImageFile,
         consumes: ["application/octet-stream"],
         response: { 201: FirmwareDetail, ...failures },
       },
@@ -87,8 +91,9 @@ function uploadRoute(http: Http, library: Firmware["library"]): void {
     async (request, reply) => {
       // What is refused is not read to its end, so nothing can follow it on this connection.
       reply.header("connection", "close");
-      const body = request.body as Readable | undefined;
-      if (body === undefined) throw new TendonError("bad_request", "the body is to be the image");
+      const body: Readable | null | undefined = request.body;
+      if (body === undefined || body === null)
+        throw new TendonError("bad_request", "the body is to be the image");
       const added = await library.add(request.principal, request.query, unbroken(body));
       reply.code(201);
       return added;

@@ -1,0 +1,90 @@
+import fs from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeImage } from "../../../test/firmware-image.ts";
+import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const folder = temporaryFolder();
+const cwd = folder.path;
+let gateway: RunningTendon;
+
+beforeAll(async () => {
+  ({ process: gateway } = await startServe(cwd));
+});
+
+afterAll(async () => {
+  await gateway.end();
+  folder.remove();
+});
+
+function write(name: string, image: Buffer): string {
+  const file = path.join(cwd, name);
+  fs.writeFileSync(file, image);
+  return file;
+}
+
+async function firmware(...args: string[]) {
+  return await run(["firmware", ...args], { cwd });
+}
+
+describe("tendon firmware", () => {
+  it("hands in, lists, shares out, halts, goes on and removes", async () => {
+    expect((await firmware("list")).stdout).toContain("No images");
+    const file = write("box.bin", makeImage({ codeBytes: 2_000_000 }));
+    const added = await firmware("add", file, "--board", "esp-box-3", "--share", "10%");
+    expect(added).toMatchObject({ code: 0, stderr: "" });
+    const [, id = ""] = /^(\S+) {2}esp-box-3 2\.5\.0 \(esp32s3, 1\.9 MiB\)$/m.exec(added.stdout) ?? [];
+    expect(id).not.toBe("");
+    expect(added.stdout).toContain("offered to 10 % of the boards");
+    expect((await firmware("list")).stdout).toMatch(
+      /esp-box-3 +2\.5\.0 +1\.9 MiB +10 % +offered +0 +0 +0 +0/,
+    );
+    expect((await firmware("share", id, "50%")).stdout).toContain("esp-box-3 2.5.0, 50 %, offered");
+    expect((await firmware("halt", id)).stdout).toContain("halted: halted by admin");
+    expect((await firmware("resume", id, "--retry")).stdout).toContain("50 %, offered");
+    const shown = await firmware("show", id, "--json");
+    expect(JSON.parse(shown.stdout)).toMatchObject({ id, share: 50, state: "offered", failures: [] });
+    expect(await firmware("remove", id)).toMatchObject({ code: 0 });
+    expect(JSON.parse((await firmware("list", "--json")).stdout)).toEqual({ images: [] });
+  });
+
+  it("says in a sentence what is wrong with a file, a share or an id", async () => {
+    const page = write("page.bin", Buffer.from("<!doctype html>"));
+    const good = write("good.bin", makeImage());
+    for (const [args, code, text] of [
+      [["add", page, "--board", "esp-box-3"], 1, "does not begin as a firmware image does"],
+      [["add", path.join(cwd, "no.bin"), "--board", "esp-box-3"], 1, "no.bin cannot be read"],
+      [["add", good], 2, "--board"],
+      [["add", good, "--board", "esp-box-3", "--share", "most"], 2, "`most` is no share"],
+      [["add", good, "--board", "esp-box-3", "--share", "101%"], 2, "`101%` is no share"],
+      [["add", good, "--board", "esp-box-3", "--version", "3.0"], 1, "its version is 2.5.0, not 3.0"],
+      [["add", good, "--board", "other"], 1, "not built for other"],
+      [["share", "nobody", "5%"], 1, "not_found"],
+      [["polish"], 2, "polish"],
+    ] as const) {
+      const refused = await firmware(...args);
+      expect([args, refused.code]).toEqual([args, code]);
+      expect(refused.stderr).toContain(text);
+      expect(refused.stderr).not.toMatch(/\n\s+at /);
+    }
+  });
+
+  it("updates virtual boards that ask at their boot, and shows those that do not come back", async () => {
+    const file = write("virtual.bin", makeImage({ board: "virtual-esp32", version: "2.6.0" }));
+    const added = await firmware("add", file, "--board", "virtual-esp32", "--json");
+    const { id } = JSON.parse(added.stdout) as { id: string };
+    const boards = start(["simulate", "esp32", "--ota", "--count", "2"], { cwd });
+    await boards.until("stderr", /2 of 2 connected/);
+    const broken = start(
+      ["simulate", "esp32", "--ota", "--id", "02:00:00:00:20:01", "--fault", "rolled-back-update"],
+      { cwd },
+    );
+    await broken.until("stderr", /1 of 1 connected/);
+    const shown = await firmware("show", id);
+    expect(shown.stdout).toContain("0 offered, 0 fetched, 2 updated, 1 failed");
+    expect(shown.stdout).toMatch(/02:00:00:00:20:01 +it came back with 2\.4\.2/);
+    const { stdout } = await run(["devices"], { cwd });
+    expect(stdout.match(/virtual-esp32 +2\.6\.0/g)).toHaveLength(2);
+    for (const one of [boards, broken]) await one.end();
+  });
+});
