@@ -97,6 +97,26 @@ describe("a session", () => {
     expect((await say(site, { token, headers: within(id), body: list })).status).toBe(401);
   });
 
+  it("[SRV-4] and every open stream ends soon after its token has expired", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const expiresAt = new Date(clock.now() + 90_000).toISOString();
+    const { body } = await site.rest("POST", "/tokens", { name: "brief", scopes: ["read"], expiresAt });
+    const token = String(body["token"]);
+    const id = await openSession(site, { token });
+    const own = await listen(site, { method: "GET", token, headers: within(id) });
+    const ended = new Promise((resolve) => {
+      own.once("close", resolve);
+      own.on("error", () => undefined);
+      own.resume();
+    });
+    clock.advance(60_000);
+    expect((await say(site, { token, headers: within(id), body: list })).status).toBe(200);
+    clock.advance(61_000);
+    await ended;
+    expect((await say(site, { token, headers: within(id), body: list })).status).toBe(401);
+  });
+
   it("tells an agent whose stream broke what it missed", async () => {
     const site = await openSite();
     const id = await openSession(site);

@@ -230,6 +230,12 @@ function build(): Command {
       });
   }
 
+  gatewayCommand(program, "mcp", "stdio MCP server for desktop clients: a bridge to the running gateway")
+    .option("--flat", "list every device tool, however many there are")
+    .option("--compact", "list no device tools, only those that find and call them")
+    .option("--device <device>", "show one device alone, under its tools' short names")
+    .action(async (options) => (await import("./commands/mcp.ts")).mcp(options));
+
   gatewayCommand(program, "doctor", "check this installation and print how to connect")
     .option("--config <file>", "settings file to check")
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));

@@ -3,7 +3,7 @@
  * nobody has used for a while are dropped; they hold nothing that cannot be made again.
  */
 import type { Timer } from "../../clock.ts";
-import type { Principal } from "../../registry/registry.ts";
+import type { Principal, Tokens } from "../../registry/registry.ts";
 import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { News } from "./news.ts";
@@ -11,12 +11,14 @@ import { RequestStates } from "./request-state.ts";
 import { SessionCount } from "./session-count.ts";
 import { type Surface, surfaceKey } from "./surface.ts";
 
-export type HubNeeds = Omit<EndpointNeeds, "sessionCount" | "waits" | "states">;
+export interface HubNeeds extends Omit<EndpointNeeds, "sessionCount" | "waits" | "states"> {
+  readonly tokens: Pick<Tokens, "current">;
+}
 
 const sweepMs = 60_000;
 
 export class Hub {
-  readonly #needs: EndpointNeeds;
+  readonly #needs: EndpointNeeds & HubNeeds;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #sweeping: Timer;
   readonly #news: News;
@@ -77,7 +79,9 @@ export class Hub {
 
   #sweep(): void {
     for (const [key, endpoint] of this.#endpoints) {
-      if (endpoint.sweep() === "unused") this.#endpoints.delete(key);
+      const expired = this.#needs.tokens.current(endpoint.principal.id) === undefined;
+      if (expired) void endpoint.close();
+      if (expired || endpoint.sweep() === "unused") this.#endpoints.delete(key);
     }
   }
 }

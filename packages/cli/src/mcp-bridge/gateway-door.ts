@@ -1,0 +1,184 @@
+/**
+ * The way to the gateway: where it is now, as whom, and how to wait for it while it is away. A connection for every
+ * request: one that was kept from before a restart would fail in a way that leaves open whether anything was sent.
+ */
+import http from "node:http";
+import path from "node:path";
+import { Readable } from "node:stream";
+import { createParser } from "eventsource-parser";
+import { OperationError } from "../errors.ts";
+import { fetchFrom } from "../gateway-fetch.ts";
+import { mcpToken, mcpTokenFile } from "../mcp-token.ts";
+import { readTarget, type TargetOptions } from "../target.ts";
+import { failure, type Message, parseMessage, requestIdOf } from "./message.ts";
+
+export interface DoorOptions extends TargetOptions {
+  /** Under the gateway's address, such as /mcp. */
+  readonly path: string;
+}
+
+export interface Ask {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** Nobody listened: nothing can have been sent. */
+export class GatewayAway extends Error {
+  override readonly name = "GatewayAway";
+}
+
+const refused = new Set(["ECONNREFUSED", "ENOENT", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN"]);
+const shortestPauseMs = 100;
+const longestPauseMs = 2_000;
+
+export class GatewayDoor {
+  readonly #options: DoorOptions;
+  #token: string | undefined;
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    return readTarget(this.#options).url;
+  }
+
+  /** Waits while nobody listens, so long as it takes up to `patienceMs`; then throws GatewayAway. */
+  async askPatiently(ask: Ask, patienceMs: number): Promise<Response> {
+    const until = performance.now() + patienceMs;
+    for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        return await this.ask(ask);
+      } catch (error) {
+        if (!(error instanceof GatewayAway) || performance.now() + pauseMs > until) throw error;
+      }
+      await pause(pauseMs, ask.signal);
+    }
+  }
+
+  async ask({ method = "POST", headers = {}, body, signal }: Ask): Promise<Response> {
+    // Read anew each time: after a restart it may listen elsewhere.
+    const target = readTarget(this.#options);
+    const token = await this.#tokenOf();
+    const url = `${target.url}${this.#options.path}`;
+    const request = {
+      method,
+      headers: {
+        accept: method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
+    };
+    try {
+      const answer = url.startsWith("http:") ? plain(url, request) : fetchFrom(target)(url, request);
+      const response = await answer;
+      if (response.status === 401) this.#tokenRefused(target.dataFolder);
+      return response;
+    } catch (error) {
+      throw isRefusal(error) ? new GatewayAway(`No gateway answers at ${target.url}.`) : error;
+    }
+  }
+
+  /** It is read again next time: somebody may put another one there. */
+  #tokenRefused(dataFolder: string): void {
+    this.#token = undefined;
+    if (this.#options.token !== undefined) return;
+    const file = path.join(dataFolder, mcpTokenFile);
+    process.stderr.write(`tendon: the token in ${file} no longer counts; remove the file to get a new one\n`);
+  }
+
+  async #tokenOf(): Promise<string> {
+    try {
+      this.#token ??= await mcpToken(this.#options);
+      return this.#token;
+    } catch (error) {
+      // Nobody there to make it is as passing as nobody there to answer.
+      const away = error instanceof OperationError && error.message.startsWith("No gateway answers");
+      throw away ? new GatewayAway(`No gateway answers at ${this.url}.`) : error;
+    }
+  }
+}
+
+function plain(url: string, request: http.RequestOptions & { body?: string }): Promise<Response> {
+  const { body, ...options } = request;
+  return new Promise((resolve, reject) => {
+    const outgoing = http.request(url, { ...options, agent: false }, (incoming) => {
+      const status = incoming.statusCode ?? 0;
+      const bare = status === 204 || status === 304;
+      if (bare) incoming.resume();
+      const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [
+        name,
+        String(value),
+      ]);
+      const stream = bare ? null : (Readable.toWeb(incoming) as ReadableStream<Uint8Array>);
+      resolve(new Response(stream, { status, headers }));
+    });
+    outgoing.once("error", reject);
+    outgoing.end(body);
+  });
+}
+
+function isRefusal(error: unknown): boolean {
+  const fault = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return fault instanceof Error && "code" in fault && refused.has(String(fault.code));
+}
+
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    if (signal.aborted) {
+      reject(new GatewayAway("given up"));
+      return;
+    }
+    const giveUp = () => {
+      clearTimeout(timer);
+      reject(new GatewayAway("given up"));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", giveUp);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", giveUp, { once: true });
+  });
+}
+
+export interface Received {
+  readonly message: Message;
+  /** By which a stream can be resumed. */
+  readonly eventId: string | undefined;
+}
+
+/** The messages of an answer, as they come: one as JSON, or many as a stream of events. */
+export async function* messagesOf(response: Response): AsyncGenerator<Received> {
+  if (response.body === null) return;
+  if (!(response.headers.get("content-type") ?? "").startsWith("text/event-stream")) {
+    const message = parseMessage(await response.text());
+    if (message !== undefined) yield { message, eventId: undefined };
+    return;
+  }
+  const waiting: Received[] = [];
+  const parser = createParser({
+    onEvent({ id, data }) {
+      const message = data === "" ? undefined : parseMessage(data);
+      if (message !== undefined) waiting.push({ message, eventId: id });
+    },
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body) {
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* waiting.splice(0);
+  }
+}
+
+/** What the gateway said instead of an answer, as the answer to a request. */
+export async function refusalOf(response: Response, request: Message): Promise<Message> {
+  const said = parseMessage(await response.text()) ?? {};
+  if (said["jsonrpc"] === "2.0") return { ...said, id: requestIdOf(request) ?? null };
+  const { code, detail, title } = said;
+  if (typeof code === "string") return failure(request, code, String(detail ?? title ?? ""));
+  return failure(request, "bad_request", `the gateway answered ${response.status}`);
+}

@@ -1,0 +1,172 @@
+/** `tendon mcp` as a desktop client uses it: started by the official client, speaking over pipes. */
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client, type ClientOptions } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type RunningTendon, run, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
+const eras = ["modern", "legacy"] as const;
+type Era = (typeof eras)[number];
+
+interface Place {
+  readonly folder: string;
+  serve(args?: readonly string[]): Promise<RunningTendon>;
+}
+
+function place(): Place {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  return {
+    folder: folder.path,
+    async serve(args = ["--demo"]) {
+      const { process: gateway } = await startServe(folder.path, args);
+      onTestFinished(async () => {
+        await gateway.end();
+      });
+      return gateway;
+    },
+  };
+}
+
+async function bridge(
+  folder: string,
+  era: Era,
+  args: readonly string[] = [],
+  options: ClientOptions = {},
+): Promise<Client> {
+  const client = new Client(
+    { name: "desktop", version: "1" },
+    { versionNegotiation: { mode: era === "modern" ? "auto" : "legacy" }, ...options },
+  );
+  onTestFinished(() => client.close());
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [bin, "mcp", ...args], cwd: folder }),
+  );
+  return client;
+}
+
+async function home(client: Client): Promise<string | undefined> {
+  const { structuredContent } = await client.callTool({ name: "devices_list", arguments: { query: "home" } });
+  const { devices } = structuredContent as { devices: { id: string; online: boolean }[] };
+  return devices.find(({ id, online }) => id === "home" && online)?.id;
+}
+
+async function until(what: () => Promise<unknown>): Promise<void> {
+  const end = Date.now() + 20_000;
+  while ((await what()) === undefined) expect(Date.now()).toBeLessThan(end);
+}
+
+describe.each(eras)("tendon mcp in the %s era", (era) => {
+  it("shows the devices of the running gateway, with a token of its own", async () => {
+    const { folder, serve } = place();
+    await serve();
+    const [one, other] = await Promise.all([bridge(folder, era), bridge(folder, era)]);
+    expect(one.getNegotiatedProtocolVersion()).toBe(era === "modern" ? "2026-07-28" : "2025-11-25");
+    await until(() => home(one));
+    expect(await home(other)).toBe("home");
+    const { tools } = await one.listTools();
+    const names = tools.map(({ name }) => name);
+    expect(names).toContain("device_call");
+    expect(names.some((name) => name.endsWith("__reboot"))).toBe(false);
+    const lamp = await one.callTool({
+      name: "tools_search",
+      arguments: { query: "lights", device: "home" },
+    });
+    expect(lamp.isError).toBeFalsy();
+    const file = path.join(folder, "data", "mcp-token");
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+    const admin = fs.readFileSync(path.join(folder, "data", "admin-token"), "utf8");
+    expect(fs.readFileSync(file, "utf8")).not.toBe(admin);
+    const { stdout } = await run(["token", "list", "--json"], { cwd: folder });
+    const { tokens } = JSON.parse(stdout) as { tokens: { name: string; scopes: string[] }[] };
+    expect(tokens.map(({ name, scopes }) => [name, scopes])).toEqual([["mcp", ["read", "call"]]]);
+  });
+
+  it("carries on when the gateway restarts, on another port", async () => {
+    const { folder, serve } = place();
+    const first = await serve();
+    let changes = 0;
+    const client = await bridge(folder, era, [], {
+      listChanged: {
+        tools: {
+          autoRefresh: false,
+          debounceMs: 0,
+          onChanged: () => {
+            changes += 1;
+          },
+        },
+      },
+    });
+    await until(() => home(client));
+    const before = changes;
+    await first.end();
+    const meanwhile = client.callTool({ name: "devices_list", arguments: {} });
+    await serve();
+    expect((await meanwhile).isError).toBeFalsy();
+    await until(() => home(client));
+    await until(async () => (changes > before ? true : undefined));
+  });
+
+  it("is told so when its token no longer counts", async () => {
+    const { folder, serve } = place();
+    fs.mkdirSync(path.join(folder, "data"));
+    fs.writeFileSync(path.join(folder, "data", "mcp-token"), "tdn_a-token-of-nobody\n");
+    await serve([]);
+    await expect(bridge(folder, era)).rejects.toThrow(/unauthenticated/);
+  });
+
+  it("asks the person in front of the client, and passes the answer on", async () => {
+    const { folder, serve } = place();
+    fs.writeFileSync(
+      path.join(folder, "tendon.yaml"),
+      "access:\n  rules:\n    - { device: home, tool: set_alarm_state, effect: confirm }\n",
+    );
+    await serve();
+    const client = await bridge(folder, era, [], { capabilities: { elicitation: { form: {} } } });
+    await until(() => home(client));
+    const asked: string[] = [];
+    client.setRequestHandler("elicitation/create", ({ params }) => {
+      asked.push(params.message);
+      return { action: "accept", content: { allow: true } };
+    });
+    const call = { device: "home", tool: "set_alarm_state", arguments: { armed: true } };
+    const result = await client.callTool({ name: "device_call", arguments: call });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain("set_alarm_state on home");
+    expect(result.isError).toBeFalsy();
+  });
+});
+
+describe("tendon mcp", () => {
+  it("shows one device alone, or another set of tools, where it is told to", async () => {
+    const { folder, serve } = place();
+    await serve();
+    const all = await bridge(folder, "legacy");
+    await until(() => home(all));
+    const alone = await bridge(folder, "legacy", ["--device", "home"]);
+    const names = (await alone.listTools()).tools.map(({ name }) => name);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names).not.toContain("device_call");
+    const compact = await bridge(folder, "legacy", ["--compact"]);
+    expect((await compact.listTools()).tools).toHaveLength(7);
+    const wrong = await run(["mcp", "--flat", "--compact"], { cwd: folder });
+    expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
+  });
+
+  it("ends when its client closes its side, and answers what is no message", async () => {
+    const { folder } = place();
+    const { spawn } = await import("node:child_process");
+    const child = spawn(process.execPath, [bin, "mcp"], { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    child.stdin.end("nonsense\n\n");
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    expect(code).toBe(0);
+    expect(JSON.parse(said)).toMatchObject({ id: null, error: { code: -32700 } });
+  });
+});
