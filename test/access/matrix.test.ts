@@ -226,6 +226,34 @@ describe("access", () => {
     expect((await answer)["code"]).toBe(yes);
   });
 
+  it("[ACC-1] stays with a device that is renamed, and follows its tags", async () => {
+    const site = await openSite({
+      config: {
+        access: {
+          rules: [
+            { device: "desk", effect: "deny" },
+            { tag: "sealed", effect: "deny" },
+          ],
+        },
+      },
+    });
+    await site.join(offer);
+    const codeOf = async () => (await site.call(firstDevice, "missing")).body["code"];
+    const change = async (body: object) => await site.rest("PATCH", `/devices/${firstDevice}`, body);
+    expect(await codeOf()).toBe("tool_unknown");
+    await change({ alias: "desk" });
+    expect(await codeOf()).toBe(no);
+    await change({ alias: "kitchen" });
+    expect(await codeOf()).toBe(no);
+    const other = await site.join({ ...offer, deviceId: "02:00:00:00:00:02" });
+    const ofOther = async () => (await site.call(other.id, "missing")).body["code"];
+    expect(await ofOther()).toBe("tool_unknown");
+    await site.rest("PATCH", `/devices/${other.id}`, { tags: ["sealed"] });
+    expect(await ofOther()).toBe(no);
+    await site.rest("PATCH", `/devices/${other.id}`, { tags: [] });
+    expect(await ofOther()).toBe("tool_unknown");
+  });
+
   it("[ACC-4] shows in lists what the calls then meet", async () => {
     const { site } = await open();
     const shown = async (name: string) => {

@@ -100,6 +100,11 @@ export const limits = {
   throttledSources: bound(10_000, "rate_limited", "addresses and tokens whose failures are counted"),
   importBatch: bound(1_000, "bad_request", "rows of one request; a file is sent in as many as it takes"),
   importedDevices: bound(1_000_000, "conflict", "ten times the largest fleet one gateway is made for"),
+  approvalsWaiting: bound(
+    100,
+    "rate_limited",
+    "of one principal: more than a person could look through, and too few to fill a disk with",
+  ),
   approvalWaitMs: bound(
     60 * 60_000,
     "approval_required",

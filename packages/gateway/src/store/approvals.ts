@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { limits } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -12,8 +13,6 @@ import {
 import { identifier, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 
-/** More than a person could look through, and too few to fill a disk with. */
-const waitingPerPrincipal = 100;
 const pageRows = 500;
 const attempts = 3;
 const keptMs = 24 * 60 * 60_000;
@@ -61,7 +60,8 @@ export class Approvals {
           .where("waiting_for", "=", waiting_for)
           .executeTakeFirst();
         if (known !== undefined) return { approval: readApproval(known, now), isNew: false };
-        if ((await this.#waitingCount(tx, request.call.principal)) >= waitingPerPrincipal) return undefined;
+        if ((await this.#waitingCount(tx, request.call.principal)) >= limits.approvalsWaiting.max)
+          return undefined;
         const made = await tx
           .insertInto("tendon_approvals")
           .values({

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import type { Principal } from "../../src/registry/access.ts";
+import { Approvals, type Confirm, type Question } from "../../src/registry/approvals.ts";
+import { shortWay } from "../../src/registry/call-word.ts";
+import type { Ruling } from "../../src/registry/policy.ts";
+import { Databases } from "../store/databases.ts";
+
+const principal: Principal = { id: "t1", name: "agent", scopes: new Set(["call"]), devices: undefined };
+const owner: Principal = { id: "t2", name: "owner", scopes: new Set(["call:user"]), devices: undefined };
+const question: Question = {
+  principal,
+  device: "02:00:00:00:00:01",
+  targets: undefined,
+  tool: "set",
+  arguments: { level: 1 },
+  schemaDigest: "s1",
+  reason: "because",
+};
+const request = { device: "02:00:00:00:00:01", tool: "set", arguments: { level: 1 }, reason: "because" };
+
+function ruling(change: { elevated?: boolean; queueOnly?: boolean } = {}): Ruling {
+  const { elevated = false, queueOnly = false } = change;
+  return {
+    confirm: { effect: "confirm", queueOnly, reason: "because", byRule: true },
+    elevated,
+    malformed: [],
+  };
+}
+
+describe("[APR-7] the person in front of the caller", () => {
+  const databases = new Databases("sqlite");
+
+  async function open() {
+    const { store, clock } = await databases.open();
+    const events = { approvalRequested: () => undefined, approvalDecided: () => undefined };
+    const approvals = new Approvals({
+      store,
+      clock,
+      events: events as unknown as ConstructorParameters<typeof Approvals>[0]["events"],
+      visible: () => true,
+      nameOf: (id) => id,
+    });
+    const asked: unknown[] = [];
+    const grant = async (answer: Awaited<ReturnType<Confirm>> | "silence", given = ruling()) => {
+      const confirm: Confirm = (what) => {
+        asked.push(what);
+        return answer === "silence" ? new Promise(() => undefined) : Promise.resolve(answer);
+      };
+      const way = shortWay([given], confirm, () => ({ clock, request, patience: { timeoutMs: 1_000 } }));
+      try {
+        return await (await approvals.grant(question, way)).use();
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+    };
+    return { store, clock, approvals, asked, grant };
+  }
+
+  const waiting = async (approvals: Approvals) =>
+    (await approvals.list(owner, { state: "waiting" })).approvals.map(({ id }) => id);
+
+  it("says yes, and nothing waits in the queue", async () => {
+    const { approvals, asked, grant } = await open();
+    expect(await grant("accept")).toBe("elicited");
+    expect(asked).toEqual([request]);
+    expect(await grant("accept")).toBe("elicited");
+    expect(asked).toHaveLength(2);
+    expect(await waiting(approvals)).toEqual([]);
+  });
+
+  it("says no, and that is that", async () => {
+    const { approvals, grant } = await open();
+    expect(await grant("decline")).toBe("forbidden");
+    expect(await waiting(approvals)).toEqual([]);
+  });
+
+  it("is not there, or does not answer in time: the queue is asked", async () => {
+    const { clock, approvals, asked, grant } = await open();
+    expect(await grant("unavailable")).toBe("approval_required");
+    const silent = grant("silence");
+    await expect.poll(() => asked.length).toBe(2);
+    clock.advance(1_000);
+    expect(await silent).toBe("approval_required");
+    expect(await waiting(approvals)).toHaveLength(1);
+  });
+
+  it.each([{ queueOnly: true }, { elevated: true }])("is not asked where %j", async (change) => {
+    const { approvals, asked, grant } = await open();
+    expect(await grant("accept", ruling(change))).toBe("approval_required");
+    expect(asked).toEqual([]);
+    expect(await waiting(approvals)).toHaveLength(1);
+  });
+
+  it("is not asked again about what somebody has approved or denied in the queue", async () => {
+    const { approvals, asked, grant } = await open();
+    await grant("unavailable");
+    const [id = ""] = await waiting(approvals);
+    await approvals.decide(owner, id, true);
+    expect(await grant("decline")).toBe(id);
+    await grant("unavailable");
+    const [other = ""] = await waiting(approvals);
+    await approvals.decide(owner, other, false);
+    expect(await grant("accept")).toBe("approval_required");
+    expect(asked).toHaveLength(2);
+  });
+
+  it("fails the call with what went wrong while asking", async () => {
+    const { approvals, clock } = await open();
+    const timers = clock.pending;
+    const broken: Confirm = () => Promise.reject(new TypeError("the line broke"));
+    const way = shortWay([ruling()], broken, () => ({ clock, request, patience: { timeoutMs: 1_000 } }));
+    await expect(approvals.grant(question, way)).rejects.toThrow("the line broke");
+    expect(clock.pending).toBe(timers);
+  });
+});
