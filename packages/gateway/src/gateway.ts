@@ -2,7 +2,7 @@
  * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
-import { randomUUID } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import os from "node:os";
 import { Actions, defaultActions } from "@tendon/protocol";
 import type { Logger } from "pino";
@@ -48,8 +48,10 @@ import {
   deviceSecretOf,
   deviceSettings,
   eventJournal,
+  forwardStrays,
   joinCluster,
   listen,
+  markOf,
   nodeList,
   openCertificate,
   openConsole,
@@ -151,7 +153,9 @@ async function assemble(
       : await joinCluster({ url: config.cluster, clock, events, node: os.hostname(), version });
   if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
   else started.push(() => cluster.leave());
+  const mark = markOf(cluster?.cluster);
   const deviceSecret = await deviceSecretOf(store, dataFolder);
+  const stateKey = createHmac("sha256", deviceSecret).update("states of calls in rounds").digest();
   const tokens = await Tokens.open({
     store,
     clock,
@@ -166,6 +170,7 @@ async function assemble(
     clock,
     events,
     log,
+    mark,
     uploadUrl: () => `${addresses().public}/vision/explain`,
   });
   started.push(() => vision.stop());
@@ -177,6 +182,7 @@ async function assemble(
     events,
     node: os.hostname(),
     nodeId,
+    idMark: mark,
     defaultTimeoutMs: config.calls.timeoutMs,
     actions: Actions.of(defaultActions, config.control.actions),
     access: config.access,
@@ -265,6 +271,7 @@ async function assemble(
     reportFault: (error) => log.error({ err: error }, "a request failed"),
   });
   serveCertificate(http, certificate);
+  if (cluster !== undefined) forwardStrays(http, cluster.cluster);
   started.push(() => http.close());
   // After HTTP, because it ends before it: a server does not close while apps hold WebSockets of its open.
   const mqtt = await startMqtt({
@@ -324,7 +331,7 @@ async function assemble(
     voice: voices,
     nodes,
   });
-  await mcpRoutes(http, { registry, tokens, events, clock, identify });
+  await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark: mark, stateKey });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) devices.upgrade(request, socket, head);

@@ -8,12 +8,14 @@ import type { Clock } from "../clock.ts";
 import { Courier } from "./courier.ts";
 import { Directory, type Placed } from "./directory.ts";
 import { EventExchange } from "./event-exchange.ts";
+import { Forwarding } from "./forwarding.ts";
 import { type Member, Members } from "./members.ts";
 import { NatsLink } from "./nats-link.ts";
 import { NewsDesk } from "./news.ts";
 
 export type { Courier } from "./courier.ts";
 export type { Claim, Directory, Placed } from "./directory.ts";
+export type { ForwardedAnswer, ForwardedRequest } from "./forwarding.ts";
 export type { Member } from "./members.ts";
 
 export interface ClusterSettings {
@@ -36,6 +38,7 @@ export class Cluster {
   readonly courier: Courier;
   readonly members: Members;
   readonly news: NewsDesk;
+  readonly forwarding: Forwarding;
   readonly #link: NatsLink;
   readonly #settings: ClusterSettings;
   #directory: Directory | undefined;
@@ -63,6 +66,14 @@ export class Cluster {
         devices: settings.devices(),
         draining: this.#draining,
       }),
+    });
+    this.forwarding = new Forwarding({
+      link,
+      courier: this.courier,
+      onLost: (listener) =>
+        this.members.onChange((instance, alive) => {
+          if (!alive) listener(instance);
+        }),
     });
     this.news = new NewsDesk({
       link,

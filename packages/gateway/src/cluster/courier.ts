@@ -15,6 +15,15 @@ interface Letter {
   readonly at: number;
   readonly timeoutMs: number;
   readonly body: unknown;
+  /** The body is too large for a message: it is fetched. */
+  readonly parts?: Parts | undefined;
+}
+
+/** Something large that its writer keeps until it has been fetched. */
+interface Parts {
+  readonly parts: number;
+  readonly node: string;
+  readonly answer: string;
 }
 
 type Answer =
@@ -25,7 +34,7 @@ type Answer =
       readonly detail: string;
       readonly context: ErrorContext;
     }
-  | { readonly parts: number; readonly node: string; readonly answer: string };
+  | Parts;
 
 export type Handler = (body: unknown, signal: AbortSignal) => Promise<unknown>;
 
@@ -106,18 +115,19 @@ export class Courier {
   async #ask(subject: string, node: string, body: unknown, { timeoutMs, signal }: AskOptions) {
     const { link, clock, instance } = this.#needs;
     if (signal?.aborted === true) throw cancelled(false);
-    const letter: Letter = { id: randomUUID(), from: instance, at: clock.now(), timeoutMs, body };
+    const id = randomUUID();
+    const letter = this.#write({ id, from: instance, at: clock.now(), timeoutMs, body });
     const lost = this.#waitFor(node);
     let onAbort = () => {};
     const stopped = new Promise<never>((_resolve, reject) => {
       onAbort = () => {
-        link.publish(link.subject("cancel", node), { id: letter.id });
+        link.publish(link.subject("cancel", node), { id });
         reject(cancelled(true));
       };
       signal?.addEventListener("abort", onAbort);
     });
     try {
-      const answered = link.request(subject, letter, timeoutMs + graceMs);
+      const answered = link.requestText(subject, letter, timeoutMs + graceMs);
       const answer = (await Promise.race([answered, lost.promise, stopped])) as Answer;
       return await this.#open(answer);
     } finally {
@@ -127,18 +137,20 @@ export class Courier {
   }
 
   async #open(answer: Answer): Promise<unknown> {
-    if ("parts" in answer) {
-      let text = "";
-      for (let part = 0; part < answer.parts; part += 1) {
-        const subject = this.#needs.link.subject("part", answer.node);
-        const piece = await this.#needs.link.request(subject, { answer: answer.answer, part }, partMs);
-        if (typeof piece !== "string") throw unreachable(true);
-        text += piece;
-      }
-      return JSON.parse(text) as unknown;
-    }
+    if ("parts" in answer) return await this.#fetch(answer);
     if (answer.ok) return answer.body;
     throw new TendonError(answer.code, answer.detail, answer.context);
+  }
+
+  async #fetch({ parts, node, answer }: Parts): Promise<unknown> {
+    let text = "";
+    for (let part = 0; part < parts; part += 1) {
+      const subject = this.#needs.link.subject("part", node);
+      const piece = await this.#needs.link.request(subject, { answer, part }, partMs);
+      if (typeof piece !== "string") throw unreachable(true);
+      text += piece;
+    }
+    return JSON.parse(text) as unknown;
   }
 
   #waitFor(node: string) {
@@ -179,8 +191,10 @@ export class Courier {
     const running = new AbortController();
     this.#running.set(letter.id, running);
     try {
-      const body = await handle(letter.body, running.signal);
-      return this.#fit(JSON.stringify({ ok: true, body: body ?? null } satisfies Answer), body ?? null);
+      const asked = letter.parts === undefined ? letter.body : await this.#fetch(letter.parts);
+      const body = (await handle(asked, running.signal)) ?? null;
+      const text = JSON.stringify({ ok: true, body } satisfies Answer);
+      return this.#fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", messageOf(error), {}, error);
@@ -190,16 +204,24 @@ export class Courier {
     }
   }
 
-  /** An answer that is too large stays here and is fetched piece by piece. */
-  #fit(text: string, body: unknown): string {
-    const { link, clock, instance } = this.#needs;
-    if (Buffer.byteLength(text) <= link.largestMessage) return text;
+  #fits(text: string): boolean {
+    return Buffer.byteLength(text) <= this.#needs.link.largestMessage;
+  }
+
+  #write(letter: Letter): string {
+    const text = JSON.stringify(letter);
+    if (this.#fits(text)) return text;
+    return JSON.stringify({ ...letter, body: null, parts: this.#keep(letter.body) } satisfies Letter);
+  }
+
+  /** What is too large for a message stays here and is fetched piece by piece. */
+  #keep(body: unknown): Parts {
+    const { clock, instance } = this.#needs;
     const answer = randomUUID();
-    const whole = JSON.stringify(body);
+    const text = JSON.stringify(body);
     const timer = clock.after(keptPartsMs, () => this.#parts.delete(answer));
-    this.#parts.set(answer, { text: whole, timer });
-    const parts = Math.ceil(whole.length / this.#partLength());
-    return JSON.stringify({ parts, node: instance, answer } satisfies Answer);
+    this.#parts.set(answer, { text, timer });
+    return { parts: Math.ceil(text.length / this.#partLength()), node: instance, answer };
   }
 
   #part(body: unknown): string | undefined {

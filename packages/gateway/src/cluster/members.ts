@@ -61,8 +61,9 @@ export class Members {
     return instance === this.#needs.self().instance || this.#heard.has(instance);
   }
 
-  onChange(listener: Listener): void {
+  onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   beat(): void {

@@ -139,9 +139,14 @@ export class NatsLink {
 
   /** The first answer; `device_offline` where nobody listens on the subject. */
   async request(subject: string, body: unknown, timeoutMs: number): Promise<unknown> {
+    return await this.requestText(subject, encode(body), timeoutMs);
+  }
+
+  /** The same for what has been written out already. */
+  async requestText(subject: string, text: string, timeoutMs: number): Promise<unknown> {
     if (!this.#connected) throw unreachable(false);
     try {
-      const message = await this.#connection.request(subject, encode(body), { timeout: timeoutMs });
+      const message = await this.#connection.request(subject, text, { timeout: timeoutMs });
       return decode(message.data);
     } catch (error) {
       if (error instanceof RequestError && error.isNoResponders()) {

@@ -23,6 +23,8 @@ export interface FleetCall {
 }
 
 export interface FleetNeeds extends FleetWordNeeds {
+  /** What ids of jobs begin with, so that another node can tell whose they are. */
+  readonly idMark: string;
   readonly targets: (principal: Principal, target: FleetTarget) => string[];
 }
 
@@ -77,7 +79,7 @@ export class Fleet {
     this.#forgetOldJobs();
     if (this.#jobs.size >= limits.jobsKept.max)
       throw new TendonError("rate_limited", "too many jobs; try again later");
-    const id = newCallId();
+    const id = `${this.#needs.idMark}${newCallId()}`;
     const job: RunningJob = {
       principal: principal.id,
       total: devices.length,

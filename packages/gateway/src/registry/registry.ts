@@ -59,6 +59,7 @@ export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" 
   readonly clock: Clock;
   readonly events: Events;
   readonly actions: Actions;
+  readonly idMark: string;
   readonly shelf: PhotoShelf;
   readonly agents: ToolsetSettings;
 }

@@ -14,6 +14,8 @@ export interface VisionNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly log: Logger;
+  /** What ids given out here begin with. */
+  readonly mark: string;
   /** The address a device uploads to. */
   readonly uploadUrl: () => string;
 }
@@ -32,6 +34,7 @@ export async function openVision({
   clock,
   events,
   log,
+  mark,
   uploadUrl,
 }: VisionNeeds): Promise<VisionLink> {
   const { provider, keepMs, keepBytes, keepCount } = config.vision;
@@ -41,6 +44,7 @@ export async function openVision({
     ttlMs: keepMs,
     maxBytes: keepBytes,
     maxCount: keepCount,
+    mark,
     onFault: (what) => log.warn({ what }, "photos"),
   });
   const camera: Camera = {

@@ -8,6 +8,7 @@ export { openConsole } from "./console-link.ts";
 export { deviceSettings } from "./device-settings.ts";
 export { eventJournal } from "./event-journal.ts";
 export { openFirmware } from "./firmware-link.ts";
+export { forwardStrays, markOf } from "./forwarding-link.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";
 export { startMqtt } from "./mqtt-carrier.ts";
 export { nodeList } from "./node-list.ts";

@@ -17,6 +17,8 @@ export interface AgentViewNeeds {
   /** How many agents wait for events now, whoever they are. */
   readonly waits: { count: number };
   readonly states: RequestStates;
+  /** What ids of sessions given out here begin with, so that another node can tell whose they are. */
+  readonly idMark: string;
 }
 
 export interface ToolAddress {

@@ -160,7 +160,7 @@ export class Endpoint {
       throw error;
     }
     const subscriptions = new Subscriptions(this.#view);
-    return new Session(agentServer(this.#view, subscriptions), subscriptions, this.#needs.clock, {
+    return new Session(agentServer(this.#view, subscriptions), subscriptions, this.#needs, {
       opened: (id, session) => this.#sessions.set(id, session),
       closed: (id) => {
         subscriptions.clear();

@@ -13,6 +13,8 @@ import { type Surface, surfaceKey } from "./surface.ts";
 
 export interface HubNeeds extends Omit<EndpointNeeds, "sessionCount" | "waits" | "states"> {
   readonly tokens: Pick<Tokens, "current">;
+  /** What the states of calls in rounds are signed with; every node has the same. */
+  readonly stateKey: Buffer;
 }
 
 const sweepMs = 60_000;
@@ -29,7 +31,7 @@ export class Hub {
       ...needs,
       sessionCount: new SessionCount(),
       waits: { count: 0 },
-      states: new RequestStates(needs.clock),
+      states: new RequestStates(needs.clock, needs.stateKey),
     };
     this.#sweeping = needs.clock.every(sweepMs, () => this.#sweep());
     this.#news = new News(needs.clock, (changes) => {

@@ -2,7 +2,7 @@
  * What a client is given to carry between two rounds of one call, and gives back: it may change it, so it is signed,
  * and it says for which token, tool and arguments it was made and until when [SRV-10].
  */
-import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { JsonObject } from "@tendon/protocol";
 import { isObject, parseJson } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
@@ -29,13 +29,14 @@ class NotOurs extends Error {
 }
 
 export class RequestStates {
-  readonly #key = randomBytes(32);
+  readonly #key: Buffer;
   readonly #clock: Clock;
   /** Tickets that have been used, with the time when they would have lapsed anyway. */
   readonly #used = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, key: Buffer) {
     this.#clock = clock;
+    this.#key = key;
   }
 
   seal(binding: CallBinding, round: Round): string {

@@ -13,6 +13,12 @@ export interface SessionOwner {
   closed(id: string | undefined): void;
 }
 
+export interface SessionNeeds {
+  readonly clock: Clock;
+  /** What ids given out here begin with, so that another node can tell whose they are. */
+  readonly idMark: string;
+}
+
 export class Session {
   readonly #server: Server;
   readonly #subscriptions: Subscriptions;
@@ -22,13 +28,18 @@ export class Session {
   #openExchanges = 0;
   #usedAt: number;
 
-  constructor(server: Server, subscriptions: Subscriptions, clock: Clock, owner: SessionOwner) {
+  constructor(
+    server: Server,
+    subscriptions: Subscriptions,
+    { clock, idMark }: SessionNeeds,
+    owner: SessionOwner,
+  ) {
     this.#server = server;
     this.#subscriptions = subscriptions;
     this.#clock = clock;
     this.#usedAt = clock.monotonic();
     this.#transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
+      sessionIdGenerator: () => `${idMark}${randomUUID()}`,
       eventStore: new Replay(),
       onsessioninitialized: (id) => owner.opened(id, this),
     });

@@ -27,6 +27,8 @@ export interface PhotosSettings {
   readonly maxBytes?: number | undefined;
   /** How many there are; 1,000. */
   readonly maxCount?: number | undefined;
+  /** What tickets begin with. */
+  readonly mark?: string | undefined;
   readonly onFault?: ((what: string) => void) | undefined;
 }
 
@@ -40,9 +42,9 @@ export class Photos {
   readonly #folder: PhotoFolder;
   readonly #recent = new RecentPhotos();
 
-  private constructor(clock: Clock, folder: PhotoFolder) {
+  private constructor(clock: Clock, folder: PhotoFolder, mark: string) {
     this.#clock = clock;
-    this.#tickets = new Tickets(clock);
+    this.#tickets = new Tickets(clock, mark);
     this.#folder = folder;
   }
 
@@ -56,7 +58,7 @@ export class Photos {
       maxCount: maxCount ?? standardCount,
       onFault: onFault ?? (() => undefined),
     });
-    return new Photos(clock, kept);
+    return new Photos(clock, kept, settings.mark ?? "");
   }
 
   /** Before a device is asked for a picture. Throws a TendonError when too many are open. */

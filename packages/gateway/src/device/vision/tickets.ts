@@ -34,14 +34,17 @@ export type Claim<Content> =
   | { readonly kind: "unknown" };
 
 export class Tickets<Content> {
+  readonly #mark: string;
   readonly #clock: Clock;
   /** In the order they were opened, so that the first is the one that lapses first. */
   readonly #open = new Map<string, Ticket<Content>>();
   /** Whose closed tickets were, and since when. */
   readonly #closed = new Map<string, { readonly deviceId: string; readonly at: number }>();
 
-  constructor(clock: Clock) {
+  /** `mark`: what each token begins with, so that another node can tell whose it is. */
+  constructor(clock: Clock, mark: string) {
     this.#clock = clock;
+    this.#mark = mark;
   }
 
   open(holder: TicketHolder): string {
@@ -49,7 +52,7 @@ export class Tickets<Content> {
     if (this.#open.size >= visionLimits.openTickets.max) {
       throw new TendonError(visionLimits.openTickets.error, "too many pictures are being taken at once");
     }
-    const token = randomBytes(24).toString("base64url");
+    const token = `${this.#mark}${randomBytes(24).toString("base64url")}`;
     this.#open.set(hashOf(token), {
       deviceId: holder.deviceId,
       callId: holder.callId,

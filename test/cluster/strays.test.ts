@@ -1,0 +1,101 @@
+/** What comes to the wrong node: an older client's session, a board's picture, somebody's job. */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { VirtualDevice } from "@tendon/simulator";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../inbox.ts";
+import { textContent, tool } from "../raw-device.ts";
+import { adminToken, firstDevice, type Site } from "../site.ts";
+import { Engines } from "./nodes.ts";
+
+const engines = new Engines();
+
+async function twoNodes(): Promise<[Site, Site]> {
+  const [one, two] = await (await engines.newFleet()).nodes(2);
+  if (one === undefined || two === undefined) throw new TypeError("two nodes were asked for");
+  return [one, two];
+}
+
+/** Every request to the other node, as behind a load balancer that knows nothing of sessions. */
+function inTurn(sites: readonly Site[]): typeof fetch {
+  let turn = 0;
+  return async (input, init) => {
+    const asked = new URL(input instanceof Request ? input.url : input);
+    const site = sites[turn % sites.length];
+    turn += 1;
+    return await fetch(new URL(`${asked.pathname}${asked.search}`, site?.url), init);
+  };
+}
+
+describe("a session of an older MCP client", () => {
+  it("is served from every node, streams and changes included", async () => {
+    const [one, two] = await twoNodes();
+    const device = await one.join({ tools: [tool("self.ring")] });
+    await until(async () => (await two.device(firstDevice))["toolCount"] === 1);
+    const client = new Client(
+      { name: "older", version: "1" },
+      {
+        versionNegotiation: { mode: "legacy" },
+        listChanged: { tools: { onChanged: () => changes.push(1) } },
+      },
+    );
+    const changes: number[] = [];
+    const transport = new StreamableHTTPClientTransport(new URL("/mcp", one.url), {
+      fetch: inTurn([one, two]),
+      requestInit: { headers: { authorization: `Bearer ${adminToken}` } },
+    });
+    await client.connect(transport);
+    onTestFinished(() => client.close());
+    for (let number = 0; number < 4; number += 1) {
+      const calling = client.callTool({ name: "raw-board-0001__ring", arguments: {} });
+      const { id } = await device.nextRequest("tools/call");
+      device.reply(id, textContent(`rung ${number}`));
+      expect((await calling).content).toEqual([{ type: "text", text: `rung ${number}` }]);
+    }
+    const second = await two.join({ deviceId: "02:00:00:00:00:02", tools: [tool("self.bell")] });
+    await until(() => changes.length > 0, "news of another tool");
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("raw-board-0002__bell");
+    second.cut();
+  });
+});
+
+describe("a picture", () => {
+  it("that is uploaded to another node reaches its call", async () => {
+    const fleet = await engines.newFleet();
+    const two = await fleet.node();
+    const one = await fleet.node({ config: { http: { publicUrl: two.url } } });
+    const mac = "02:00:00:00:00:07";
+    const clientId = "77777777-7777-4777-8777-777777777777";
+    const { websocket } = one.tendon.provision(mac, clientId);
+    const here = `${one.url.replace("http", "ws")}/xiaozhi/v1/`;
+    const board = new VirtualDevice({
+      board: { mac, clientId, name: "camera-board" },
+      url: here,
+      token: websocket.token,
+    });
+    onTestFinished(() => board.stop());
+    await board.connect();
+    await until(async () => (await two.device(mac))["toolsComplete"] === true, "its tools on the other node");
+    for (const site of [one, two]) {
+      const { status, body } = await site.call(mac, "self.camera.take_photo", { question: "What is this?" });
+      const { content } = body["result"] as unknown as { content: { type: string }[] };
+      expect([status, content.map(({ type }) => type)]).toEqual([200, ["text", "image"]]);
+    }
+  });
+});
+
+describe("credentials", () => {
+  it("given by one node open every other, and end on all of them", async () => {
+    const [one, two] = await twoNodes();
+    const clientId = "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a02";
+    const { websocket } = one.tendon.provision(firstDevice, clientId);
+    await until(
+      async () => (await two.rest("GET", `/devices/${firstDevice}`)).status === 200,
+      "the device on the other node",
+    );
+    const device = await two.join({ clientId, token: websocket.token, tools: [tool("a")] });
+    await one.rest("POST", `/devices/${firstDevice}/revoke`);
+    await device.wire.ended;
+    await expect(two.join({ clientId, token: websocket.token })).rejects.toThrow();
+  });
+});
