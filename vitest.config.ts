@@ -7,7 +7,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     projects: [
-      ...["protocol", "gateway", "simulator", "cli"].map((name) => ({
+      ...["protocol", "gateway", "simulator", "console", "cli"].map((name) => ({
         extends: true as const,
         test: { name, include: [`packages/${name}/test/**/*.test.ts`] },
       })),

@@ -81,9 +81,10 @@ export async function openConsole(
   site: Site,
   at = "/",
   options: BrowserContextOptions = {},
+  link = site.tendon.consoleLink(),
 ): Promise<OpenPage> {
   const opened = await openPage(options);
-  await opened.page.goto(site.tendon.consoleLink());
+  await opened.page.goto(link);
   await opened.page.getByRole("navigation").first().waitFor();
   if (at !== "/") await opened.page.goto(`${site.url}${at}`);
   return opened;

@@ -4,7 +4,7 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from "@tanstack/
 import type { CallHistory, DeviceDetail, DeviceList, SessionView, ToolList } from "@tendon/protocol";
 import { api, inPath, query } from "./client.ts";
 
-export const pageOfDevices = 500;
+const pageOfDevices = 500;
 
 export interface FleetFilter {
   readonly q?: string;
@@ -19,6 +19,9 @@ export const keys = {
   device: (id: string) => ["device", id] as const,
   tools: (id: string) => ["device", id, "tools"] as const,
   calls: ["calls"] as const,
+  pending: ["pending"] as const,
+  approvals: ["approvals"] as const,
+  tokens: ["tokens"] as const,
 };
 
 export const sessionQuery = queryOptions({

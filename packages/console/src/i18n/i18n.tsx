@@ -13,7 +13,7 @@ type Values<K extends Key> = [Names<(typeof en)[K]>] extends [never]
   : [values: Readonly<Record<Names<(typeof en)[K]>, string | number>>];
 
 /** Keys that come in two forms, `….one` and `….other`. */
-export type CountedKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
+type CountedKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
 
 export interface Language {
   readonly name: string;
@@ -22,6 +22,9 @@ export interface Language {
 
 export const languages = {
   en: { name: "English", load: async () => (await import("./en.ts")).en },
+  zh: { name: "中文", load: async () => (await import("./zh.ts")).zh },
+  es: { name: "Español", load: async () => (await import("./es.ts")).es },
+  vi: { name: "Tiếng Việt", load: async () => (await import("./vi.ts")).vi },
 } as const satisfies Record<string, Language>;
 export type LanguageCode = keyof typeof languages;
 

@@ -65,12 +65,16 @@ export class Live {
   start(): () => void {
     const onVisible = () => this.#visibilityChanged();
     const onNetwork = () => this.#retryNow();
+    // An open stream does not notice for a while that there is no network any more.
+    const onNoNetwork = () => this.#abort?.abort();
     document.addEventListener("visibilitychange", onVisible);
     window.addEventListener("online", onNetwork);
+    window.addEventListener("offline", onNoNetwork);
     void this.#connect();
     return () => {
       document.removeEventListener("visibilitychange", onVisible);
       window.removeEventListener("online", onNetwork);
+      window.removeEventListener("offline", onNoNetwork);
       clearTimeout(this.#timer);
       clearTimeout(this.#restTimer);
       this.#abort?.abort();

@@ -1,4 +1,4 @@
-import { consolePaths, type SessionView } from "@tendon/protocol";
+import { consolePaths } from "@tendon/protocol";
 import type { Key } from "../i18n/i18n.tsx";
 import type { IconName } from "../ui/icon.tsx";
 
@@ -22,8 +22,6 @@ export function isHere(place: Place, location: string): boolean {
   if (place.to === consolePaths.fleet) return location === "/" || location.startsWith("/devices/");
   return location === place.to || location.startsWith(`${place.to}/`);
 }
-
-export type Scope = NonNullable<SessionView["principal"]>["scopes"][number];
 
 export function deviceAddress(id: string): string {
   return `/devices/${encodeURIComponent(id).replaceAll("%3A", ":")}`;

@@ -1,8 +1,9 @@
 /** What stands around every page: where one can go, whether it is live, who is here. */
 import { useQueryClient } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
-import { Suspense } from "react";
-import { Link, Route, Switch, useLocation } from "wouter";
+import { lazy, Suspense } from "react";
+import { Link, Redirect, Route, Switch, useLocation } from "wouter";
+import { useWaitingCount } from "../api/approvals.ts";
 import { api } from "../api/client.ts";
 import { becomeSomebody, nobody } from "../api/queries.ts";
 import { useSession } from "../api/session.tsx";
@@ -10,15 +11,32 @@ import { useWords } from "../i18n/i18n.tsx";
 import { FleetPage } from "../pages/fleet/fleet.tsx";
 import { NotFoundPage } from "../pages/not-found.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
-import { Menu, MenuItem, MenuLabel } from "../ui/menu.tsx";
+import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { SkeletonRows } from "../ui/states.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { isHere, places } from "./navigation.ts";
-import { LanguageMenu, ThemeMenu } from "./preferences.tsx";
+import { Palette, usePaletteKey } from "./palette.tsx";
+import { LanguageMenu, PreferenceItems, ThemeMenu } from "./preferences.tsx";
+
+const DevicePage = lazy(async () => ({ default: (await import("../pages/device/device.tsx")).DevicePage }));
+const CallsPage = lazy(async () => ({ default: (await import("../pages/calls/calls.tsx")).CallsPage }));
+const CallPage = lazy(async () => ({ default: (await import("../pages/calls/call.tsx")).CallPage }));
+const ApprovalsPage = lazy(async () => ({
+  default: (await import("../pages/approvals/approvals.tsx")).ApprovalsPage,
+}));
+const HomePage = lazy(async () => ({ default: (await import("../pages/home/home.tsx")).HomePage }));
+const OverviewPage = lazy(async () => ({
+  default: (await import("../pages/overview/overview.tsx")).OverviewPage,
+}));
+const ConnectPage = lazy(async () => ({
+  default: (await import("../pages/connect/connect.tsx")).ConnectPage,
+}));
 
 export function Shell() {
   const { t } = useWords();
   const [location] = useLocation();
+  const [finding, setFinding] = usePaletteKey();
+  const waiting = useWaitingCount();
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[13rem_1fr]">
       <a
@@ -27,7 +45,7 @@ export function Shell() {
       >
         {t("shell.skip")}
       </a>
-      <Sidebar location={location} />
+      <Sidebar location={location} waiting={waiting} onFind={() => setFinding(true)} />
       <div className="flex min-w-0 flex-col pb-16 md:pb-0">
         <ConnectionBanner />
         <main
@@ -40,7 +58,8 @@ export function Shell() {
           </Suspense>
         </main>
       </div>
-      <BottomBar location={location} />
+      <BottomBar location={location} waiting={waiting} />
+      <Palette open={finding} onClose={() => setFinding(false)} />
     </div>
   );
 }
@@ -49,13 +68,38 @@ function Pages() {
   return (
     <Switch>
       <Route path={consolePaths.fleet} component={FleetPage} />
-      <Route path={consolePaths.signIn} component={FleetPage} />
+      <Route path={consolePaths.signIn}>
+        <Redirect to={consolePaths.fleet} replace />
+      </Route>
+      <Route path={consolePaths.device} component={DevicePage} />
+      <Route path={consolePaths.calls} component={CallsPage} />
+      <Route path={consolePaths.call} component={CallPage} />
+      <Route path={consolePaths.approvals} component={ApprovalsPage} />
+      <Route path={consolePaths.home} component={HomePage} />
+      <Route path={consolePaths.overview} component={OverviewPage} />
+      <Route path={consolePaths.connect} component={ConnectPage} />
       <Route component={NotFoundPage} />
     </Switch>
   );
 }
 
-function Sidebar({ location }: { readonly location: string }) {
+function Waiting({ count }: { readonly count: number }) {
+  const { n } = useWords();
+  if (count === 0) return null;
+  return (
+    <span className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-full bg-warn-soft px-1 text-xs leading-none font-semibold text-warn">
+      <span aria-hidden="true">{count}</span>
+      <span className="sr-only">{n("approvals.waiting", count)}</span>
+    </span>
+  );
+}
+
+function Sidebar(props: {
+  readonly location: string;
+  readonly waiting: number;
+  readonly onFind: () => void;
+}) {
+  const { location, waiting, onFind } = props;
   const { t } = useWords();
   return (
     <aside className="sticky top-0 hidden h-dvh flex-col gap-1 border-r border-line px-3 py-4 md:flex">
@@ -63,6 +107,15 @@ function Sidebar({ location }: { readonly location: string }) {
         <Logo />
         Tendon
       </Link>
+      <button
+        type="button"
+        onClick={onFind}
+        className="mb-3 flex h-8 items-center gap-2 rounded-lg border border-line bg-surface px-2.5 text-sm text-soft hover:bg-raised"
+      >
+        <Icon name="search" size={14} />
+        <span className="flex-1 text-left">{t("palette.open")}</span>
+        <kbd className="font-sans text-xs">{isApple() ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
       <nav aria-label={t("shell.nav")} className="flex flex-col gap-0.5">
         {places.map((place) => (
           <Link
@@ -73,6 +126,7 @@ function Sidebar({ location }: { readonly location: string }) {
           >
             <Icon name={place.icon} />
             <span className="flex-1">{t(place.word)}</span>
+            {place.to === consolePaths.approvals && <Waiting count={waiting} />}
           </Link>
         ))}
       </nav>
@@ -89,14 +143,23 @@ function Sidebar({ location }: { readonly location: string }) {
   );
 }
 
-function UserMenu() {
+function SignOutItem() {
   const { t } = useWords();
-  const { principal, gateway } = useSession();
   const client = useQueryClient();
   const signOut = async () => {
     await api("/session", { method: "DELETE" });
     becomeSomebody(client, nobody);
   };
+  return (
+    <MenuItem icon="exit" onSelect={() => void signOut()}>
+      {t("shell.signOut")}
+    </MenuItem>
+  );
+}
+
+function UserMenu() {
+  const { t } = useWords();
+  const { principal, gateway } = useSession();
   return (
     <Menu
       side="top"
@@ -116,14 +179,16 @@ function UserMenu() {
         <br />
         Tendon {gateway.version}
       </MenuLabel>
-      <MenuItem icon="exit" onSelect={() => void signOut()}>
-        {t("shell.signOut")}
-      </MenuItem>
+      <SignOutItem />
     </Menu>
   );
 }
 
-function BottomBar({ location }: { readonly location: string }) {
+function isApple(): boolean {
+  return /Mac|iPhone|iPad/.test(navigator.userAgent);
+}
+
+function BottomBar({ location, waiting }: { readonly location: string; readonly waiting: number }) {
   const { t } = useWords();
   const [first, rest] = [places.slice(0, 4), places.slice(4)];
   const [, navigate] = useLocation();
@@ -139,7 +204,14 @@ function BottomBar({ location }: { readonly location: string }) {
           aria-current={isHere(place, location) ? "page" : undefined}
           className="flex h-14 min-w-0 flex-col items-center justify-center gap-1 text-xs text-soft aria-[current=page]:text-accent-deep"
         >
-          <Icon name={place.icon} size={18} />
+          <span className="relative">
+            <Icon name={place.icon} size={18} />
+            {place.to === consolePaths.approvals && (
+              <span className="absolute -top-2.5 left-2.5">
+                <Waiting count={waiting} />
+              </span>
+            )}
+          </span>
           <span className="max-w-full truncate px-1">{t(place.word)}</span>
         </Link>
       ))}
@@ -160,6 +232,9 @@ function BottomBar({ location }: { readonly location: string }) {
             {t(place.word)}
           </MenuItem>
         ))}
+        <MenuLine />
+        <PreferenceItems />
+        <SignOutItem />
       </Menu>
     </nav>
   );

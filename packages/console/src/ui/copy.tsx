@@ -22,7 +22,7 @@ function copyBySelection(text: string): void {
   area.remove();
 }
 
-export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
+function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
   const { t } = useWords();
   const [copied, said] = useMoment();
   const copy = () => void copyText(text).then(said);

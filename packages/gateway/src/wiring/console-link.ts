@@ -29,6 +29,7 @@ export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<
   return await consoleRoutes(http, {
     ...rest,
     startDemoDevice,
+    onlineAlready: rest.registry.sessions().length,
     frames: (device) => frames.of(device),
     instanceId: String(instanceId),
     about() {

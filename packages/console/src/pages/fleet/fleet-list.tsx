@@ -28,14 +28,21 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
     getItemKey: (at) => devices[at]?.id ?? at,
   });
   const move = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-at]");
-    if (step === 0 || row === null) return;
+    const at = Number(row?.dataset["at"]);
+    const last = devices.length - 1;
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
+    if (row === null || next === undefined) return;
     event.preventDefault();
-    const next = Number(row.dataset["at"]) + step;
-    if (next < 0 || next >= devices.length) return;
+    if (next < 0 || next > last) return;
     virtual.scrollToIndex(next);
-    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus());
+    const focus = () => {
+      const there = list.current?.querySelector<HTMLElement>(`[data-at="${next}"]`);
+      there?.focus();
+      return there !== null;
+    };
+    // A row that is far away is only made when it comes into sight.
+    if (!focus()) requestAnimationFrame(() => requestAnimationFrame(focus));
   };
   return (
     <ul

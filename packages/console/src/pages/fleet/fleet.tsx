@@ -1,9 +1,12 @@
 /** Every device there is, live: who is here, over what, how it is doing. */
 
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Device } from "@tendon/protocol";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { type FleetFilter, fleetQuery } from "../../api/queries.ts";
+import { api } from "../../api/client.ts";
+import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
+import { useSession } from "../../api/session.tsx";
+import { statusTool } from "../../api/status.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -13,15 +16,17 @@ import { Empty, SkeletonRows } from "../../ui/states.tsx";
 import { FirstRun } from "./first-run.tsx";
 import { FleetList } from "./fleet-list.tsx";
 import { isSortBy, type SortBy, sortKeys, useStableOrder } from "./fleet-order.ts";
+import { usePendingBoards, WaitingBoards } from "./waiting-boards.tsx";
 
 /** Beyond this many the person searches; a page that holds more helps nobody. */
 const mostRows = 10_000;
+const askMs = 5_000;
 
 type Presence = "all" | "online" | "offline";
 
 export function FleetPage() {
-  const words = useWords();
-  const { t, n } = words;
+  const { t, n } = useWords();
+  const { may } = useSession();
   const [search, setSearch] = useState("");
   const [presence, setPresence] = useState<Presence>("all");
   const [tag, setTag] = useState("");
@@ -45,6 +50,7 @@ export function FleetPage() {
   const filtered = q !== "" || presence !== "all" || tag !== "";
   const isEmpty = fleet.isSuccess && loaded.length === 0;
   const tags = useMemo(() => tagsOf(loaded, tag), [loaded, tag]);
+  const boards = usePendingBoards().data?.total ?? 0;
   const online = loaded.filter((device) => device.online).length;
   return (
     <>
@@ -54,12 +60,15 @@ export function FleetPage() {
           fleet.isSuccess && !isEmpty ? (
             <>
               {n("fleet.online", online)} · {n("fleet.offline", loaded.length - online)}
+              {boards > 0 && ` · ${n("fleet.boards", boards)}`}
             </>
           ) : (
             t("fleet.lead")
           )
         }
+        actions={online > 0 && may("call") && <AskAll />}
       />
+      <WaitingBoards />
       {isEmpty && !filtered ? (
         <FirstRun />
       ) : (
@@ -121,6 +130,22 @@ export function FleetPage() {
         </>
       )}
     </>
+  );
+}
+
+/** One question to everybody who is here; what they answer shows in the rows. */
+function AskAll() {
+  const { t } = useWords();
+  const client = useQueryClient();
+  const ask = useMutation({
+    mutationFn: () =>
+      api("/calls", { method: "POST", body: { target: { all: true }, tool: statusTool, timeoutMs: askMs } }),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.fleets }),
+  });
+  return (
+    <Button icon="refresh" disabled={ask.isPending} onClick={() => ask.mutate()}>
+      {t(ask.isPending ? "fleet.asking" : "fleet.askAll")}
+    </Button>
   );
 }
 

@@ -33,6 +33,8 @@ const slowestShown = 8;
 export interface OverviewNeeds {
   readonly clock: Clock;
   readonly events: Pick<Events, "subscribe">;
+  /** Programs are started before anybody counts. */
+  readonly onlineAlready: number;
 }
 
 export class Overview {
@@ -45,6 +47,8 @@ export class Overview {
 
   constructor(needs: OverviewNeeds) {
     this.#needs = needs;
+    this.#online = needs.onlineAlready;
+    this.#count(() => undefined);
     this.#unsubscribe = needs.events.subscribe((event) => this.#take(event));
   }
 

@@ -1,0 +1,61 @@
+/** A device's own account of itself, asked for when somebody looks and when something may have changed it. */
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { DeviceDetail, ToolList } from "@tendon/protocol";
+import { useEffect, useRef } from "react";
+import { useEvents } from "../live/live-context.tsx";
+import { callTool } from "./calls.ts";
+import { keys } from "./queries.ts";
+
+export const statusTool = "self.get_device_status";
+const freshMs = 20_000;
+const settleMs = 400;
+/** Tools whose names say that they change what a status tells; others are none of its business. */
+const changes = /set_|volume|mute|brightness|theme|reboot/;
+
+export function useStatus(device: DeviceDetail, tools: ToolList | undefined, mayCall: boolean) {
+  const client = useQueryClient();
+  const { id, online, status } = device;
+  const can =
+    mayCall &&
+    online &&
+    tools?.tools.some(({ name, access }) => name === statusTool && access === "allowed") === true;
+  const { mutate, mutateAsync, isPending, error } = useMutation({
+    mutationFn: () => callTool(id, { tool: statusTool, args: {} }),
+    onSuccess: ({ result }) => {
+      const value = result.structuredContent ?? readText(result.content);
+      if (value === undefined) return;
+      const at = new Date().toISOString();
+      client.setQueryData<DeviceDetail>(
+        keys.device(id),
+        (known) => known && { ...known, status: { at, value } },
+      );
+    },
+  });
+  const toldAt = useRef(0);
+  toldAt.current = status === null ? 0 : Date.parse(status.at);
+  // Asked once when the device is there; afterwards by what happens.
+  useEffect(() => {
+    if (can && Date.now() - toldAt.current > freshMs) mutate();
+  }, [can, mutate]);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEvents(["call.finished"], ({ device: of, data }) => {
+    if (of !== id || !can || data["outcome"] !== "ok" || !changes.test(String(data["tool"]))) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => mutate(), settleMs);
+  });
+  return { can, refresh: mutateAsync, isPending, error };
+}
+
+function readText(
+  content: readonly Readonly<Record<string, unknown>>[],
+): Record<string, unknown> | undefined {
+  const text = content.find(({ type }) => type === "text")?.["text"];
+  try {
+    const value: unknown = JSON.parse(String(text));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

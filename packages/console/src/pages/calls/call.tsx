@@ -1,0 +1,208 @@
+/** One call's whole story: asked, allowed, queued, sent, answered or not, and why. */
+
+import { useQuery } from "@tanstack/react-query";
+import type { CallStory, FrameList } from "@tendon/protocol";
+import { useState } from "react";
+import { Link, useLocation, useParams } from "wouter";
+import { useAliases } from "../../api/aliases.ts";
+import { useToolCall } from "../../api/calls.ts";
+import { ApiError, api, inPath } from "../../api/client.ts";
+import { keys, toolsQuery } from "../../api/queries.ts";
+import { useSession } from "../../api/session.tsx";
+import { useWords } from "../../i18n/i18n.tsx";
+import { callAddress, deviceAddress } from "../../shell/navigation.ts";
+import { PageHeader } from "../../shell/page-header.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CopyAs } from "../../ui/copy-as.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { outcomeWord, ProblemNote, problemWords } from "../../ui/problem.tsx";
+import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
+import { Clock } from "../../ui/time.tsx";
+import { titleOf } from "../../ui/tool-names.ts";
+import { Frames } from "../device/story-tabs.tsx";
+import { Timeline } from "./timeline.tsx";
+
+export function CallPage() {
+  const { call = "" } = useParams<{ call: string }>();
+  const { data, error } = useQuery({
+    queryKey: [...keys.calls, call],
+    queryFn: ({ signal }) => api<CallStory>(`/calls/${inPath(call)}`, { signal }),
+  });
+  if (error !== null) return <ProblemNote error={error} />;
+  if (data === undefined) return <SkeletonRows />;
+  return <Story story={data} />;
+}
+
+function Story({ story }: { readonly story: CallStory }) {
+  const words = useWords();
+  const { t, duration } = words;
+  const aliasOf = useAliases();
+  const { may } = useSession();
+  const alias = aliasOf(story.device);
+  const failed = story.outcome !== "ok";
+  return (
+    <div className="flex flex-col gap-5">
+      <PageHeader
+        title={titleOf(story.tool)}
+        lead={
+          <>
+            <code className="font-mono text-sm break-all">{story.tool}</code> ·{" "}
+            <Link href={deviceAddress(story.device)} className="text-accent-deep underline">
+              {alias}
+            </Link>
+          </>
+        }
+        actions={
+          <>
+            {story.arguments !== null && (
+              <CopyAs call={{ device: alias, tool: story.tool, args: story.arguments }} />
+            )}
+            {may("call") && <Retry story={story} alias={alias} />}
+          </>
+        }
+      />
+      <Panel
+        title={
+          <span className="flex items-center gap-2">
+            <Badge tone={failed ? "bad" : "ok"}>{outcomeWord(words, story.outcome)}</Badge>
+            <span className="font-normal text-soft">{duration(story.durationMs)}</span>
+          </span>
+        }
+        actions={
+          <span className="text-sm text-soft">
+            <Clock at={story.askedAt} />
+          </span>
+        }
+      >
+        <div className="p-4">
+          <Timeline story={story} />
+        </div>
+        {failed && story.outcome !== "tool_error" && (
+          <p className="px-4 pb-4">
+            {story.detail !== null && <span className="block break-words">{story.detail}</span>}
+            <span className="text-soft">{problemWords(words, story.outcome).next}</span>
+          </p>
+        )}
+      </Panel>
+      <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-2">
+        <Panel title={t("call.facts")}>
+          <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 px-4 pt-1 pb-4">
+            <Fact name={t("call.principal")} value={story.principal} />
+            <Fact name={t("call.queued")} value={duration(story.queuedMs)} />
+            <Fact name={t("call.total")} value={duration(story.durationMs)} />
+            {story.approval !== null && <Fact name={t("call.approval")} value={story.approval} />}
+            <Fact name={t("call.id")} value={story.callId} />
+          </dl>
+        </Panel>
+        <Panel title={t("call.arguments")}>
+          <div className="px-4 pt-1 pb-4">
+            {story.arguments === null ? (
+              <p className="text-soft">{t("call.forgotten")}</p>
+            ) : (
+              <JsonView value={story.arguments} />
+            )}
+          </div>
+        </Panel>
+      </div>
+      {may("admin") && <CallFrames story={story} />}
+    </div>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <>
+      <dt className="text-soft">{name}</dt>
+      <dd className="break-all">{value}</dd>
+    </>
+  );
+}
+
+const frameSlackMs = 100;
+
+/** The frames of its time, while they are still kept. */
+function CallFrames({ story }: { readonly story: CallStory }) {
+  const { t } = useWords();
+  const { data } = useQuery({
+    queryKey: ["device", story.device, "frames", story.callId],
+    queryFn: ({ signal }) => api<FrameList>(`/devices/${inPath(story.device)}/frames`, { signal }),
+    retry: false,
+  });
+  const frames = framesOf(story, data?.frames ?? []);
+  return (
+    <Panel title={t("call.frames")}>
+      {frames.length === 0 ? (
+        <p className="px-4 pt-1 pb-4 text-soft">{t("call.noFrames")}</p>
+      ) : (
+        <Frames frames={frames} />
+      )}
+    </Panel>
+  );
+}
+
+/** The request in its time that names the tool, and everything under its id. */
+function framesOf(story: CallStory, frames: FrameList["frames"]): FrameList["frames"] {
+  const from = Date.parse(story.sentAt ?? story.askedAt) - frameSlackMs;
+  const to = Date.parse(story.late?.at ?? story.at) + frameSlackMs;
+  const then = frames.filter(({ at }) => Date.parse(at) >= from && Date.parse(at) <= to);
+  const request = then.findLast(
+    ({ way, text }) => way === "out" && text.includes(JSON.stringify(story.tool)),
+  );
+  const id = request === undefined ? undefined : idIn(request.text);
+  return id === undefined ? [] : then.filter(({ text }) => idIn(text) === id);
+}
+
+function idIn(text: string): string | undefined {
+  return /"id":("[^"]*"|-?\d+)/.exec(text)?.[1];
+}
+
+function Retry({ story, alias }: { readonly story: CallStory; readonly alias: string }) {
+  const { t } = useWords();
+  const [, navigate] = useLocation();
+  const [asking, setAsking] = useState(false);
+  const tools = useQuery(toolsQuery(story.device));
+  const call = useToolCall(story.device);
+  const tool = tools.data?.tools.find(({ name }) => name === story.tool);
+  const args = story.arguments;
+  // Masked values would be sent as they are shown.
+  const whole = args !== null && !JSON.stringify(args).includes("•••");
+  const again = async () => {
+    setAsking(false);
+    try {
+      const { callId } = await call.mutateAsync({ tool: story.tool, args: args ?? {} });
+      navigate(callAddress(callId));
+    } catch (error) {
+      const id =
+        error instanceof ApiError ? error.problem["callId" as keyof typeof error.problem] : undefined;
+      if (typeof id === "string") navigate(callAddress(id));
+    }
+  };
+  if (!whole || tool === undefined) {
+    return (
+      <Link href={deviceAddress(story.device)} className="text-sm text-accent-deep underline">
+        {t("call.openDevice")}
+      </Link>
+    );
+  }
+  return (
+    <>
+      <Button
+        look="primary"
+        icon="refresh"
+        disabled={call.isPending || tool.access === "denied"}
+        onClick={() => (tool.audience === "user" ? setAsking(true) : void again())}
+      >
+        {t("call.retry")}
+      </Button>
+      <Confirm
+        open={asking}
+        onClose={() => setAsking(false)}
+        onConfirm={() => void again()}
+        title={t("confirm.title", { tool: titleOf(story.tool), device: alias })}
+        effect={tool.description}
+        action={t("call.retry")}
+      />
+    </>
+  );
+}

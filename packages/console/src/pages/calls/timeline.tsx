@@ -1,0 +1,113 @@
+import type { CallStory } from "@tendon/protocol";
+import { useWords, type Words } from "../../i18n/i18n.tsx";
+import { Icon, type IconName } from "../../ui/icon.tsx";
+
+interface Stop {
+  readonly word: string;
+  readonly at: string | undefined;
+  readonly icon: IconName;
+  readonly tone: "done" | "bad" | "late";
+  /** How long it took to get here from the stop before. */
+  readonly took: number | undefined;
+}
+
+const refusedByRule = new Set(["forbidden", "approval_required"]);
+const refusedBefore = new Set([
+  "tool_unknown",
+  "arguments_invalid",
+  "device_offline",
+  "queue_full",
+  "rate_limited",
+  "payload_too_large",
+]);
+
+function stopsOf(story: CallStory, { t }: Words): Stop[] {
+  const { outcome, askedAt, sentAt, at, queuedMs, durationMs, late } = story;
+  const asked: Stop = { word: t("timeline.asked"), at: askedAt, icon: "play", tone: "done", took: undefined };
+  if (refusedByRule.has(outcome)) {
+    const word = t(outcome === "forbidden" ? "timeline.refused" : "timeline.waits");
+    return [asked, { word, at, icon: "lock", tone: "bad", took: durationMs }];
+  }
+  const allowed: Stop = {
+    word: t(story.approval === null ? "timeline.allowed" : "timeline.approved"),
+    at: askedAt,
+    icon: "approvals",
+    tone: "done",
+    took: undefined,
+  };
+  if (refusedBefore.has(outcome) || sentAt === null) {
+    return [
+      asked,
+      allowed,
+      { word: t("timeline.notSent"), at, icon: "alert", tone: "bad", took: durationMs },
+    ];
+  }
+  const sent: Stop = { word: t("timeline.sent"), at: sentAt, icon: "chevron", tone: "done", took: queuedMs };
+  const answered = outcome === "ok" || outcome === "tool_error" || outcome === "device_error";
+  const end: Stop = {
+    word: t(
+      answered ? "timeline.answered" : outcome === "device_timeout" ? "timeline.timeout" : "timeline.failed",
+    ),
+    at,
+    icon: outcome === "ok" ? "check" : "alert",
+    tone: outcome === "ok" ? "done" : "bad",
+    took: Math.max(0, durationMs - queuedMs),
+  };
+  if (late === null) return [asked, allowed, sent, end];
+  return [
+    asked,
+    allowed,
+    sent,
+    end,
+    { word: t("timeline.late"), at: late.at, icon: "clock", tone: "late", took: late.lateMs },
+  ];
+}
+
+const tones = {
+  done: "border-ok text-ok bg-ok-soft",
+  bad: "border-bad text-bad bg-bad-soft",
+  late: "border-warn text-warn bg-warn-soft",
+};
+
+/** From left to right on a desk, from top to bottom on a phone. */
+export function Timeline({ story }: { readonly story: CallStory }) {
+  const words = useWords();
+  const stops = stopsOf(story, words);
+  return (
+    <ol className="flex flex-col md:flex-row" aria-label={words.t("timeline.title")}>
+      {stops.map(({ word, at, icon, tone, took }, place) => {
+        const next = stops[place + 1];
+        return (
+          <li
+            key={word}
+            className={`flex gap-3 md:flex-col md:gap-2 ${next === undefined ? "" : "md:flex-1"}`}
+          >
+            <div className="flex flex-col items-center md:flex-row">
+              <span
+                className={`flex size-8 shrink-0 items-center justify-center rounded-full border ${tones[tone]}`}
+              >
+                <Icon name={icon} size={15} />
+              </span>
+              {next !== undefined && (
+                <span className="relative min-h-4 w-px flex-1 bg-line-strong md:h-px md:min-h-0 md:w-auto">
+                  {next.took !== undefined && (
+                    <span className="absolute -top-5 left-1/2 hidden -translate-x-1/2 text-xs whitespace-nowrap text-soft md:block">
+                      {words.duration(next.took)}
+                    </span>
+                  )}
+                </span>
+              )}
+            </div>
+            <div className="pb-4 md:pb-0">
+              <p className="font-medium">{word}</p>
+              <p className="text-xs text-soft">
+                {at !== undefined && words.clock(new Date(at))}
+                {took !== undefined && <span className="md:hidden"> · {words.duration(took)}</span>}
+              </p>
+            </div>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

@@ -1,0 +1,54 @@
+/** Before a tool that is for people only runs: what it does, to which device, with which values. */
+import type { DeviceDetail, Tool } from "@tendon/protocol";
+import type { Arguments } from "../../api/calls.ts";
+import { type Key, useWords } from "../../i18n/i18n.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { titleOf } from "../../ui/tool-names.ts";
+
+/** The firmware's own tools, in plain words. */
+const effects: Readonly<Record<string, Key>> = {
+  "self.reboot": "effect.reboot",
+  "self.upgrade_firmware": "effect.upgrade",
+  "self.screen.snapshot": "effect.snapshot",
+  "self.screen.preview_image": "effect.preview",
+  "self.assets.set_download_url": "effect.assets",
+  "self.get_system_info": "effect.systemInfo",
+  "self.screen.get_info": "effect.screenInfo",
+};
+
+export function ConfirmTool(props: {
+  readonly device: DeviceDetail;
+  readonly tool: Tool;
+  /** Nothing while nobody has asked for it. */
+  readonly args: Arguments | undefined;
+  readonly onClose: () => void;
+  readonly onConfirm: (args: Arguments) => void;
+}) {
+  const { device, tool, args, onClose, onConfirm } = props;
+  const { t } = useWords();
+  const key = effects[tool.name];
+  const effect = key === undefined ? tool.description : t(key as "effect.reboot");
+  const title = titleOf(tool.name);
+  return (
+    <Confirm
+      open={args !== undefined}
+      onClose={onClose}
+      onConfirm={() => onConfirm(args ?? {})}
+      title={t("confirm.title", { tool: title, device: device.alias })}
+      effect={effect}
+      action={t("confirm.action", { tool: title })}
+    >
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 rounded-lg bg-raised p-3 text-sm">
+        <dt className="text-soft">{t("confirm.device")}</dt>
+        <dd className="break-all">
+          {device.alias} ({device.id})
+        </dd>
+        <dt className="text-soft">{t("confirm.tool")}</dt>
+        <dd className="font-mono break-all">{tool.name}</dd>
+        <dt className="text-soft">{t("confirm.values")}</dt>
+        <dd>{Object.keys(args ?? {}).length === 0 ? t("confirm.noValues") : <JsonView value={args} />}</dd>
+      </dl>
+    </Confirm>
+  );
+}

@@ -1,0 +1,63 @@
+/** device_control by hand: the buttons that existing apps have. */
+import type { DeviceDetail } from "@tendon/protocol";
+import { useControl } from "../../api/calls.ts";
+import { type Key, useWords } from "../../i18n/i18n.tsx";
+import { useIsLive } from "../../live/live-context.tsx";
+import { Icon, type IconName } from "../../ui/icon.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Panel } from "../../ui/states.tsx";
+
+const buttons = [
+  { action: "volume_down", icon: "minus", word: "control.down" },
+  { action: "mute", icon: "mute", word: "control.mute" },
+  { action: "unmute", icon: "volume", word: "control.unmute" },
+  { action: "volume_up", icon: "plus", word: "control.up" },
+] as const satisfies readonly { action: string; icon: IconName; word: Key }[];
+
+interface Told {
+  readonly structuredContent?: { readonly volume?: unknown };
+}
+
+export function ControlPad({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useWords();
+  const live = useIsLive();
+  const control = useControl(device.id);
+  const level = levelOf(control.data?.result);
+  return (
+    <Panel
+      title={t("control.title")}
+      actions={
+        <span role="status" className="text-sm text-soft">
+          {control.isPending && t("status.sending")}
+          {control.isSuccess && (typeof level === "number" ? t("control.level", { level }) : t("outcome.ok"))}
+        </span>
+      }
+    >
+      <div className="grid grid-cols-4 gap-2 px-4 pt-2 pb-4">
+        {buttons.map(({ action, icon, word }) => (
+          <button
+            key={action}
+            type="button"
+            title={action}
+            disabled={!device.online || !live || control.isPending}
+            onClick={() => control.mutate(action)}
+            className="flex h-16 flex-col items-center justify-center gap-1 rounded-lg border border-line bg-surface text-xs transition-colors hover:bg-raised disabled:opacity-50"
+          >
+            <Icon name={icon} size={18} />
+            <span className="max-w-full truncate px-1">{t(word)}</span>
+          </button>
+        ))}
+      </div>
+      {control.isError && (
+        <div className="px-4 pb-4">
+          <ProblemNote error={control.error} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function levelOf(result: unknown): unknown {
+  const told = typeof result === "object" && result !== null ? (result as Told).structuredContent : undefined;
+  return told?.volume;
+}

@@ -1,0 +1,67 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { DeviceDetail } from "@tendon/protocol";
+import { useLocation } from "wouter";
+import { api, inPath } from "../../api/client.ts";
+import { keys } from "../../api/queries.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+
+interface EndingProps {
+  readonly device: DeviceDetail;
+  readonly open: boolean;
+  readonly onClose: () => void;
+}
+
+export function RevokeDialog({ device, open, onClose }: EndingProps) {
+  const { t } = useWords();
+  const client = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () => api(`/devices/${inPath(device.id)}/revoke`, { method: "POST" }),
+    onSuccess: async () => {
+      onClose();
+      await client.invalidateQueries({ queryKey: keys.device(device.id) });
+    },
+  });
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      onConfirm={() => revoke.mutate()}
+      busy={revoke.isPending}
+      title={t("revoke.title", { device: device.alias })}
+      effect={t("revoke.effect")}
+      action={t("device.revoke")}
+    >
+      {revoke.isError && <ProblemNote error={revoke.error} />}
+    </Confirm>
+  );
+}
+
+export function DeleteDialog({ device, open, onClose }: EndingProps) {
+  const { t } = useWords();
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  const remove = useMutation({
+    mutationFn: () => api(`/devices/${inPath(device.id)}`, { method: "DELETE" }),
+    onSuccess: async () => {
+      onClose();
+      navigate("/");
+      client.removeQueries({ queryKey: keys.device(device.id) });
+      await client.invalidateQueries({ queryKey: keys.fleets });
+    },
+  });
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      onConfirm={() => remove.mutate()}
+      busy={remove.isPending}
+      title={t("delete.title", { device: device.alias })}
+      effect={t("delete.effect")}
+      action={t("device.delete")}
+    >
+      {remove.isError && <ProblemNote error={remove.error} />}
+    </Confirm>
+  );
+}

@@ -1,0 +1,100 @@
+import type { DeviceDetail } from "@tendon/protocol";
+import { useState } from "react";
+import { Link } from "wouter";
+import { useSession } from "../../api/session.tsx";
+import { useWords } from "../../i18n/i18n.tsx";
+import { useIsLive } from "../../live/live-context.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
+import { Badge } from "../../ui/states.tsx";
+import { Ago, Clock } from "../../ui/time.tsx";
+import { DeleteDialog, RevokeDialog } from "./device-endings.tsx";
+import { EditDialog } from "./edit-dialog.tsx";
+
+type Asking = "edit" | "revoke" | "delete" | undefined;
+
+export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useWords();
+  const live = useIsLive();
+  const { may } = useSession();
+  const [asking, setAsking] = useState<Asking>();
+  const done = () => setAsking(undefined);
+  return (
+    <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+      <div className="min-w-0">
+        <Link
+          href="/"
+          className="mb-2 inline-flex items-center gap-1 rounded text-sm text-soft hover:text-text"
+        >
+          <span className="rotate-180">
+            <Icon name="chevron" size={12} />
+          </span>
+          {t("nav.fleet")}
+        </Link>
+        <h1 className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xl font-semibold">
+          <PresenceDot online={device.online} />
+          <span className="min-w-0 break-all">{device.alias}</span>
+          {device.tags.map((tag) => (
+            <Badge key={tag}>{tag}</Badge>
+          ))}
+        </h1>
+        <p className="mt-1 flex flex-wrap gap-x-2 text-soft">
+          <Presence device={device} word={presenceWord(t, device, live)} />
+          {[device.board, device.firmware, device.transport, device.id === device.alias ? null : device.id]
+            .filter((fact) => fact !== null)
+            .map((fact) => (
+              <span key={fact} className="before:mr-2 before:content-['·']">
+                {fact}
+              </span>
+            ))}
+        </p>
+      </div>
+      {may("admin") && (
+        <div className="flex items-center gap-2">
+          <Button icon="pencil" onClick={() => setAsking("edit")}>
+            {t("device.edit")}
+          </Button>
+          {device.kind !== "process" && (
+            <Menu trigger={<IconButton icon="more" label={t("device.more")} />}>
+              <MenuItem icon="lock" danger onSelect={() => setAsking("revoke")}>
+                {t("device.revoke")}
+              </MenuItem>
+              <MenuItem icon="trash" danger onSelect={() => setAsking("delete")}>
+                {t("device.delete")}
+              </MenuItem>
+            </Menu>
+          )}
+        </div>
+      )}
+      {asking === "edit" && <EditDialog device={device} onClose={done} />}
+      <RevokeDialog device={device} open={asking === "revoke"} onClose={done} />
+      <DeleteDialog device={device} open={asking === "delete"} onClose={done} />
+    </header>
+  );
+}
+
+/** State in words: since when, and why not. */
+function Presence({ device, word }: { readonly device: DeviceDetail; readonly word: string }) {
+  const { t } = useWords();
+  if (device.online && device.connectedAt !== null) {
+    return (
+      <span className="text-text">
+        {word}, {t("device.since")} <Clock at={device.connectedAt} />
+      </span>
+    );
+  }
+  const left = device.lastDisconnect;
+  return (
+    <span className="text-text">
+      {word}
+      {left !== null && (
+        <>
+          {" "}
+          (<Ago at={left.at} />: {left.reason})
+        </>
+      )}
+    </span>
+  );
+}

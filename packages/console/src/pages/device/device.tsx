@@ -1,0 +1,79 @@
+/** Everything about one device on one page: what it is and does now, what it can do, what it did. */
+
+import { useQuery } from "@tanstack/react-query";
+import type { DeviceDetail } from "@tendon/protocol";
+import { useEffect } from "react";
+import { Redirect, useParams } from "wouter";
+import { deviceQuery, toolsQuery } from "../../api/queries.ts";
+import { useSession } from "../../api/session.tsx";
+import { useStatus } from "../../api/status.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { deviceAddress } from "../../shell/navigation.ts";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { SkeletonRows } from "../../ui/states.tsx";
+import { ControlPad } from "./control-pad.tsx";
+import { DeviceHeader } from "./device-header.tsx";
+import { PhotoPanel } from "./photo-panel.tsx";
+import { StatusPanel } from "./status-panel.tsx";
+import { StoryTabs } from "./story-tabs.tsx";
+import { ToolsPanel } from "./tools-panel.tsx";
+
+export function DevicePage() {
+  const { device: reference = "" } = useParams<{ device: string }>();
+  const { data, error } = useQuery(deviceQuery(reference));
+  if (error !== null) return <ProblemNote error={error} />;
+  if (data === undefined) return <SkeletonRows />;
+  // Events speak of ids: an alias in the address leads there.
+  if (data.id !== reference) return <Redirect to={deviceAddress(data.id)} replace />;
+  return <Device device={data} />;
+}
+
+const photoTool = "self.camera.take_photo";
+const volumeTool = "self.audio_speaker.set_volume";
+
+function Device({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useWords();
+  const { may } = useSession();
+  const tools = useQuery(toolsQuery(device.id));
+  const status = useStatus(device, tools.data, may("call"));
+  const has = (name: string) =>
+    tools.data?.tools.some((tool) => tool.name === name && tool.access !== "denied") === true;
+  useEffect(() => {
+    document.title = `${device.alias} · Tendon`;
+  }, [device.alias]);
+  return (
+    <div className="flex flex-col gap-5">
+      <DeviceHeader device={device} />
+      <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
+        <div className="grid grid-cols-1 gap-5">
+          <StatusPanel device={device} tools={tools.data} status={status} />
+          {may("call") && has(volumeTool) && <ControlPad device={device} />}
+          {may("call") && has(photoTool) && <PhotoPanel device={device} />}
+        </div>
+        <div className="grid min-w-0 gap-5">
+          {tools.isError && <ProblemNote error={tools.error} />}
+          {tools.isPending && <SkeletonRows />}
+          {tools.data !== undefined && (
+            <>
+              <ToolsPanel
+                device={device}
+                title={t("tools.agent")}
+                lead={t("tools.agentLead")}
+                tools={tools.data.tools.filter(({ audience }) => audience === "agent")}
+                problem={tools.data.problem}
+              />
+              <ToolsPanel
+                device={device}
+                userOnly
+                title={t("tools.user")}
+                lead={t("tools.userLead")}
+                tools={tools.data.tools.filter(({ audience }) => audience === "user")}
+              />
+            </>
+          )}
+        </div>
+      </div>
+      <StoryTabs device={device} />
+    </div>
+  );
+}

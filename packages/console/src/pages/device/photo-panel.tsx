@@ -1,0 +1,54 @@
+import type { DeviceDetail } from "@tendon/protocol";
+import { useState } from "react";
+import { useToolCall } from "../../api/calls.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { useIsLive } from "../../live/live-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { TextInput } from "../../ui/field.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Panel, Skeleton } from "../../ui/states.tsx";
+import { ToolResult } from "../../ui/tool-result.tsx";
+
+/** A question, a picture, and what is to be seen on it. */
+export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useWords();
+  const live = useIsLive();
+  const [question, setQuestion] = useState("");
+  const call = useToolCall(device.id);
+  const take = () =>
+    call.mutate({
+      tool: "self.camera.take_photo",
+      args: { question: question.trim() === "" ? t("photo.defaultQuestion") : question.trim() },
+    });
+  return (
+    <Panel title={t("photo.title")}>
+      <form
+        className="flex gap-2 px-4 pt-2 pb-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          take();
+        }}
+      >
+        <TextInput
+          aria-label={t("photo.question")}
+          placeholder={t("photo.defaultQuestion")}
+          value={question}
+          onChange={({ target }) => setQuestion(target.value)}
+        />
+        <Button
+          type="submit"
+          look="primary"
+          icon="camera"
+          disabled={!device.online || !live || call.isPending}
+        >
+          {t("photo.take")}
+        </Button>
+      </form>
+      <div className="px-4 pb-4 empty:hidden">
+        {call.isPending && <Skeleton className="aspect-video w-full" />}
+        {call.isSuccess && <ToolResult reply={call.data} />}
+        {call.isError && <ProblemNote error={call.error} />}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,131 @@
+/** What the device did and said: calls, events, frames. */
+
+import { useQuery } from "@tanstack/react-query";
+import type { DeviceDetail, FrameList, GatewayEvent } from "@tendon/protocol";
+import { api, inPath } from "../../api/client.ts";
+import { useSession } from "../../api/session.tsx";
+import { useWords } from "../../i18n/i18n.tsx";
+import { useRecentEvents } from "../../live/live-context.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { SkeletonRows } from "../../ui/states.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { Clock } from "../../ui/time.tsx";
+import { CallHistoryList } from "../calls/call-list.tsx";
+
+const framesEveryMs = 2_000;
+const eventsShown = 100;
+
+export function StoryTabs({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useWords();
+  const { may } = useSession();
+  const tabs = [
+    {
+      id: "calls",
+      title: t("story.calls"),
+      content: <CallHistoryList filter={{ device: device.id, limit: 20 }} hideDevice />,
+    },
+    { id: "events", title: t("story.events"), content: <EventLog device={device.id} /> },
+    ...(may("admin")
+      ? [{ id: "frames", title: t("story.frames"), content: <FrameLog device={device.id} /> }]
+      : []),
+  ];
+  return <Tabs label={t("story.title")} tabs={tabs} />;
+}
+
+function EventLog({ device }: { readonly device: string }) {
+  const { t } = useWords();
+  const events = useRecentEvents((event) => event.device === device).slice(0, eventsShown);
+  if (events.length === 0) return <p className="p-4 text-soft">{t("story.noEvents")}</p>;
+  return (
+    <ol className="divide-y divide-line">
+      {events.map((event) => (
+        <EventRow key={event.id} event={event} />
+      ))}
+    </ol>
+  );
+}
+
+function EventRow({ event }: { readonly event: GatewayEvent }) {
+  return (
+    <li className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 px-4 py-2 text-sm sm:grid-cols-[6rem_12rem_minmax(0,1fr)]">
+      <span className="text-soft">
+        <Clock at={event.at} />
+      </span>
+      <code className="font-mono">{event.type}</code>
+      <code
+        className="col-span-2 truncate font-mono text-soft sm:col-span-1"
+        title={JSON.stringify(event.data)}
+      >
+        {JSON.stringify(event.data)}
+      </code>
+    </li>
+  );
+}
+
+/** The last frames as they went over the wire, the newest first. Asked for only while somebody looks. */
+function FrameLog({ device }: { readonly device: string }) {
+  const { t } = useWords();
+  const { data, error } = useQuery({
+    queryKey: ["device", device, "frames"],
+    queryFn: ({ signal }) => api<FrameList>(`/devices/${inPath(device)}/frames`, { signal }),
+    refetchInterval: framesEveryMs,
+    gcTime: 0,
+  });
+  if (error !== null)
+    return (
+      <div className="p-4">
+        <ProblemNote error={error} />
+      </div>
+    );
+  if (data === undefined) return <SkeletonRows rows={4} />;
+  if (data.frames.length === 0) return <p className="p-4 text-soft">{t("story.noFrames")}</p>;
+  return <Frames frames={data.frames} />;
+}
+
+export function Frames({ frames }: { readonly frames: FrameList["frames"] }) {
+  const { t } = useWords();
+  return (
+    <ol className="divide-y divide-line">
+      {newestFirst(frames).map(({ key, at, way, length, text }) => (
+        <li key={key} className="px-4 py-2">
+          <details>
+            <summary className="grid cursor-pointer grid-cols-[auto_auto_minmax(0,1fr)] items-baseline gap-3 text-sm marker:content-none">
+              <span className="text-soft">
+                <Clock at={at} />
+              </span>
+              <span className={way === "in" ? "text-ok" : "text-accent-deep"}>
+                {way === "in" ? `← ${t("frames.in")}` : `→ ${t("frames.out")}`}
+              </span>
+              <code className="truncate font-mono text-soft">{text}</code>
+            </summary>
+            <pre className="mt-2 rounded-lg bg-raised p-3 font-mono text-xs break-words whitespace-pre-wrap">
+              {readable(text)}
+            </pre>
+            {length > text.length && <p className="mt-1 text-xs text-soft">{t("frames.cut", { length })}</p>}
+          </details>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function readable(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+type Frame = FrameList["frames"][number];
+
+/** Frames have no names of their own: their time, and which of that time they are. */
+function newestFirst(frames: readonly Frame[]): (Frame & { readonly key: string })[] {
+  const seen = new Map<string, number>();
+  const named = frames.map((frame) => {
+    const before = seen.get(frame.at) ?? 0;
+    seen.set(frame.at, before + 1);
+    return { ...frame, key: `${frame.at}-${before}` };
+  });
+  return named.reverse();
+}

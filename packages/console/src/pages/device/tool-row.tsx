@@ -1,0 +1,113 @@
+/** One tool: its name on the wire, what it is for, a form made from its schema, and what it answered. */
+import type { DeviceDetail, Tool } from "@tendon/protocol";
+import { lazy, Suspense, useId, useState } from "react";
+import { type Arguments, useToolCall } from "../../api/calls.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { useIsLive } from "../../live/live-context.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CopyAs } from "../../ui/copy-as.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Badge, Skeleton } from "../../ui/states.tsx";
+import { titleOf } from "../../ui/tool-names.ts";
+import { ToolResult } from "../../ui/tool-result.tsx";
+import { ConfirmTool } from "./confirm-tool.tsx";
+import { firstValues, hasArguments } from "./first-values.ts";
+
+const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-form.tsx")).ToolForm }));
+
+export function ToolRow({ device, tool }: { readonly device: DeviceDetail; readonly tool: Tool }) {
+  const { t } = useWords();
+  const live = useIsLive();
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const [values, setValues] = useState<Arguments>(() => firstValues(tool.inputSchema));
+  const [asked, setAsked] = useState<Arguments>();
+  const call = useToolCall(device.id);
+  const takesArguments = hasArguments(tool.inputSchema);
+  const people = tool.audience === "user";
+  const denied = tool.access === "denied";
+  const blocked = denied || !device.online || !live || call.isPending;
+  const send = (args: Arguments) => {
+    setAsked(undefined);
+    setOpen(true);
+    call.mutate({ tool: tool.name, args });
+  };
+  const run = (args: Arguments) => (people ? setAsked(args) : send(args));
+  const action = (look: "plain" | "primary") => (
+    <Button type="submit" look={people ? "danger" : look} disabled={blocked}>
+      {call.isPending ? t("tools.running") : t("tools.run")}
+    </Button>
+  );
+  return (
+    <li>
+      <div className="flex items-start gap-2 px-4 py-2.5">
+        <div className="min-w-0 flex-1">
+          <button
+            type="button"
+            aria-expanded={open}
+            aria-controls={id}
+            onClick={() => setOpen(!open)}
+            className="flex w-full min-w-0 items-start gap-2 rounded text-left"
+          >
+            <span className={`pt-1 text-soft transition-transform ${open ? "rotate-90" : ""}`}>
+              <Icon name="chevron" size={12} />
+            </span>
+            <span className="flex min-w-0 flex-wrap items-center gap-x-2">
+              <span className="font-medium">{titleOf(tool.name)}</span>
+              <code className="font-mono text-xs break-all text-soft">{tool.name}</code>
+              {tool.access === "confirm" && <Badge tone="warn">{t("tools.needsApproval")}</Badge>}
+              {denied && <Badge>{t("tools.denied")}</Badge>}
+            </span>
+          </button>
+          {!open && <p className="line-clamp-1 pl-5 text-sm text-soft">{tool.description}</p>}
+        </div>
+        {!takesArguments && !open && (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              run({});
+            }}
+          >
+            {action("plain")}
+          </form>
+        )}
+      </div>
+      <div id={id} hidden={!open} className="flex flex-col gap-3 px-4 pb-4 pl-9">
+        {open && (
+          <>
+            <p className="text-sm whitespace-pre-line text-soft">{tool.description}</p>
+            <Suspense fallback={<Skeleton className="h-8 w-full" />}>
+              <ToolForm
+                schema={tool.inputSchema}
+                values={values}
+                onChange={setValues}
+                onSubmit={run}
+                disabled={denied}
+                idPrefix={id}
+              >
+                <div className="mt-3 flex items-center gap-1">
+                  {action("primary")}
+                  <CopyAs
+                    call={{ device: device.alias, tool: tool.name, agentName: tool.agentName, args: values }}
+                  />
+                </div>
+              </ToolForm>
+            </Suspense>
+            {call.isError && <ProblemNote error={call.error} />}
+            {call.isSuccess && <ToolResult reply={call.data} />}
+          </>
+        )}
+      </div>
+      {people && (
+        <ConfirmTool
+          device={device}
+          tool={tool}
+          args={asked}
+          onClose={() => setAsked(undefined)}
+          onConfirm={send}
+        />
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,112 @@
+/** Boards that show a code and wait to be let in. */
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
+import { useState } from "react";
+import { api, inPath } from "../../api/client.ts";
+import { keys } from "../../api/queries.ts";
+import { useSession } from "../../api/session.tsx";
+import { useWords } from "../../i18n/i18n.tsx";
+import { Button } from "../../ui/button.tsx";
+import { TextInput } from "../../ui/field.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Badge, Panel } from "../../ui/states.tsx";
+import { Ago } from "../../ui/time.tsx";
+
+const shownAtOnce = 10;
+
+export function usePendingBoards() {
+  const { may } = useSession();
+  return useQuery({
+    queryKey: keys.pending,
+    queryFn: ({ signal }) => api<PendingList>("/devices/pending", { signal }),
+    enabled: may("provision"),
+    staleTime: 10_000,
+    refetchInterval: 60_000,
+  });
+}
+
+export function WaitingBoards() {
+  const { t } = useWords();
+  const client = useQueryClient();
+  const { data } = usePendingBoards();
+  const [code, setCode] = useState("");
+  const decided = async () => {
+    setCode("");
+    await Promise.all([keys.pending, keys.fleets].map((queryKey) => client.invalidateQueries({ queryKey })));
+  };
+  const byCode = useMutation({
+    mutationFn: (typed: string) =>
+      api<Decided>("/devices/approve", { method: "POST", body: { code: typed } }),
+    onSuccess: decided,
+  });
+  const byId = useMutation({
+    mutationFn: (device: string) => api<Decided>(`/devices/${inPath(device)}/approve`, { method: "POST" }),
+    onSuccess: decided,
+  });
+  if (data === undefined || data.total === 0) return null;
+  const error = byCode.error ?? byId.error;
+  return (
+    <Panel title={t("pending.title")} className="mb-5" actions={<Badge tone="warn">{data.total}</Badge>}>
+      <div className="flex flex-col gap-3 px-4 pb-3">
+        <p className="text-sm text-soft">{t("pending.lead")}</p>
+        <form
+          className="flex gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            byCode.mutate(code.replaceAll(/\D/g, ""));
+          }}
+        >
+          <TextInput
+            aria-label={t("pending.code")}
+            placeholder="123456"
+            inputMode="numeric"
+            autoComplete="off"
+            maxLength={9}
+            value={code}
+            onChange={({ target }) => setCode(target.value)}
+            className="max-w-32 font-mono"
+          />
+          <Button
+            type="submit"
+            look="primary"
+            disabled={byCode.isPending || code.replaceAll(/\D/g, "").length !== 6}
+          >
+            {t("pending.approve")}
+          </Button>
+        </form>
+        {error !== null && <ProblemNote error={error} />}
+      </div>
+      <ul className="divide-y divide-line border-t border-line">
+        {data.pending.slice(0, shownAtOnce).map((board) => (
+          <li
+            key={board.device + board.since}
+            className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5"
+          >
+            <BoardWords board={board} />
+            <Button disabled={byId.isPending} onClick={() => byId.mutate(board.device)}>
+              {t("pending.approveThis")}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function BoardWords({ board }: { readonly board: PendingDevice }) {
+  const { t } = useWords();
+  return (
+    <span className="min-w-0">
+      <span className="flex flex-wrap items-center gap-2 font-medium">
+        {board.board ?? t("device.unknownBoard")}
+        {board.standing === "taken" && <Badge tone="warn">{t("pending.taken")}</Badge>}
+        {board.standing === "revoked" && <Badge tone="bad">{t("pending.revoked")}</Badge>}
+        {board.proof === "failed" && <Badge tone="bad">{t("pending.proofFailed")}</Badge>}
+      </span>
+      <span className="block text-sm text-soft">
+        {board.device} {board.firmware} {board.from !== null && `· ${board.from}`} · <Ago at={board.since} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,37 @@
+/** Where the rooms are. The home knows names only: five of them have a plan of their own, others share it fairly. */
+export interface Room {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+/** Parts of the whole; the first room is the one where people are drawn. */
+const fiveRooms = [
+  [0, 0, 0.46, 0.6],
+  [0.46, 0, 0.54, 0.42],
+  [0, 0.6, 0.46, 0.4],
+  [0.46, 0.42, 0.24, 0.58],
+  [0.7, 0.42, 0.3, 0.58],
+] as const;
+
+export function layOut(names: readonly string[], width: number, height: number): Room[] {
+  if (names.length === fiveRooms.length) {
+    return names.flatMap((name, at) => {
+      const part = fiveRooms[at];
+      if (part === undefined) return [];
+      const [x, y, w, h] = part;
+      return [{ name, x: x * width, y: y * height, w: w * width, h: h * height }];
+    });
+  }
+  const rows = Math.max(1, Math.round(Math.sqrt(names.length / 1.5)));
+  const perRow = Math.ceil(names.length / rows);
+  return names.map((name, at) => {
+    const row = Math.floor(at / perRow);
+    const inRow = Math.min(perRow, names.length - row * perRow);
+    const rowsInAll = Math.ceil(names.length / perRow);
+    const h = height / rowsInAll;
+    return { name, x: ((at % perRow) * width) / inRow, y: row * h, w: width / inRow, h };
+  });
+}

@@ -1,0 +1,132 @@
+import { useEffect, useRef, useState } from "react";
+import UPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useWords } from "../../i18n/i18n.tsx";
+import { Panel } from "../../ui/states.tsx";
+
+export interface Line {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+  readonly colour: "accent" | "bad" | "warn";
+  readonly fill?: boolean;
+  readonly step?: boolean;
+}
+
+const height = 180;
+
+/** The colours as they are now: a canvas knows nothing of variables and themes. */
+function colourOf(root: HTMLElement, name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(--${name})`;
+  root.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+function useThemeCount(): number {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const changed = () => setCount((before) => before + 1);
+    const observer = new MutationObserver(changed);
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", changed);
+    return () => {
+      observer.disconnect();
+      system.removeEventListener("change", changed);
+    };
+  }, []);
+  return count;
+}
+
+export function Chart(props: {
+  readonly title: string;
+  readonly unit: string;
+  readonly x: readonly number[];
+  readonly lines: readonly Line[];
+}) {
+  const { title, unit, x, lines } = props;
+  const words = useWords();
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<UPlot>(undefined);
+  const theme = useThemeCount();
+  const shape = JSON.stringify(lines.map(({ name, colour }) => [name, colour]));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made again when its look changes; new data go in below
+  useEffect(() => {
+    const root = place.current;
+    if (root === null) return;
+    const number = new Intl.NumberFormat(words.code, { maximumFractionDigits: 2 });
+    const told = (value: number | null | undefined) =>
+      value === null || value === undefined ? "—" : `${number.format(value)}${unit}`;
+    const axis = {
+      stroke: colourOf(root, "soft"),
+      font: "11px system-ui",
+      grid: { stroke: colourOf(root, "line"), width: 1 },
+      ticks: { show: false },
+    };
+    const made = new UPlot(
+      {
+        width: root.clientWidth,
+        height,
+        cursor: { points: { size: 6 } },
+        legend: { live: true },
+        axes: [
+          {
+            ...axis,
+            grid: { show: false },
+            values: (_plot, at) =>
+              at.map((second) =>
+                new Intl.DateTimeFormat(words.code, { hour: "2-digit", minute: "2-digit" }).format(
+                  second * 1000,
+                ),
+              ),
+          },
+          { ...axis, size: 56, values: (_plot, at) => at.map((value) => `${number.format(value)}${unit}`) },
+        ],
+        scales: { y: { range: (_plot, _low, high) => [0, Math.max(1e-9, (high ?? 0) * 1.15 || 1)] } },
+        series: [
+          {
+            label: words.t("overview.time"),
+            value: (_plot, second) => (second === null ? "—" : words.clock(new Date(second * 1000))),
+          },
+          ...lines.map(({ name, colour, fill, step }) => ({
+            label: name,
+            stroke: colourOf(root, colour),
+            width: 1.75,
+            spanGaps: true,
+            points: { show: false },
+            value: (_plot: UPlot, value: number | null) => told(value),
+            ...(fill === true ? { fill: colourOf(root, `${colour}-soft`) } : {}),
+            ...(step === true && UPlot.paths.stepped !== undefined
+              ? { paths: UPlot.paths.stepped({ align: 1 }) }
+              : {}),
+          })),
+        ],
+      },
+      [[...x], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData,
+      root,
+    );
+    chart.current = made;
+    const resize = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height }));
+    resize.observe(root);
+    return () => {
+      resize.disconnect();
+      made.destroy();
+      chart.current = undefined;
+    };
+  }, [theme, shape, unit, words.code]);
+  useEffect(() => {
+    chart.current?.setData([[...x], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData);
+  }, [x, lines]);
+  const last = lines
+    .map(({ name, values }) => `${name} ${values.findLast((value) => value !== null) ?? "—"}${unit}`)
+    .join(", ");
+  return (
+    <Panel title={title}>
+      <figure aria-label={`${title}: ${last}`} className="px-2 pb-3">
+        <div ref={place} className="chart" />
+      </figure>
+    </Panel>
+  );
+}

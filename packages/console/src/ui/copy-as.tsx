@@ -1,0 +1,58 @@
+/** Every call can be taken elsewhere: as curl, as a command, as a message of MCP. */
+import type { Arguments } from "../api/calls.ts";
+import { useSession } from "../api/session.tsx";
+import { useWords } from "../i18n/i18n.tsx";
+import { IconButton } from "./button.tsx";
+import { copyText } from "./copy.tsx";
+import { Menu, MenuItem, MenuLabel } from "./menu.tsx";
+import { useMoment } from "./time.tsx";
+
+export interface Copied {
+  readonly device: string;
+  readonly tool: string;
+  readonly agentName?: string | undefined;
+  readonly args: Arguments;
+}
+
+export function asCurl({ device, tool, args }: Copied, url: string): string {
+  return [
+    `curl -X POST ${url}/api/v1/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`,
+    `-H "Authorization: Bearer $TENDON_TOKEN"`,
+    `-H "Content-Type: application/json"`,
+    `-d ${quoted(JSON.stringify({ arguments: args }))}`,
+  ].join(" \\\n  ");
+}
+
+export function asCommand({ device, tool, args }: Copied): string {
+  const given = Object.keys(args).length === 0 ? "" : ` --args ${quoted(JSON.stringify(args))}`;
+  return `npx tendon call ${device} ${tool}${given}`;
+}
+
+export function asMcp({ tool, agentName, args }: Copied): string {
+  const params = { name: agentName ?? tool, arguments: args };
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
+}
+
+/** For a shell: everything between single quotes is as it is. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+export function CopyAs({ call }: { readonly call: Copied }) {
+  const { t } = useWords();
+  const { gateway } = useSession();
+  const [copied, said] = useMoment();
+  const copy = (text: string) => void copyText(text).then(said);
+  return (
+    <Menu
+      trigger={
+        <IconButton icon={copied ? "check" : "copy"} label={copied ? t("action.copied") : t("copy.as")} />
+      }
+    >
+      <MenuLabel>{t("copy.as")}</MenuLabel>
+      <MenuItem onSelect={() => copy(asCurl(call, gateway.url))}>curl</MenuItem>
+      <MenuItem onSelect={() => copy(asCommand(call))}>{t("copy.command")}</MenuItem>
+      <MenuItem onSelect={() => copy(asMcp(call))}>MCP</MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,16 @@
+/** A tool's own name, made readable; the name itself always stands beside it. */
+export function titleOf(tool: string): string {
+  const last = tool.split(".").at(-1) ?? tool;
+  return sentence(last);
+}
+
+/** Tools that belong together: the part between `self.` and the last word. */
+export function groupOf(tool: string): string {
+  const parts = tool.split(".").filter((part, at) => !(at === 0 && part === "self"));
+  return parts.length > 1 ? sentence(parts.slice(0, -1).join(" ")) : "";
+}
+
+function sentence(name: string): string {
+  const words = name.replace(/[_-]+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

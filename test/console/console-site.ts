@@ -1,0 +1,59 @@
+/** A gateway with what a console wants to show: two virtual boards, one with a battery, and the simulated home. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
+import { onTestFinished } from "vitest";
+import { until } from "../inbox.ts";
+import { openSite, type Site, type SiteOptions } from "../site.ts";
+
+export const desk = "02:00:00:00:00:01";
+export const kitchen = "02:00:00:00:00:02";
+
+const tendon = fileURLToPath(new URL("../../packages/cli/bin/tendon.js", import.meta.url));
+
+export async function openConsoleSite(options: SiteOptions = {}): Promise<Site> {
+  return await openSite({
+    ...options,
+    config: { ...options.config, devices: { admission: "approve", ...options.config?.devices } },
+  });
+}
+
+/** A virtual board that is connected and listed. */
+export async function startBoard(
+  site: Site,
+  mac: string,
+  alias: string,
+  options: VirtualDeviceOptions = {},
+): Promise<VirtualDevice> {
+  const clientId = `00000000-0000-4000-8000-${mac.replaceAll(":", "")}`;
+  const { websocket, mqtt } = site.tendon.provision(mac, clientId);
+  const way = alias === "kitchen" ? { mqtt } : { url: websocket.url, token: websocket.token };
+  const device = new VirtualDevice({
+    ...way,
+    timing: { rebootDelayMs: 1, bootMs: 1 },
+    ...options,
+    board: { mac, clientId, name: "esp-box-3", ...options.board },
+  });
+  onTestFinished(() => device.stop());
+  await device.connect();
+  await site.listed(mac);
+  await site.rest("PATCH", `/devices/${mac}`, { alias });
+  return device;
+}
+
+/** The simulated home as a program of the gateway; its state lives in a folder of the site. */
+export function homeProgram(folder: string) {
+  const data = path.join(folder, "home");
+  return {
+    alias: "home",
+    command: process.execPath,
+    args: [tendon, "home", "--mcp", "--events", "--data", data],
+  };
+}
+
+export async function untilOnline(site: Site, device: string, online: boolean): Promise<void> {
+  await until(
+    async () => (await site.device(device))["online"] === online,
+    `${device} ${online ? "online" : "offline"}`,
+  );
+}

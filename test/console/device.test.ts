@@ -1,0 +1,147 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { closeBrowser, openConsole } from "./browser.ts";
+import { desk, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+
+afterAll(closeBrowser);
+
+const address = `/devices/${desk}`;
+
+describe("the page of a device", () => {
+  it("turns its knobs and shows the device's own answer", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    const volume = page.getByRole("slider", { name: "Volume" });
+    await page.getByText("70 %").waitFor();
+    await volume.press("ArrowRight");
+    await until(() => device.state.get("volume") === 71, "the device's volume");
+    await page.getByText("71 %").waitFor();
+    await page.getByLabel("Screen", { exact: true }).selectOption("dark");
+    await until(() => device.state.get("theme") === "dark", "the device's theme");
+    // Somebody else turns it; the page follows.
+    await site.call(desk, "self.audio_speaker.set_volume", { volume: 15 });
+    await page.getByText("15 %").waitFor();
+    await page.getByRole("button", { name: "Louder", exact: true }).click();
+    await page.getByText("Volume 25 %").waitFor();
+    await page.getByRole("button", { name: "Mute", exact: true }).click();
+    await until(() => device.state.get("volume") === 0, "silence");
+    complaints.check();
+  });
+
+  it("goes back and says why when the device does not do it", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk", { autoReconnect: false });
+    const { page } = await openConsole(site, address);
+    await page.getByText("70 %").waitFor();
+    await device.stop();
+    await page.getByText(/^Offline/).waitFor();
+    await page.getByText("Not live: this is what the device said last.").waitFor();
+    expect(await page.getByRole("slider", { name: "Volume" }).getAttribute("data-disabled")).not.toBeNull();
+  });
+
+  it("has a form for every tool, made from its schema and checked before anything is sent", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    await page.getByText("self.audio_speaker.set_volume").click();
+    const item = page.getByRole("listitem").filter({ hasText: "self.audio_speaker.set_volume" });
+    await item.getByRole("slider", { name: "volume" }).press("Home");
+    await item.getByRole("button", { name: "Run", exact: true }).click();
+    await item.getByText("Done").waitFor();
+    const snapshot = page.getByRole("listitem").filter({ hasText: "self.screen.snapshot" });
+    await page.getByText("self.screen.snapshot").click();
+    await snapshot.getByRole("button", { name: "Run", exact: true }).click();
+    await snapshot.getByText("Has to be given").waitFor();
+    expect((await site.rest("GET", "/calls?tool=self.screen.snapshot")).body["calls"]).toEqual([]);
+    await item.getByRole("button", { name: "Copy as" }).click();
+    for (const name of ["curl", "Command", "MCP"]) await page.getByRole("menuitem", { name }).waitFor();
+    await page.getByRole("menuitem", { name: "Command" }).click();
+    await item.getByRole("button", { name: "Copied" }).waitFor();
+    complaints.check();
+  });
+
+  it("asks before a tool that is for people only, and names what it does", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    const reboot = page.getByRole("listitem").filter({ hasText: "self.reboot" });
+    await page.getByRole("heading", { name: "For people only" }).waitFor();
+    await reboot.getByRole("button", { name: "Run", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Restarts the device. It is away for about ten seconds.").waitFor();
+    await dialog.getByText(`desk (${desk})`).waitFor();
+    // Nothing that happens by accident: the harmless answer has the focus, and Escape is one.
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Cancel");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect((await site.rest("GET", "/calls?tool=self.reboot")).body["calls"]).toEqual([]);
+    await reboot.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.getByRole("button", { name: "Yes: Reboot" }).click();
+    await reboot.getByText("done: the device left to carry it out").waitFor();
+    expect((await site.rest("GET", "/calls?tool=self.reboot")).body["calls"]).toMatchObject([
+      { outcome: "ok" },
+    ]);
+    await untilOnline(site, desk, true);
+    complaints.check();
+  });
+
+  it("takes a photo and shows it", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    await page.getByLabel("Question about the photo").fill("Who is there?");
+    await page.getByRole("button", { name: "Take photo", exact: true }).click();
+    const picture = page.getByRole("img", { name: "Picture from the device" });
+    await picture.waitFor();
+    expect(await page.evaluate("document.querySelector('main img').naturalWidth")).toBeGreaterThan(10);
+    complaints.check();
+  });
+
+  it("tells its story: calls, events, and frames without their secrets", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk");
+    await site.call(desk, "self.camera.take_photo", { question: "?" });
+    const { page, complaints } = await openConsole(site, address);
+    await page.getByRole("list", { name: "Calls" }).getByText("self.get_device_status").first().waitFor();
+    await page.getByRole("tab", { name: "Events" }).click();
+    await device.stop();
+    await page.getByText("device.offline").waitFor();
+    await page.getByRole("tab", { name: "Frames" }).click();
+    await page
+      .getByText(/"method":"tools\/call"/)
+      .first()
+      .waitFor();
+    await page
+      .getByText(/"method":"initialize"/)
+      .first()
+      .click();
+    await page
+      .getByText(/"token": "•••"/)
+      .first()
+      .waitFor();
+    complaints.check();
+  });
+
+  it("is renamed, tagged, revoked and deleted", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, "/devices/desk");
+    await page.getByRole("button", { name: "Rename and tag" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("study");
+    await page.getByLabel("Tags", { exact: true }).fill("quiet upstairs");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "study" }).waitFor();
+    expect(await site.device("study")).toMatchObject({ id: desk, tags: ["quiet", "upstairs"] });
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Revoke" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await untilOnline(site, desk, false);
+    await page.getByText(/^Offline/).waitFor();
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No devices yet").waitFor();
+    complaints.check();
+  });
+});

@@ -1,0 +1,132 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { openSite } from "../site.ts";
+import { closeBrowser, openConsole } from "./browser.ts";
+import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+
+afterAll(closeBrowser);
+
+describe("the fleet", () => {
+  it("shows each device with what it tells of itself, live, found by search and filter", async () => {
+    const site = await openConsoleSite();
+    const first = await startBoard(site, desk, "desk", {
+      board: { name: "esp-box-3", battery: { level: 82, charging: true } },
+    });
+    await startBoard(site, kitchen, "kitchen", { board: { name: "m5stack-core-s3" } });
+    await site.rest("PATCH", `/devices/${kitchen}`, { tags: ["cooking"] });
+    const { page, complaints } = await openConsole(site);
+    const row = (name: string) => page.getByRole("link", { name: new RegExp(name) });
+    await row("desk").waitFor();
+    await page.getByText("2 online · 0 offline").waitFor();
+    for (const word of ["esp-box-3", "2.4.2", "websocket", "Online"])
+      expect(await row("desk").textContent()).toContain(word);
+    expect(await row("kitchen").textContent()).toMatch(/cooking[\s\S]*mqtt/);
+    await page.getByRole("button", { name: "Ask for status" }).click();
+    await row("desk").getByText("82 %").waitFor();
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("m5stack");
+    await row("desk").waitFor({ state: "detached" });
+    expect(await row("kitchen").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await row("desk").waitFor();
+
+    await first.stop();
+    await page.getByText("1 online · 1 offline").waitFor();
+    await page.getByLabel("Presence").selectOption("offline");
+    await row("kitchen").waitFor({ state: "detached" });
+    expect(await row("desk").count()).toBe(1);
+    await page.getByLabel("Presence").selectOption("all");
+    await page.getByLabel("Tag").selectOption("cooking");
+    await row("desk").waitFor({ state: "detached" });
+    complaints.check();
+  });
+
+  it("announces a new device instead of moving the rows", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, kitchen, "kitchen");
+    const { page } = await openConsole(site);
+    await page.getByRole("link", { name: /kitchen/ }).waitFor();
+    await startBoard(site, desk, "desk");
+    await page.getByRole("button", { name: "Show 1 new device" }).click();
+    await page.getByRole("link", { name: /desk/ }).waitFor();
+    const names = await page.getByRole("list", { name: "Fleet" }).getByRole("link").allTextContents();
+    expect(names).toEqual([expect.stringMatching(/^desk/), expect.stringMatching(/^kitchen/)]);
+  });
+
+  it("holds hundreds of rows and keeps only those in sight in the page; arrows lead through them", async () => {
+    const site = await openSite();
+    const hex = (value: number) => value.toString(16).padStart(2, "0");
+    const ids = Array.from(
+      { length: 300 },
+      (_, at) => `02:00:00:01:${hex(Math.floor(at / 256))}:${hex(at % 256)}`,
+    );
+    await Promise.all(
+      ids.map(async (deviceId) =>
+        (await site.connect({ deviceId })).greet({ type: "hello", version: 1, transport: "websocket" }),
+      ),
+    );
+    const { page } = await openConsole(site);
+    await page.getByText("300 online").waitFor();
+    const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
+    expect(await rows.count()).toBeLessThan(60);
+    await rows.first().focus();
+    for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowDown");
+    expect(await page.evaluate("document.activeElement.dataset.at")).toBe("3");
+    await page.keyboard.press("End");
+    await page.locator('[data-at="299"]:focus').waitFor();
+  });
+
+  it("says what to do when it is empty, and starts a virtual device", async () => {
+    const site = await openConsoleSite({
+      startDemoDevice: async () => {
+        await startBoard(site, desk, "desk");
+        return desk;
+      },
+    });
+    const { page, complaints } = await openConsole(site);
+    await page.getByText("No devices yet").waitFor();
+    await page.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
+    await page.getByRole("button", { name: "Start a virtual device" }).click();
+    await page.getByRole("link", { name: /desk/ }).waitFor();
+    complaints.check();
+  });
+
+  it("lets a board in by the code it shows", async () => {
+    const site = await openConsoleSite();
+    const answer = await fetch(`${site.url}/xiaozhi/ota/`, {
+      method: "POST",
+      headers: {
+        "Device-Id": desk,
+        "Client-Id": "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01",
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ board: { type: "esp-box-3" }, application: { version: "2.4.2" } }),
+    });
+    const { activation } = (await answer.json()) as { activation: { code: string } };
+    const { page, complaints } = await openConsole(site);
+    await page.getByText("Boards waiting to be let in").waitFor();
+    await page.getByLabel("Code on the board").fill(activation.code);
+    await page.getByRole("button", { name: "Approve by code" }).click();
+    await page.getByText("Boards waiting to be let in").waitFor({ state: "detached" });
+    expect((await site.rest("GET", "/devices/pending")).body["total"]).toBe(0);
+    complaints.check();
+  });
+
+  it("offers only what the token may do", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const made = await site.rest("POST", "/tokens", { name: "viewer", scopes: ["read"] });
+    const code = await site.rest("POST", "/session/codes", undefined, {
+      authorization: `Bearer ${String(made.body["token"])}`,
+    });
+    const { page, complaints } = await openConsole(site, "/", {}, String(code.body["url"]));
+    await page.getByRole("link", { name: /desk/ }).click();
+    await page.getByRole("heading", { name: "For people only" }).waitFor();
+    for (const name of ["Rename and tag", "Ask for status", "Take photo", "Louder"]) {
+      expect(await page.getByRole("button", { name, exact: true }).count(), name).toBe(0);
+    }
+    expect(await page.getByRole("button", { name: "Run", exact: true }).first().isDisabled()).toBe(true);
+    expect(await page.getByRole("tab", { name: "Frames" }).count()).toBe(0);
+    complaints.check();
+  });
+});

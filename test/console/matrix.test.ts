@@ -1,0 +1,182 @@
+/** Every page in every language, width and theme: all of it translated, nothing wider than the screen, no complaint. */
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Site } from "../site.ts";
+import { closeBrowser, openConsole, openPage } from "./browser.ts";
+import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+
+afterAll(closeBrowser);
+
+const headings = {
+  en: ["Fleet", "Calls", "Set volume", "Approvals", "Home", "Overview", "Connect an agent"],
+  zh: ["设备", "调用", "Set volume", "审批", "家", "概览", "连接智能体"],
+  es: ["Flota", "Llamadas", "Set volume", "Aprobaciones", "Casa", "Resumen", "Conectar un agente"],
+  vi: ["Thiết bị", "Lệnh gọi", "Set volume", "Phê duyệt", "Nhà", "Tổng quan", "Kết nối tác tử"],
+} as const;
+type Language = keyof typeof headings;
+const languages = Object.keys(headings) as Language[];
+const longAlias = "a-name-of-24-characters-";
+const widths = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } } as const;
+const looks = (["light", "dark"] as const).flatMap((theme) =>
+  (Object.keys(widths) as (keyof typeof widths)[]).map((width) => ({ theme, width })),
+);
+
+/** A gateway in which something has happened, with words long enough to be in the way. */
+async function livelySite(): Promise<{ site: Site; pages: string[] }> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const config = {
+    access: {
+      rules: [{ tool: "self.screen.set_brightness", effect: "confirm" as const, principal: "*agent*" }],
+    },
+  };
+  const site = await openConsoleSite({ config, processes: [homeProgram(folder)] });
+  await startBoard(site, desk, longAlias, { board: { battery: { level: 12, charging: false } } });
+  await site.rest("PATCH", `/devices/${desk}`, {
+    tags: ["a-tag-that-is-long", "upstairs", "quiet"],
+  });
+  await untilOnline(site, "home", true);
+  const done = await site.call(desk, "self.audio_speaker.set_volume", { volume: 30 });
+  await site.call(desk, "self.audio_speaker.set_volume", { volume: 300 });
+  await site.call(desk, "self.get_device_status");
+  const made = await site.rest("POST", "/tokens", {
+    name: "an agent with a rather long name",
+    scopes: ["read", "call"],
+  });
+  const as = { authorization: `Bearer ${String(made.body["token"])}` };
+  await site.rest(
+    "POST",
+    `/devices/${desk}/tools/self.screen.set_brightness/call`,
+    { arguments: { brightness: 5 } },
+    as,
+  );
+  await fetch(`${site.url}/xiaozhi/ota/`, {
+    method: "POST",
+    headers: { "Device-Id": "02:00:00:00:00:99", "Client-Id": "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01" },
+    body: JSON.stringify({ board: { type: "a-board-with-a-long-name" }, application: { version: "2.4.2" } }),
+  });
+  return {
+    site,
+    pages: [
+      "/",
+      "/calls",
+      `/calls/${String(done.body["callId"])}`,
+      "/approvals",
+      "/home",
+      "/overview",
+      "/connect",
+      `/devices/${desk}`,
+    ],
+  };
+}
+
+/** Without loading the page anew, as a link would. */
+async function go(page: Page, at: string, heading: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(at)})`);
+  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+  await page.locator(".skeleton").first().waitFor({ state: "detached" });
+}
+
+async function look(page: Page, where: string): Promise<void> {
+  const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  expect(wide, `${where}: wider than the screen`).toBeLessThanOrEqual(0);
+  const text = String(await page.evaluate("document.body.innerText"));
+  expect(text, `${where}: a value that nobody filled in`).not.toMatch(/\{\w+\}|undefined|NaN|\[object/);
+  const keys =
+    /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form)\.[a-z][A-Za-z]+\b/;
+  const own = text
+    .split("\n")
+    .filter(
+      (line) =>
+        keys.test(line) &&
+        !/self\.|\{|device\.(online|offline|tools|pending|approved|notification)|call\.(finished|late)/.test(
+          line,
+        ),
+    );
+  expect(own, `${where}: a key instead of words`).toEqual([]);
+}
+
+describe.each(languages)("in %s", (language) => {
+  it("every page is whole, in both themes, on a desk and on a phone", { timeout: 90_000 }, async () => {
+    const { site, pages } = await livelySite();
+    for (const { theme, width } of looks) {
+      const options = { locale: language, colorScheme: theme, viewport: widths[width] };
+      const { page, context, complaints } = await openConsole(site, "/", options);
+      for (const [place, at] of pages.entries()) {
+        await go(page, at, headings[language][place] ?? longAlias);
+        await look(page, `${language} ${theme} ${width} ${at}`);
+      }
+      expect(await page.evaluate("document.documentElement.lang")).toBe(language);
+      complaints.check();
+      await context.close();
+    }
+  });
+});
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** Run from outside, because the page's own policy lets no other script in. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  const source = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(`if (!window.axe) { ${source} }`);
+  const found = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then((run) => run.violations)",
+  )) as Finding[];
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`).join("; ")}`,
+    );
+}
+
+describe("for everybody", () => {
+  it("no page has a serious accessibility finding", { timeout: 120_000 }, async () => {
+    const { site, pages } = await livelySite();
+    for (const { theme, width } of looks) {
+      const options = { colorScheme: theme, viewport: widths[width] };
+      const { page, context } = await openConsole(site, "/", options);
+      for (const [place, at] of pages.entries()) {
+        await go(page, at, headings.en[place] ?? longAlias);
+        expect(await seriousFindings(page), `${at} ${theme} ${width}`).toEqual([]);
+      }
+      await page.getByText("self.audio_speaker.set_volume").first().click();
+      await page.getByText("self.upgrade_firmware").first().click();
+      await page.getByLabel("url").waitFor();
+      expect(await seriousFindings(page), `tools opened ${theme} ${width}`).toEqual([]);
+      await context.close();
+      const entrance = await openPage(options);
+      await entrance.page.goto(site.url);
+      await entrance.page.getByLabel("Token or code").waitFor();
+      expect(await seriousFindings(entrance.page), `the entrance ${theme} ${width}`).toEqual([]);
+      await entrance.context.close();
+    }
+  });
+});
+
+describe("the choices of a person", () => {
+  it("hold over a reload, whatever the browser wishes", async () => {
+    const site = await openConsoleSite();
+    const { page } = await openConsole(site, "/", { locale: "es-MX" });
+    await page.getByRole("heading", { name: "Flota" }).waitFor();
+    await page.getByRole("button", { name: "Idioma" }).click();
+    await page.getByRole("menuitem", { name: "Tiếng Việt" }).click();
+    await page.getByRole("heading", { name: "Thiết bị", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Giao diện" }).click();
+    await page.getByRole("menuitem", { name: "Tối" }).click();
+    await page.reload();
+    await page.getByRole("heading", { name: "Thiết bị", exact: true }).waitFor();
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    expect(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")).toBe(
+      "rgb(16, 17, 20)",
+    );
+  });
+});

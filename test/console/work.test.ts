@@ -1,0 +1,212 @@
+/** Calls, approvals, the home, the overview, connecting an agent, finding one's way. */
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../inbox.ts";
+import { closeBrowser, openConsole } from "./browser.ts";
+import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+
+afterAll(closeBrowser);
+
+describe("calls", () => {
+  it("are listed live, filtered, told as a story, and tried again", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk");
+    await site.call(desk, "self.audio_speaker.set_volume", { volume: 20 });
+    const { page, complaints } = await openConsole(site, "/calls");
+    const list = page.getByRole("list", { name: "Calls" });
+    await list.getByText("self.audio_speaker.set_volume").waitFor();
+    // Live: a call of somebody else appears by itself.
+    await site.call(desk, "self.audio_speaker.set_volume", { volume: 400 });
+    await list.getByText("The values do not fit").waitFor();
+    await page.getByLabel("Outcome").selectOption("ok");
+    await list.getByText("The values do not fit").waitFor({ state: "detached" });
+    await list.getByRole("link").first().click();
+    const timeline = page.getByRole("list", { name: "Timeline" });
+    for (const word of ["Asked", "Allowed", "Sent", "Answered"])
+      await timeline.getByText(word, { exact: true }).waitFor();
+    await page.getByText("volume:").waitFor();
+    await page.getByText(/"method":"tools\/call"/).waitFor();
+    const before = page.url();
+    await site.call(desk, "self.audio_speaker.set_volume", { volume: 90 });
+    await page.getByRole("button", { name: "Try again" }).click();
+    await until(() => device.state.get("volume") === 20, "the volume of the story");
+    await until(() => page.url() !== before, "the story of the new call");
+    complaints.check();
+  });
+
+  it("that failed say why and what to do", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk", { autoReconnect: false });
+    await device.stop();
+    await untilOnline(site, desk, false);
+    const { body } = await site.call(desk, "self.get_device_status");
+    const { page } = await openConsole(site, `/calls/${String(body["callId"])}`);
+    await page.getByText("The device is offline").waitFor();
+    await page.getByRole("list", { name: "Timeline" }).getByText("Not sent").waitFor();
+    await page.getByText("Check its power and network").waitFor();
+  });
+});
+
+describe("approvals", () => {
+  it("show who asks for what exactly, and the agent gets its answer at once", async () => {
+    const config = {
+      access: { rules: [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }] },
+    };
+    const site = await openConsoleSite({ config });
+    const device = await startBoard(site, desk, "desk");
+    const made = await site.rest("POST", "/tokens", { name: "agent", scopes: ["read", "call"] });
+    const as = { authorization: `Bearer ${String(made.body["token"])}` };
+    const ask = (volume: number) =>
+      site.rest(
+        "POST",
+        `/devices/${desk}/tools/self.audio_speaker.set_volume/call`,
+        { arguments: { volume } },
+        as,
+      );
+    const { page, complaints } = await openConsole(site, "/approvals");
+    await page.getByText("Nothing waits for you").waitFor();
+    expect((await ask(33)).body["code"]).toBe("approval_required");
+    await page.getByText("agent asks: Set volume on desk").waitFor();
+    await page.getByText("volume:").waitFor();
+    await page.getByText("1 request waits").first().waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    expect((await ask(33)).status).toBe(200);
+    expect(device.state.get("volume")).toBe(33);
+    await page.getByText("Used").waitFor();
+    await ask(44);
+    await page.getByRole("button", { name: "Deny" }).click();
+    await page.getByText("Denied").waitFor();
+    complaints.check();
+  });
+});
+
+describe("the home", () => {
+  it("is a plan of rooms that are switched by a click or a key", async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
+    onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+    const site = await openConsoleSite({ processes: [homeProgram(folder)] });
+    await untilOnline(site, "home", true);
+    const { page, complaints } = await openConsole(site, "/home");
+    const room = page.getByRole("switch", { name: "Light: salon" });
+    await room.click();
+    const states = async () =>
+      (await site.call("home", "get_all_states")).body["result"] as {
+        structuredContent: { lights: Record<string, boolean>; alarm: boolean };
+      };
+    await until(
+      async () => (await states()).structuredContent.lights["salon"] === true,
+      "the light of the salon",
+    );
+    expect(await room.getAttribute("aria-checked")).toBe("true");
+    await page.getByText("1 of 5 on").waitFor();
+    await room.press("Enter");
+    await page.getByText("0 of 5 on").waitFor();
+    await page.getByRole("switch", { name: "Alarm" }).click();
+    await page.getByText("Alarm armed").waitFor();
+    // Somebody else switches; the plan follows.
+    await site.call("home", "set_light_state", { name: "cocina", on: true });
+    await page.getByRole("switch", { name: "Light: cocina", checked: true }).waitFor();
+    complaints.check();
+  });
+
+  it("says where to get one", async () => {
+    const { page } = await openConsole(await openConsoleSite(), "/home");
+    await page.getByText("npx tendon serve --demo").waitFor();
+  });
+});
+
+describe("the overview", () => {
+  it("draws what happened", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    for (const volume of [10, 20, 300]) await site.call(desk, "self.audio_speaker.set_volume", { volume });
+    const { page, complaints } = await openConsole(site, "/overview");
+    await page.getByText("The values do not fit").waitFor();
+    await page.getByText("self.audio_speaker.set_volume").waitFor();
+    await page.getByRole("figure", { name: /Calls per second/ }).waitFor();
+    expect(await page.locator("canvas").count()).toBe(3);
+    await page.getByLabel("Time range").selectOption("24h");
+    await page.getByText("33.3 %").waitFor();
+    complaints.check();
+  });
+});
+
+describe("connecting an agent", () => {
+  it("makes a token, fills the snippets, and lights up when the agent comes", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, "/connect");
+    await page.getByLabel("Name of the token").fill("claude");
+    await page.getByRole("button", { name: "Make a token" }).click();
+    const token = (await page.getByRole("figure", { name: "Token" }).textContent()) ?? "";
+    expect(token).toMatch(/^tdn_/);
+    await page.getByText("Waiting for claude").waitFor();
+    for (const name of ["Claude Desktop", "Cursor", "VS Code", "curl", "Node", "Claude Code"]) {
+      await page.getByRole("tab", { name }).click();
+      await page.getByRole("figure", { name }).getByText(token.trim()).waitFor();
+    }
+    const client = new Client({ name: "claude", version: "1.0.0" });
+    const headers = { Authorization: `Bearer ${token.trim()}` };
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${site.url}/mcp`), { requestInit: { headers } }),
+    );
+    onTestFinished(() => client.close());
+    await page.getByText("Connected.").waitFor();
+    complaints.check();
+  });
+});
+
+describe("finding one's way", () => {
+  it("goes to any device or page by a few letters", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Go to" }).fill("des");
+    await page.getByRole("option", { name: /desk/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "desk" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("overv");
+    await page.getByRole("option", { name: /Overview/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.goto(`${site.url}/calls/unknown`);
+    await page.getByText("Nothing is here").waitFor();
+    complaints.expectRefusal(404);
+    complaints.check();
+  });
+
+  it("says when it is not live, catches up, and knows when it has been signed out", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk", { autoReconnect: false });
+    const { page, context } = await openConsole(site);
+    await page.getByText("1 online").waitFor();
+    await context.setOffline(true);
+    await page.getByText("Connection lost, trying again.").waitFor();
+    await page.getByRole("img", { name: "Last known" }).waitFor();
+    await device.stop();
+    await untilOnline(site, desk, false);
+    await context.setOffline(false);
+    await page.getByText("0 online · 1 offline").waitFor();
+    expect(await page.getByText("Connection lost").count()).toBe(0);
+    await site.tendon.stop();
+    await page.getByText("Connection lost, trying again.").waitFor();
+  });
+
+  it("returns to the entrance when its token is revoked", async () => {
+    const site = await openConsoleSite();
+    const made = await site.rest("POST", "/tokens", { name: "guest", scopes: ["read"] });
+    const as = { authorization: `Bearer ${String(made.body["token"])}` };
+    const code = await site.rest("POST", "/session/codes", undefined, as);
+    const { page } = await openConsole(site, "/", {}, String(code.body["url"]));
+    await page.getByText("No devices yet").waitFor();
+    await site.rest("DELETE", `/tokens/${String(made.body["id"])}`);
+    await page.getByLabel("Token or code").waitFor();
+  });
+});
