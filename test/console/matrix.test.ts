@@ -1,8 +1,8 @@
 /** Every page in every language, width and theme: all of it translated, nothing wider than the screen, no complaint. */
 import fs from "node:fs";
-import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Site } from "../site.ts";
@@ -125,8 +125,7 @@ interface Finding {
 
 /** Run from outside, because the page's own policy lets no other script in. */
 async function seriousFindings(page: Page): Promise<string[]> {
-  const source = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(`if (!window.axe) { ${source} }`);
+  await page.evaluate(`if (!window.axe) { ${axe.source} }`);
   const found = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then((run) => run.violations)",
   )) as Finding[];

@@ -40,7 +40,8 @@ export const errors: ErrorWords = {
   "error.busy": "Ahora mismo hay demasiado de esto",
   "next.busy": "Inténtelo de nuevo dentro de un rato.",
   "error.node_unreachable": "No se alcanza el nodo de la pasarela que tiene el dispositivo",
-  "next.node_unreachable": "Inténtelo de nuevo en un momento. Si la llamada pudo ejecutarse, mire antes el dispositivo.",
+  "next.node_unreachable":
+    "Inténtelo de nuevo en un momento. Si la llamada pudo ejecutarse, mire antes el dispositivo.",
   "error.shutting_down": "La pasarela se está deteniendo",
   "next.shutting_down": "Inténtelo de nuevo cuando vuelva.",
   "error.storage_unavailable": "La base de datos de la pasarela no responde",

@@ -66,7 +66,7 @@ export const clients = [
     where: "connect.where.node",
     snippet: ({ url, token }) =>
       [
-        'import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";',
+        "import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';",
         "",
         'const client = new Client({ name: "my-agent", version: "1.0.0" });',
         `const transport = new StreamableHTTPClientTransport(new URL("${url}/mcp"), {`,
