@@ -5,8 +5,8 @@ const tagBytes = 16;
 const algorithm = "aes-256-gcm";
 
 /**
- * Keys of boards as they lie in the database: sealed with a secret of the data folder, each for its own device, so
- * that a copy of the database alone, or a row moved to another device, opens nothing.
+ * Keys of boards as they lie in the database: sealed with the gateway's secret, each for its own device, so that the
+ * rows alone, or a row moved to another device, open nothing.
  */
 export class SealedKeys {
   readonly #key: Buffer;
