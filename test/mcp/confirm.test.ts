@@ -138,4 +138,33 @@ describe("[SRV-12] what stands for a person's word", () => {
     expect(again.result?.resultType).toBe("input_required");
     expect(await board.quiet()).toEqual([]);
   });
+
+  it("[APR-3] is no yes to a tool that has become another meanwhile, or to more devices", async () => {
+    const site = await guardedSite();
+    const board = await site.join({ tools: [volume] });
+    const { token } = await makeToken(site, {});
+    const send = async (params: Record<string, unknown>, more: Record<string, unknown> = {}) =>
+      (await say(site, { ...ask(more, params), token })).body as {
+        result?: { resultType: string; requestState: string };
+      };
+    const stateOf = async (params: Record<string, unknown>) => (await send(params)).result?.requestState;
+    const many = {
+      name: "fleet_call",
+      arguments: { all: true, tool: "set_volume", arguments: { volume: 5 } },
+    };
+    const [one, all] = [await stateOf(call), await stateOf(many)];
+    const second = await site.join({ deviceId: "02:00:00:00:00:02", tools: [volume] });
+    const widened = await send(many, { inputResponses: yes, requestState: all });
+    expect(widened.result?.resultType).toBe("input_required");
+    const events = await site.events("?type=device.tools_changed");
+    board.notify("notifications/tools/list_changed");
+    await board.list([
+      tool("set_volume", { volume: { type: "integer", description: "louder" } }, ["volume"]),
+    ]);
+    await events.next();
+    const changed = await send(call, { inputResponses: yes, requestState: one });
+    expect(changed.result?.resultType).toBe("input_required");
+    expect(await board.quiet()).toEqual([]);
+    expect(await second.quiet()).toEqual([]);
+  });
 });

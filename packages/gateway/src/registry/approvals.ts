@@ -21,6 +21,8 @@ import { hasScope, type Principal } from "./access.ts";
 /** What a person is asked on the shorter way, by whoever carries the call. */
 interface ConfirmRequest {
   readonly approvalId?: string;
+  /** Stands for exactly this call: a yes to another, or to this tool before it changed, is no yes to it. */
+  readonly binding: string;
   readonly device: string;
   readonly tool: string;
   readonly arguments: JsonObject;
@@ -29,6 +31,9 @@ interface ConfirmRequest {
 
 /** Asks the person in front of the caller; `unavailable` where there is none. */
 export type Confirm = (request: ConfirmRequest) => Promise<"accept" | "decline" | "unavailable">;
+
+/** The same, ready to be asked about one call. */
+export type ShortWay = (binding: string) => ReturnType<Confirm>;
 
 /** A call as the person who decides sees it, and as a grant is bound to it. */
 export interface Question {
@@ -73,13 +78,13 @@ export class Approvals {
   }
 
   /** The word of a person for this call. Without one it is asked for, and the call is refused meanwhile. */
-  async grant(question: Question, confirm: (() => ReturnType<Confirm>) | undefined): Promise<Grant> {
+  async grant(question: Question, confirm: ShortWay | undefined): Promise<Grant> {
     const call = guarded(question);
     const standing = await this.#needs.store.approvals.standing(call);
     if (standing?.state === "approved") return { use: () => this.#use(question, call) };
     if (standing !== undefined)
       throw refusal(standing, `a person has denied \`${question.tool}\` (request ${standing.id})`);
-    switch (await confirm?.()) {
+    switch (await confirm?.(hash("sha256", JSON.stringify(call)))) {
       case "accept":
         return { use: () => Promise.resolve(elicited) };
       case "decline":

@@ -1,7 +1,14 @@
 import type { JsonObject, ToolDefinition } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Principal } from "./access.ts";
-import { type Approvals, type Confirm, defaultReason, type Grant, schemaDigest } from "./approvals.ts";
+import {
+  type Approvals,
+  type Confirm,
+  defaultReason,
+  type Grant,
+  type ShortWay,
+  schemaDigest,
+} from "./approvals.ts";
 import type { CallTurn } from "./call-turn.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { inTime, type Patience } from "./patience.ts";
@@ -49,16 +56,16 @@ export function shortWay(
   confirm: Confirm | undefined,
   asking: () => {
     readonly clock: Clock;
-    readonly request: Parameters<Confirm>[0];
+    readonly request: Omit<Parameters<Confirm>[0], "binding">;
     readonly patience: Patience;
   },
-): (() => ReturnType<Confirm>) | undefined {
+): ShortWay | undefined {
   if (confirm === undefined) return undefined;
   if (rulings.some(({ elevated, confirm: verdict }) => elevated || verdict?.queueOnly === true))
     return undefined;
-  return async () => {
+  return async (binding) => {
     const { clock, request, patience } = asking();
-    const answer = await inTime(clock, confirm(request), patience);
+    const answer = await inTime(clock, confirm({ ...request, binding }), patience);
     return answer === "overdue" ? "unavailable" : answer;
   };
 }

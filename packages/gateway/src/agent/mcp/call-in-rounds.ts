@@ -68,7 +68,7 @@ function confirmIn(
   leave: (confirmation: Confirmation) => Error,
 ): Confirm {
   return (asked) => {
-    const decided = rounds.decision();
+    const decided = rounds.decision(asked.binding);
     if (decided !== undefined) return Promise.resolve(decided);
     const { elicitation } = clientOf(request);
     const hasForms = isObject(elicitation) && (elicitation["form"] !== undefined || !("url" in elicitation));
@@ -81,7 +81,7 @@ function ask({ view }: McpRequest, rounds: Rounds, asked: Confirmation): InputRe
   const { registry, principal } = view;
   const known = registry.visible(principal, asked.device);
   const device = known ? registry.device(principal, asked.device).alias : asked.device;
-  return rounds.askPerson(formFor(principal.name, device, asked));
+  return rounds.askPerson(formFor(principal.name, device, asked), asked.binding);
 }
 
 const missingCapability = -32021;

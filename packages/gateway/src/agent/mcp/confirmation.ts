@@ -9,6 +9,8 @@ export interface Confirmation {
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly reason: string;
+  /** Stands for exactly this call. */
+  readonly binding: string;
 }
 
 /** The key of our question among those of a round. */

@@ -10,6 +10,8 @@ import type { Clock } from "../../clock.ts";
 export interface Round {
   /** What a person is asked, or has said yes to: good for one call. */
   readonly ticket?: string;
+  /** What exactly that person was asked about: the call, its targets, the tool as it was. */
+  readonly word?: string;
   /** The person said yes in an earlier round. */
   readonly confirmed?: boolean;
   /** The device's own note. */

@@ -23,8 +23,8 @@ export class Rounds {
   readonly #binding: CallBinding;
   readonly #context: ServerContext;
   readonly before: Round;
-  /** A person's yes that this round is carried by. */
-  #confirmed = false;
+  /** What a person said yes to, where this round is carried by that. */
+  #confirmed: string | undefined;
 
   constructor(states: RequestStates, binding: CallBinding, context: ServerContext) {
     this.#states = states;
@@ -45,15 +45,15 @@ export class Rounds {
   }
 
   /**
-   * [SRV-12] A person's word, if this round brings one: a yes is good for one call with exactly these arguments, and
-   * nothing else that an agent could send stands for it.
+   * [SRV-12] A person's word, if this round brings one: a yes is good for one call with exactly these arguments and
+   * targets, of the tool as it was, and nothing else that an agent could send stands for it.
    */
-  decision(): "accept" | "decline" | undefined {
-    const { ticket, confirmed } = this.before;
-    if (ticket === undefined) return undefined;
+  decision(asked: string): "accept" | "decline" | undefined {
+    const { ticket, word, confirmed } = this.before;
+    if (ticket === undefined || word !== asked) return undefined;
     const said = confirmed === true ? "accept" : decisionIn(this.#context.mcpReq.inputResponses ?? {});
     if (said === undefined || !this.#states.useTicket(ticket)) return undefined;
-    this.#confirmed = said === "accept";
+    this.#confirmed = said === "accept" ? word : undefined;
     return said;
   }
 
@@ -61,7 +61,9 @@ export class Rounds {
   deviceAsks({ inputRequests, requestState }: InputRequired): InputRequiredResult {
     const asked = Object.fromEntries(Object.entries(inputRequests).map(([key, one]) => [key, question(one)]));
     const round = {
-      ...(this.#confirmed ? { confirmed: true, ticket: randomUUID() } : {}),
+      ...(this.#confirmed === undefined
+        ? {}
+        : { confirmed: true, ticket: randomUUID(), word: this.#confirmed }),
       ...(requestState === undefined ? {} : { deviceState: requestState }),
     };
     return inputRequired({
@@ -72,10 +74,10 @@ export class Rounds {
   }
 
   /** Our own question to a person. */
-  askPerson(form: Parameters<typeof inputRequired.elicit>[0]): InputRequiredResult {
+  askPerson(form: Parameters<typeof inputRequired.elicit>[0], word: string): InputRequiredResult {
     return inputRequired({
       inputRequests: { [confirmKey]: inputRequired.elicit(form) },
-      requestState: this.#states.seal(this.#binding, { ticket: randomUUID() }),
+      requestState: this.#states.seal(this.#binding, { ticket: randomUUID(), word }),
     });
   }
 }
