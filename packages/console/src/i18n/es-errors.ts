@@ -45,7 +45,8 @@ export const errors: ErrorWords = {
   "error.shutting_down": "La pasarela se está deteniendo",
   "next.shutting_down": "Inténtelo de nuevo cuando vuelva.",
   "error.storage_unavailable": "La base de datos de la pasarela no responde",
-  "next.storage_unavailable": "Las llamadas continúan. Inténtelo de nuevo en un momento; el registro de la pasarela dice más.",
+  "next.storage_unavailable":
+    "Las llamadas continúan. Inténtelo de nuevo en un momento; el registro de la pasarela dice más.",
   "error.internal": "Algo falló dentro de la pasarela",
   "next.internal": "El registro de la pasarela tiene los detalles.",
   "error.unreachable": "La pasarela no responde",

@@ -44,7 +44,8 @@ export const errors: ErrorWords = {
   "error.shutting_down": "Gateway đang dừng",
   "next.shutting_down": "Hãy thử lại khi nó hoạt động trở lại.",
   "error.storage_unavailable": "Cơ sở dữ liệu của gateway không phản hồi",
-  "next.storage_unavailable": "Các lệnh gọi vẫn chạy. Hãy thử lại sau giây lát; nhật ký của gateway có thêm chi tiết.",
+  "next.storage_unavailable":
+    "Các lệnh gọi vẫn chạy. Hãy thử lại sau giây lát; nhật ký của gateway có thêm chi tiết.",
   "error.internal": "Có sự cố bên trong gateway",
   "next.internal": "Chi tiết nằm trong nhật ký của gateway.",
   "error.unreachable": "Gateway không phản hồi",
