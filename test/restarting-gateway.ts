@@ -24,7 +24,7 @@ interface Run {
 type Launch = (folder: string) => Promise<Run>;
 
 /** Quick, and cannot be killed. */
-function inThisProcess(config: ConfigInput = {}): Launch {
+function inThisProcess(config: ConfigInput): Launch {
   return async (folder) => {
     const tendon = await startTendon(
       { data: folder, log: { level: "silent" }, ...config, http: { port: 0 }, mqtt: { port: 0 } },
@@ -61,7 +61,9 @@ export class RestartingGateway {
     this.#run = run;
   }
 
-  static async start(launch: Launch = inThisProcess()): Promise<RestartingGateway> {
+  /** With settings it runs in this process, which is quick; with a launch, as that says. */
+  static async start(how: ConfigInput | Launch = {}): Promise<RestartingGateway> {
+    const launch = typeof how === "function" ? how : inThisProcess(how);
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-restarts-"));
     const gateway = new RestartingGateway(folder, launch, await launch(folder));
     onTestFinished(async () => {

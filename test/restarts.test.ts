@@ -126,7 +126,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     const start = await reader.next();
     const answered: { readonly id: Json | undefined; readonly at: number }[] = [];
     const seenAt: number[] = [];
-    while (answered.length < 300) {
+    while (answered.length < 150) {
       device.notify("tick", { count: answered.length });
       const { body } = await call(gateway, device, "self.lamp.on");
       answered.push({ id: body["callId"], at: performance.now() });

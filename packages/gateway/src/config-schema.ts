@@ -136,6 +136,23 @@ export const ConfigSchema = Type.Object(
           default: limits.queuedCallsPerDevice.max,
           description: "How many calls may wait for one device",
         }),
+        keepArguments: Type.Boolean({
+          default: false,
+          description:
+            "Keep the arguments of calls in the history, up to 16 KiB each; otherwise only their digest is kept",
+        }),
+        keepDays: Type.Integer({
+          minimum: 1,
+          maximum: 36_500,
+          default: 90,
+          description: "How long a call stays in the history",
+        }),
+        keepCount: Type.Integer({
+          minimum: 0,
+          maximum: 1_000_000_000,
+          default: 1_000_000,
+          description: "How many calls the history has at most; the oldest go first, a few at a time",
+        }),
       },
       strict,
     ),

@@ -144,6 +144,10 @@ async function assemble(
     dataFolder,
     clock,
     onProblem: (problem) => events.storage(problem),
+    retention: {
+      callsForMs: config.calls.keepDays * 24 * 60 * 60_000,
+      calls: config.calls.keepCount,
+    },
     signal: options.signal,
   });
   started.push(() => store.close());
@@ -184,6 +188,7 @@ async function assemble(
     nodeId,
     idMark: mark,
     defaultTimeoutMs: config.calls.timeoutMs,
+    keepArguments: config.calls.keepArguments,
     actions: Actions.of(defaultActions, config.control.actions),
     access: config.access,
     nameOf: (principalId) => tokens.nameOf(principalId),

@@ -125,7 +125,7 @@ describe("the file", () => {
   it("with a key that is like none is told what is known", () => {
     const file = write("calls:\n  completely_different: 1\n");
     expect(problems({ file })).toEqual([
-      `${file}:2: unknown setting \`calls.completely_different\`; known here are timeoutMs, queue`,
+      `${file}:2: unknown setting \`calls.completely_different\`; known here are timeoutMs, queue, keepArguments, keepDays, keepCount`,
     ]);
   });
 

@@ -194,6 +194,11 @@ export const limits = {
   framesWatched: bound(200, "not_found", "the last frames of a device that somebody looks at"),
   frameTextKept: bound(2 * KIB, "payload_too_large", "what a person reads of one; the rest is cut"),
   callStoriesKept: bound(1_000, "not_found", "calls whose arguments and failure are still told"),
+  historyArguments: bound(
+    16 * KIB,
+    "payload_too_large",
+    "a million rows have to fit on a disk; of longer arguments the history has the digest",
+  ),
   callStoryArguments: bound(
     2 * KIB,
     "payload_too_large",

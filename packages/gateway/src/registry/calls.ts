@@ -5,7 +5,7 @@
  */
 
 import { hash } from "node:crypto";
-import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
+import { type JsonObject, limits, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
@@ -41,6 +41,8 @@ export interface CallsSettings {
   readonly nodeId: string;
   readonly policy: Policy;
   readonly approvals: Approvals;
+  /** Whether the history has the arguments themselves. */
+  readonly keepArguments: boolean;
   /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
   readonly clock: Clock;
@@ -337,7 +339,10 @@ export class Calls {
         id: turn.callId,
         at: this.#settings.clock.now(),
         argumentDigest: hash("sha256", turn.argumentText),
-        arguments: undefined,
+        arguments:
+          this.#settings.keepArguments && turn.argumentText.length <= limits.historyArguments.max
+            ? args
+            : undefined,
         approval: turn.approval,
         node: this.#settings.nodeId,
         event,

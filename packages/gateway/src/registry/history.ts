@@ -44,12 +44,15 @@ export class History {
         : { visible: (id: string) => this.#needs.visible(principal, id) }),
       since: since === undefined ? undefined : Date.parse(since),
     });
-    const calls = page.calls.map(({ id, at, arguments: _args, approval, node: _node, ...call }) => ({
-      callId: id,
-      at: isoTime(at),
-      ...call,
-      ...(approval === undefined ? {} : { approval }),
-    }));
+    const calls = page.calls.map(
+      ({ id, at, arguments: args, approval, node: _node, event: _event, ...call }) => ({
+        callId: id,
+        at: isoTime(at),
+        ...call,
+        ...(isObject(args) ? { arguments: args } : {}),
+        ...(approval === undefined ? {} : { approval }),
+      }),
+    );
     return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
   }
 

@@ -71,7 +71,12 @@ const PastCall = Type.Object({
   outcome: Type.String(),
   queuedMs: Type.Number(),
   durationMs: Type.Number(),
-  argumentDigest: Type.String({ description: "SHA-256 of the arguments; they themselves are not kept" }),
+  argumentDigest: Type.String({ description: "SHA-256 of the arguments as JSON" }),
+  arguments: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: "The arguments themselves, only with `calls.keepArguments` and up to 16 KiB",
+    }),
+  ),
   approval: Type.Optional(
     Type.String({
       description: "The approval that let it through, or `elicited` where its caller's person said yes",
