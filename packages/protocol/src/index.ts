@@ -101,7 +101,7 @@ export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
-export { agentLimits, type Bound, firmwareLimits, limits, visionLimits, voiceLimits } from "./limits.ts";
+export { agentLimits, type Bound, firmwareLimits, limits } from "./limits.ts";
 export {
   decodeClientLine,
   decodeServerLine,
@@ -151,3 +151,5 @@ export {
 export { pointerPart } from "./tools/schema-repair.ts";
 export { toolTitle, wordsOf } from "./tools/title.ts";
 export { type RepairedTool, repairTool } from "./tools/tool-repair.ts";
+export { visionLimits } from "./vision-limits.ts";
+export { voiceLimits } from "./voice-limits.ts";
