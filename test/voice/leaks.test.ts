@@ -1,17 +1,50 @@
+import { type Clock, systemClock, type Timer } from "@tendon/gateway";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { ask, mqttBoard, openUpstream, openVoiceSite, webSocketBoard } from "./voice-site.ts";
 
-/** What keeps a process alive: sockets, ports and timers, by kind. */
+/** What keeps a process alive beside timers: sockets and ports, by kind. */
 function resources(): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
-  const { TCPSocketWrap = 0, TCPServerWrap = 0, UDPWrap = 0, Timeout = 0 } = counts;
-  return { TCPSocketWrap, TCPServerWrap, UDPWrap, Timeout };
+  const { TCPSocketWrap = 0, TCPServerWrap = 0, UDPWrap = 0 } = counts;
+  return { TCPSocketWrap, TCPServerWrap, UDPWrap };
 }
 
-function noMoreThan(now: Record<string, number>, before: Record<string, number>): boolean {
-  return Object.entries(now).every(([kind, count]) => count <= (before[kind] ?? 0));
+/** The system's clock, and who has set the timers that have neither run nor been cancelled. */
+class WatchedClock implements Clock {
+  readonly #setBy = new Map<Timer, string>();
+
+  now(): number {
+    return systemClock.now();
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic();
+  }
+
+  after(ms: number, run: () => void): Timer {
+    const timer = systemClock.after(ms, () => {
+      this.#setBy.delete(watched);
+      run();
+    });
+    const watched = {
+      cancel: () => {
+        this.#setBy.delete(watched);
+        timer.cancel();
+      },
+    };
+    this.#setBy.set(watched, new Error("here").stack ?? "");
+    return watched;
+  }
+
+  every(ms: number, run: () => void): Timer {
+    return systemClock.every(ms, run);
+  }
+
+  ofVoice(): string[] {
+    return [...this.#setBy.values()].filter((stack) => stack.includes("/device/voice/"));
+  }
 }
 
 describe("when conversations are over", () => {
@@ -24,7 +57,8 @@ describe("when conversations are over", () => {
     ["leave-before-hello"],
   ])("nothing of them is left: no socket, no port, no timer (%s)", async (fault?: string) => {
     const upstream = await openUpstream({ faults: fault === undefined ? [] : [fault] });
-    const site = await openVoiceSite(upstream.server.url);
+    const clock = new WatchedClock();
+    const site = await openVoiceSite(upstream.server.url, { clock });
     await site.rest("GET", "/devices");
     await until(() => resources()["TCPSocketWrap"] === 0, "a quiet start");
     const before = resources();
@@ -44,8 +78,9 @@ describe("when conversations are over", () => {
       }
       await device.stop();
     }
-    await until(() => noMoreThan(resources(), before), "what there was before");
-    expect(noMoreThan(resources(), before)).toBe(true);
+    await until(() => clock.ofVoice().length === 0, "no timer");
+    await until(() => JSON.stringify(resources()) === JSON.stringify(before), "what there was before");
+    expect(resources()).toEqual(before);
     expect(upstream.server.visitors.size).toBe(0);
   });
 });

@@ -235,6 +235,10 @@ export class Events {
     this.#log[data.kind === "closed" ? "info" : "warn"]({ device, ...data }, "voice server gone");
   }
 
+  voiceOtaFailed(device: string, reason: string): void {
+    this.#log.warn({ device, reason }, "a voice server's OTA address failed");
+  }
+
   voiceFrameNotUnderstood(device: string): void {
     this.#metrics.oddFrames.inc({ outcome: "voice" });
     this.#log.debug({ device }, "a frame of a conversation was not understood");

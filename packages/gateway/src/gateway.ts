@@ -208,6 +208,8 @@ async function assemble(
   started.push(() => firmware.stop());
   const voice = await openVoice({
     config,
+    store,
+    secret: deviceSecret,
     clock,
     events,
     registry,
@@ -317,7 +319,7 @@ async function assemble(
     addresses,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
   });
-  await routes(http, settingsOf, firmware.offer);
+  await routes(http, settingsOf, firmware.offer, voice?.ota);
   await firmware.routes(http);
   await vision.routes(http);
   const startedAt = clock.now();

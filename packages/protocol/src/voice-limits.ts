@@ -50,6 +50,21 @@ export const voiceLimits = {
     error: "device_disconnected",
     reason: "a voice server that has not read for so long will not catch up",
   },
+  otaMs: {
+    max: 5_000,
+    error: "device_timeout",
+    reason: "a board that boots waits for it, and a person who has just spoken",
+  },
+  otaBytes: {
+    max: 64 * KIB,
+    error: "payload_too_large",
+    reason: "boards themselves read less than 8 KB of it",
+  },
+  otaAtOnce: {
+    max: 64,
+    error: "rate_limited",
+    reason: "a whole house that boots; more would only queue up at the voice server",
+  },
   silentMs: {
     max: 130_000,
     error: "device_timeout",

@@ -126,6 +126,8 @@ export {
 export { loadToolsFile, type ToolsFile } from "./tools-file.ts";
 export type { ToolEffect, ToolEntry, ToolsDocument } from "./tools-format.ts";
 export {
+  type FrontDesk,
+  type FrontDeskOptions,
   type Heard,
   type McpReplyMessage,
   type ServerFaultName,

@@ -18,6 +18,7 @@ export {
   type FirmwareOffer,
   type OtaNeeds,
   type OtaSettings,
+  type OtaUpstream,
   otaRoutes,
   type SerialProof,
 } from "./ota.ts";
@@ -28,5 +29,13 @@ export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";
 export { openUdpSink } from "./udp-sink.ts";
 export { Photos, VisionProvider, visionRoutes } from "./vision/vision.ts";
-export { type BoardTools, UdpAudio, VoiceRelay, type VoiceServer } from "./voice/voice.ts";
+export {
+  type AccountShelf,
+  type BoardTools,
+  UdpAudio,
+  UpstreamOta,
+  VoiceAccounts,
+  VoiceRelay,
+  type VoiceServer,
+} from "./voice/voice.ts";
 export { WebSocketDevices } from "./websocket.ts";

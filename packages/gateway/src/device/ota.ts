@@ -10,6 +10,7 @@ import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import { readClaim } from "./admission.ts";
+import type { OtaIdentity, UpstreamActivation } from "./voice/voice.ts";
 
 export interface OtaSettings {
   readonly mqtt?: {
@@ -76,6 +77,16 @@ export interface OtaNeeds {
    * their boot, over WebSocket not before somebody talks to them.
    */
   readonly firmwareFor: (report: BoardReport, connectsAtBoot: boolean) => Promise<FirmwareOffer | undefined>;
+  readonly upstream: OtaUpstream | undefined;
+}
+
+/**
+ * [VOI-11] The OTA address of the board's voice server: it may want the board to be activated there first, and then
+ * it is its code that the board shows. Never throws: a voice server that is away costs nobody their settings.
+ */
+export interface OtaUpstream {
+  activationFor(identity: OtaIdentity): Promise<UpstreamActivation | undefined>;
+  activate(identity: OtaIdentity): Promise<boolean>;
 }
 
 const bodyLimit = 64 * 1024;
@@ -102,18 +113,22 @@ export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise
     const answer = async (request: FastifyRequest) => {
       const ask = readAsk(request);
       const entry = await needs.enter(ask);
+      const activation =
+        entry.kind === "settings" ? await needs.upstream?.activationFor(identityOf(request, ask)) : undefined;
       const { deviceId, version } = ask;
       const offer = await offerOrNone(needs, ask, entry);
       const now = needs.clock.now();
       return {
-        ...written(needs, deviceId, entry),
+        ...(activation === undefined ? written(needs, deviceId, entry) : { activation }),
         server_time: { timestamp: now, timezone_offset: -new Date(now).getTimezoneOffset() },
         // Its own version and no address: it finds nothing newer.
         firmware: offer ?? { version: version ?? "0.0.0", url: "" },
       };
     };
     const activate = async (request: FastifyRequest, reply: FastifyReply) => {
-      const approved = await needs.activate(readAsk(request), readProof(request));
+      const ask = readAsk(request);
+      const here = await needs.activate(ask, readProof(request));
+      const approved = here && ((await needs.upstream?.activate(identityOf(request, ask))) ?? true);
       reply.code(approved ? 200 : 202);
       return { status: approved ? "approved" : "pending" };
     };
@@ -196,6 +211,16 @@ function slotBytes(table: unknown): number | undefined {
 
 function numeric(value: unknown): string | undefined {
   return typeof value === "string" && isFirmwareVersion(value) ? value : undefined;
+}
+
+/** What a voice server's own OTA address would have been told by the board. */
+function identityOf(request: FastifyRequest, { deviceId, clientId }: BoardAsk): OtaIdentity {
+  const told = ["activation-version", "serial-number", "user-agent", "accept-language"].flatMap((name) => {
+    const value = request.headers[name];
+    return typeof value === "string" ? [[name, value]] : [];
+  });
+  const body = typeof request.body === "string" ? request.body : "{}";
+  return { deviceId, clientId, headers: Object.fromEntries(told), body };
 }
 
 function readProof(request: FastifyRequest): SerialProof | undefined {

@@ -45,7 +45,7 @@ export type { Photo, PhotoShelf } from "./album.ts";
 export type { CallOptions, Camera } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Firmware } from "./firmware/firmware.ts";
-export { Provisioning } from "./provisioning/provisioning.ts";
+export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { type DeviceAsk, readPrincipal } from "./remote-session.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";

@@ -122,6 +122,7 @@ export class Devices {
       await tx.deleteFrom("tendon_tool_lists").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_pairings").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_approvals").where("device", "=", id).execute();
+      await tx.deleteFrom("tendon_voice_accounts").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_firmware_updates").where("device", "=", id).execute();
       const { numDeletedRows } = await tx
         .deleteFrom("tendon_devices")

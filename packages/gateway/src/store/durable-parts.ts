@@ -10,6 +10,7 @@ import { Pairings } from "./pairings.ts";
 import { Settings } from "./settings.ts";
 import { Tokens } from "./tokens.ts";
 import { ToolLists } from "./tool-lists.ts";
+import { VoiceAccounts } from "./voice-accounts.ts";
 
 /** What is durable when its promise resolves, and can be changed together. */
 export interface StoreTransaction {
@@ -23,6 +24,7 @@ export interface StoreTransaction {
   readonly firmware: FirmwareImages;
   readonly firmwareUpdates: FirmwareUpdates;
   readonly settings: Settings;
+  readonly voiceAccounts: VoiceAccounts;
 }
 
 export function durableParts(db: Database, clock: Clock): StoreTransaction {
@@ -37,5 +39,6 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
     firmware: new FirmwareImages(db),
     firmwareUpdates: new FirmwareUpdates(db, clock),
     settings: new Settings(db, clock),
+    voiceAccounts: new VoiceAccounts(db, clock),
   };
 }

@@ -54,6 +54,7 @@ export class Store implements StoreTransaction {
   readonly firmware: StoreTransaction["firmware"];
   readonly firmwareUpdates: StoreTransaction["firmwareUpdates"];
   readonly settings: StoreTransaction["settings"];
+  readonly voiceAccounts: StoreTransaction["voiceAccounts"];
   /** Written a moment after they are handed over; the rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
@@ -78,6 +79,7 @@ export class Store implements StoreTransaction {
     this.firmware = parts.firmware;
     this.firmwareUpdates = parts.firmwareUpdates;
     this.settings = parts.settings;
+    this.voiceAccounts = parts.voiceAccounts;
     this.#buffers = new Buffers(clock, onProblem);
     this.calls = new Calls(engine, this.#buffers);
     this.events = new StoredEvents(engine, this.#buffers);

@@ -17,7 +17,14 @@ export interface Tables {
   tendon_pairings: PairingsTable;
   tendon_imports: ImportsTable;
   tendon_firmware: FirmwareTable;
+  tendon_voice_accounts: VoiceAccountsTable;
   tendon_firmware_updates: FirmwareUpdatesTable;
+}
+
+interface VoiceAccountsTable {
+  device: string;
+  sealed: string;
+  changed_at: number;
 }
 
 interface SchemaTable {

@@ -5,7 +5,13 @@ import type { FastifyInstance } from "fastify";
 import { peerAddress } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { type Liveness, type OtaNeeds, type OtaSettings, otaRoutes } from "../device/device.ts";
+import {
+  type Liveness,
+  type OtaNeeds,
+  type OtaSettings,
+  type OtaUpstream,
+  otaRoutes,
+} from "../device/device.ts";
 import type { Events } from "../events.ts";
 import {
   Credentials,
@@ -42,6 +48,7 @@ export interface ProvisioningLink {
     http: FastifyInstance,
     settingsOf: (made: DeviceCredentials) => Required<OtaSettings>,
     firmwareFor: OtaNeeds["firmwareFor"],
+    upstream: OtaUpstream | undefined,
   ): Promise<void>;
 }
 
@@ -76,7 +83,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
       addressOf: (request) => peerAddress(request, config.http.trustProxy),
       signInFailed: (from) => signIns.count(sourceOf(from)),
     },
-    routes: (http, settingsOf, firmwareFor) =>
+    routes: (http, settingsOf, firmwareFor, upstream) =>
       otaRoutes(http, {
         clock,
         events,
@@ -89,6 +96,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
         },
         activate: (ask, proof) => provisioning.activate(ask, proof),
         firmwareFor,
+        upstream,
       }),
   };
 }

@@ -2,16 +2,29 @@
 import fs from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { type BoardTools, UdpAudio, VoiceRelay, type VoiceServer } from "../device/device.ts";
+import {
+  type AccountShelf,
+  type BoardTools,
+  type OtaUpstream,
+  UdpAudio,
+  UpstreamOta,
+  VoiceAccounts,
+  VoiceRelay,
+  type VoiceServer,
+} from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
-import type { Principal, Registry } from "../registry/registry.ts";
+import { type Principal, type Registry, SealedKeys } from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
 
 export interface VoiceNeeds {
   readonly config: Config;
   readonly clock: Clock;
   readonly events: Events;
   readonly registry: Registry;
+  readonly store: Store;
+  /** What accounts at voice servers are sealed with. */
+  readonly secret: string;
   /** The host boards are told to send their audio to. */
   readonly audioHost: () => string;
 }
@@ -19,6 +32,8 @@ export interface VoiceNeeds {
 export interface VoiceLink {
   readonly relay: VoiceRelay;
   readonly udp: UdpAudio;
+  /** For the OTA address: voice servers that have one too. */
+  readonly ota: OtaUpstream;
   stop(): void;
 }
 
@@ -35,6 +50,8 @@ export async function openVoice({
   clock,
   events,
   registry,
+  store,
+  secret,
   audioHost,
 }: VoiceNeeds): Promise<VoiceLink | undefined> {
   const { upstream, token } = config.voice;
@@ -47,19 +64,25 @@ export async function openVoice({
     udp.stop();
     throw error;
   }
+  const accounts = new VoiceAccounts(clock, new UpstreamOta(clock), accountShelf(store, secret));
+  const tools = boardTools(registry);
+  const voiceServerOf = (deviceId: string) => choose(upstreams, deviceId, registry);
   const relay = new VoiceRelay({
+    accounts,
+    about: (deviceId) => tools.about(deviceId),
     udp,
     audioHost,
     clock,
     events,
     random: Math.random,
-    tools: boardTools(registry),
+    tools,
     keepTexts: config.voice.keepTexts,
-    serverOf: (deviceId) => choose(upstreams, deviceId, registry),
+    serverOf: voiceServerOf,
   });
   return {
     relay,
     udp,
+    ota: otaUpstream(accounts, voiceServerOf, events),
     stop() {
       relay.stop();
       udp.stop();
@@ -102,6 +125,52 @@ function boardTools(registry: Registry): BoardTools {
   };
 }
 
+/** Sealed each for its device, with a secret that is not in the database. */
+function accountShelf(store: Store, secret: string): AccountShelf {
+  const seals = new SealedKeys(secret, "tendon voice accounts");
+  return {
+    async read(deviceId) {
+      const sealed = await store.voiceAccounts.get(deviceId);
+      return sealed === undefined ? undefined : seals.open(deviceId, sealed)?.toString();
+    },
+    write: (deviceId, account) =>
+      store.voiceAccounts.set(deviceId, seals.seal(deviceId, Buffer.from(account))),
+  };
+}
+
+function otaUpstream(
+  accounts: VoiceAccounts,
+  serverFor: (deviceId: string) => VoiceServer | undefined,
+  events: Events,
+): OtaUpstream {
+  const otaOf = (deviceId: string) => {
+    const signIn = serverFor(deviceId)?.signIn;
+    return signIn?.by === "ota" ? signIn.ota : undefined;
+  };
+  return {
+    async activationFor(identity) {
+      const ota = otaOf(identity.deviceId);
+      if (ota === undefined) return undefined;
+      try {
+        return await accounts.activationFor(ota, identity);
+      } catch (error) {
+        events.voiceOtaFailed(identity.deviceId, messageOf(error));
+        return undefined;
+      }
+    },
+    async activate(identity) {
+      const ota = otaOf(identity.deviceId);
+      if (ota === undefined) return true;
+      try {
+        return await accounts.activate(ota, identity);
+      } catch (error) {
+        events.voiceOtaFailed(identity.deviceId, messageOf(error));
+        return false;
+      }
+    },
+  };
+}
+
 /** The entry for the device itself, else the first for one of its tags, else the one for everybody. */
 function choose(
   upstreams: readonly Upstream[],
@@ -121,16 +190,21 @@ function choose(
 }
 
 function serverOf(settings: Settings, commonToken: string | undefined): VoiceServer {
-  const { url, signIn = "device", framing = 1, vision = "upstream" } = settings;
+  const { url, ota, signIn = "device", framing = 1, vision = "upstream" } = settings;
+  if (signIn === "ota") {
+    if (ota === undefined)
+      throw new StartError("An entry of voice.upstream signs in by OTA and has no `ota`.");
+    return { framing, vision, signIn: { by: "ota", ota, url } };
+  }
   if (url === undefined) throw new StartError("An entry of voice.upstream has no `url`.");
-  if (signIn !== "token") return { url, framing, vision, signIn: { by: "device" } };
+  if (signIn !== "token") return { framing, vision, signIn: { by: "device", url } };
   const token = settings.tokenFile === undefined ? (settings.token ?? commonToken) : read(settings.tokenFile);
   if (token === undefined || token === "") {
     throw new StartError(
       `voice.upstream ${url} signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.`,
     );
   }
-  return { url, framing, vision, signIn: { by: "token", token } };
+  return { framing, vision, signIn: { by: "token", url, token } };
 }
 
 function read(file: string): string {

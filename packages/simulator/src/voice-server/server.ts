@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Clock, systemClock } from "../clock.ts";
+import { FrontDesk, type FrontDeskOptions } from "./front-desk.ts";
 import { type ServerFaultName, serverFaultsNamed } from "./server-faults.ts";
 import { Visitor, type VoiceEvent } from "./visitor.ts";
 
@@ -28,6 +29,8 @@ export interface VoiceServerOptions {
   readonly port?: number;
   /** Sign-in is refused without it. */
   readonly token?: string;
+  /** Sign-in takes a token that the server's own OTA address has given. */
+  readonly desk?: FrontDeskOptions;
   readonly script?: Partial<VoiceScript>;
   readonly faults?: readonly string[];
   /** Keeps all that was heard, for tests. */
@@ -51,8 +54,11 @@ const defaultScript: VoiceScript = {
 };
 
 const path = "/xiaozhi/v1/";
+const otaPath = "/xiaozhi/ota/";
 
 export class VoiceServer {
+  /** Where boards get their tokens, if it has such a thing. */
+  readonly desk: FrontDesk | undefined;
   readonly #http: Server;
   readonly #sockets: WebSocketServer;
   readonly #options: VoiceServerOptions;
@@ -63,7 +69,11 @@ export class VoiceServer {
   private constructor(options: VoiceServerOptions) {
     this.#options = options;
     this.#faults = serverFaultsNamed(options.faults ?? []);
-    this.#http = createServer((_request, response) => response.writeHead(404).end());
+    this.desk = options.desk === undefined ? undefined : new FrontDesk(options.desk, () => this.url);
+    this.#http = createServer((request, response) => {
+      if (this.desk !== undefined && request.url?.startsWith(otaPath)) this.desk.serve(request, response);
+      else response.writeHead(404).end();
+    });
     this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
     this.#http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
   }
@@ -83,6 +93,10 @@ export class VoiceServer {
     return `ws://${address.includes(":") ? `[${address}]` : address}:${port}${path}`;
   }
 
+  get otaUrl(): string {
+    return new URL(otaPath, this.url.replace(/^ws/, "http")).href;
+  }
+
   /** Those who are connected now. */
   get visitors(): ReadonlySet<Visitor> {
     return this.#visitors;
@@ -98,7 +112,11 @@ export class VoiceServer {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { token } = this.#options;
-    const welcome = token === undefined || request.headers.authorization === `Bearer ${token}`;
+    const { authorization } = request.headers;
+    const device = String(request.headers["device-id"] ?? "");
+    const welcome =
+      this.desk?.welcomes(device, authorization) ??
+      (token === undefined || authorization === `Bearer ${token}`);
     if (!welcome || this.#faults.has("refuse")) {
       socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
       return;

@@ -3,6 +3,8 @@
  * speech as the same sentence and answers with a chime. What it says and when is scripted, so that two conversations
  * can be compared byte by byte, and it can misbehave in the ways real ones do. It hears and understands nothing.
  */
+
+export type { FrontDesk, FrontDeskOptions } from "./front-desk.ts";
 export type { McpReplyMessage, VoiceMcpClient } from "./mcp-client.ts";
 export { type VoiceScript, VoiceServer, type VoiceServerOptions } from "./server.ts";
 export { type ServerFaultName, serverFaults } from "./server-faults.ts";

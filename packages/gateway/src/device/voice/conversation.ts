@@ -36,7 +36,9 @@ export interface ConversationNeeds {
   /** The host, for those who look on. */
   readonly upstreamName: string;
   /** Where to go and as whom; may have to be asked for. */
-  readonly target: () => Promise<UpstreamTarget> | UpstreamTarget;
+  readonly target: (renewed: boolean) => Promise<UpstreamTarget>;
+  /** Whether asking again may give a better answer than the one that was refused. */
+  readonly renewable: boolean;
   readonly random: () => number;
   readonly tools: BoardTools;
   readonly odd: (device: string) => void;
@@ -149,10 +151,10 @@ export class Conversation {
   }
 
   #open(): State {
-    const { clock, random, target } = this.#needs;
+    const { clock, random, target, renewable } = this.#needs;
     const hello = this.#helloForUpstream();
     const line: UpstreamLine = new UpstreamLine(
-      { clock, random, target, hello, withinMs: voiceLimits.helloMs.max },
+      { clock, random, target, renewable, hello, withinMs: voiceLimits.helloMs.max },
       {
         hello: (message, text) => this.#answered(line, message, text),
         text: (message, text) => this.#fromUpstream(message, text),
@@ -291,7 +293,7 @@ export class Conversation {
     if (this.#phase === "speaking") {
       this.board.say(JSON.stringify({ type: "tts", state: "stop", session_id: sessionId }));
     }
-    this.board.say(alertText(sessionId, end.kind));
+    this.board.say(alertText(sessionId, end));
   }
 
   /** Tools go on working meanwhile; a call that runs is not cut off. */

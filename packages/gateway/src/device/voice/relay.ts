@@ -6,21 +6,20 @@ import { withoutKey, withoutWords } from "../frame-words.ts";
 import { apartFromTexts } from "./apart-from-texts.ts";
 import { besideTexts } from "./beside-texts.ts";
 import { Conversation } from "./conversation.ts";
-import { type SignIn, targetWith } from "./sign-in.ts";
+import { type SignIn, type SignInNeeds, targetOf } from "./sign-in.ts";
 import type { UdpAudio } from "./udp-audio.ts";
 import type { BoardTools } from "./upstream-tools.ts";
 import type { AudioWay, BoardHello, VoiceBoard } from "./voice-board.ts";
 
 /** One voice server, as the settings have it. */
 export interface VoiceServer {
-  readonly url: string;
   readonly signIn: SignIn;
   readonly framing: AudioWay["framing"];
   /** Who explains the photos that the voice server asks for. */
   readonly vision: "upstream" | "here";
 }
 
-export interface RelayNeeds {
+export interface RelayNeeds extends SignInNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly random: () => number;
@@ -92,7 +91,8 @@ export class VoiceRelay {
   begin(server: VoiceServer, board: VoiceBoard, hello: BoardHello): Conversation {
     const { clock, events, random, tools } = this.#needs;
     const audio = this.#audioOf(server, board, hello, () => conversation);
-    const upstreamName = new URL(server.url).host;
+    const { signIn } = server;
+    const upstreamName = new URL(signIn.by === "ota" ? (signIn.url ?? signIn.ota) : signIn.url).host;
     const conversation: Conversation = new Conversation({
       clock,
       board,
@@ -101,10 +101,8 @@ export class VoiceRelay {
       upstreamName,
       random,
       tools: server.vision === "here" ? withoutVision(tools) : tools,
-      target: () => {
-        const token = server.signIn.by === "token" ? server.signIn.token : undefined;
-        return targetWith(server.url, token, board, audio.framing);
-      },
+      renewable: signIn.by === "ota",
+      target: (renewed) => targetOf(signIn, board, audio.framing, this.#needs, renewed),
       odd: (device) => events.voiceFrameNotUnderstood(device),
       onParked: (parked, { kind, detail }) =>
         events.voiceParked(parked.board.deviceId, { upstream: upstreamName, kind, detail }),

@@ -5,13 +5,16 @@
  */
 import type { Clock, Timer } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
+import { NotActivated } from "./accounts.ts";
 import { Upstream, type UpstreamEnd, type UpstreamListener, type UpstreamTarget } from "./upstream.ts";
 
 export interface LineNeeds {
   readonly clock: Clock;
   readonly random: () => number;
   /** Where to go and as whom. */
-  readonly target: () => Promise<UpstreamTarget> | UpstreamTarget;
+  readonly target: (renewed: boolean) => Promise<UpstreamTarget>;
+  /** Whether asking again may give a better answer than the one that was refused. */
+  readonly renewable: boolean;
   readonly hello: string;
   /** How long all of it may take until the server's hello is there. */
   readonly withinMs: number;
@@ -26,6 +29,7 @@ export class UpstreamLine {
   #upstream: Upstream | undefined;
   #timer: Timer | undefined;
   #attempts = 0;
+  #renewed = false;
   #state: "opening" | "open" | "ended" = "opening";
 
   constructor(needs: LineNeeds, listener: UpstreamListener) {
@@ -66,9 +70,13 @@ export class UpstreamLine {
     let target: UpstreamTarget;
     try {
       // Never at once: whoever opens a line must have it in hand before it can fail.
-      target = await Promise.resolve().then(() => this.#needs.target());
+      target = await Promise.resolve().then(() => this.#needs.target(this.#renewed));
     } catch (error) {
-      this.#end({ kind: "refused", detail: messageOf(error) });
+      this.#end(
+        error instanceof NotActivated
+          ? { kind: "inactive", detail: messageOf(error), code: error.code }
+          : { kind: "refused", detail: messageOf(error) },
+      );
       return;
     }
     if (this.#state === "opening") this.#dial(target);
@@ -96,6 +104,16 @@ export class UpstreamLine {
   #lost(target: UpstreamTarget, end: UpstreamEnd): void {
     const { clock, random } = this.#needs;
     const pauseMs = (pausesMs[this.#attempts - 1] ?? Number.POSITIVE_INFINITY) * (0.5 + random());
+    // Some servers say no in the HTTP answer, others by hanging up before their hello.
+    const sayingNo = this.#state === "opening" && (end.kind === "refused" || end.kind === "closed");
+    if (sayingNo && this.#needs.renewable && !this.#renewed) {
+      this.#renewed = true;
+      this.#timer = clock.after(this.#until - clock.monotonic(), () =>
+        this.#end({ kind: "silent", detail: "its address was not found in time" }),
+      );
+      void this.#find();
+      return;
+    }
     const again = this.#state === "opening" && end.passing && clock.monotonic() + pauseMs < this.#until;
     if (again) this.#timer = clock.after(pauseMs, () => this.#dial(target));
     else this.#end(end);

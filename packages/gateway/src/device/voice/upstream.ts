@@ -10,10 +10,21 @@ import { RateGate } from "../rate-gate.ts";
 
 /** How the way to a voice server ended, or why there was none. */
 export interface UpstreamEnd {
-  readonly kind: "unreachable" | "refused" | "silent" | "closed" | "broken" | "flooded" | "stalled" | "left";
+  readonly kind:
+    | "unreachable"
+    | "refused"
+    | "inactive"
+    | "silent"
+    | "closed"
+    | "broken"
+    | "flooded"
+    | "stalled"
+    | "left";
   readonly detail: string;
   /** Another attempt a moment later may find it. */
   readonly passing?: boolean;
+  /** What the person has to enter at the voice server first. */
+  readonly code?: string | undefined;
 }
 
 export interface UpstreamListener {

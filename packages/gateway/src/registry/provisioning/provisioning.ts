@@ -19,6 +19,8 @@ import { SealedKeys } from "./sealed-keys.ts";
 import { needsProof, provesSerial } from "./serial-proof.ts";
 import { Welcome, type WelcomeNeeds } from "./welcome.ts";
 
+export { SealedKeys };
+
 export type Entry =
   | { readonly kind: "approved"; readonly credentials: DeviceCredentials }
   /** Without a code: too many wait already, so it has to ask again. */

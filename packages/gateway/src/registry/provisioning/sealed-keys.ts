@@ -5,14 +5,14 @@ const tagBytes = 16;
 const algorithm = "aes-256-gcm";
 
 /**
- * Keys of boards as they lie in the database: sealed with the gateway's secret, each for its own device, so that the
- * rows alone, or a row moved to another device, open nothing.
+ * Keys of boards as they lie in the database, and what else is secret there: sealed with the gateway's secret, for one
+ * purpose and each for its own device, so that the rows alone, or a row moved to another device, open nothing.
  */
 export class SealedKeys {
   readonly #key: Buffer;
 
-  constructor(secret: string) {
-    this.#key = Buffer.from(hkdfSync("sha256", secret, "", "tendon board keys", 32));
+  constructor(secret: string, purpose = "tendon board keys") {
+    this.#key = Buffer.from(hkdfSync("sha256", secret, "", purpose, 32));
   }
 
   seal(device: string, key: Buffer): string {

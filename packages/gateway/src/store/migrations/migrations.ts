@@ -12,6 +12,7 @@ import { lightenHistory } from "./0004-lighter-history.ts";
 import { createEventStreams } from "./0005-event-streams.ts";
 import { addPairingSources } from "./0006-pairing-sources.ts";
 import { createFirmwareUpdates } from "./0007-firmware-updates.ts";
+import { createVoiceAccounts } from "./0008-voice-accounts.ts";
 
 export interface Migration {
   readonly name: string;
@@ -27,4 +28,5 @@ export const migrations: readonly Migration[] = [
   { name: "event streams", run: createEventStreams },
   { name: "pairing sources", run: addPairingSources },
   { name: "firmware updates", run: createFirmwareUpdates },
+  { name: "voice accounts", run: createVoiceAccounts },
 ];

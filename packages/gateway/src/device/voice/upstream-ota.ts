@@ -1,0 +1,133 @@
+/**
+ * A voice server's own OTA address, asked in a board's name [VOI-11]: where the board would connect there, with which
+ * token, and whether it first has to be activated there. What comes back is read with care and within bounds.
+ */
+import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
+import type { Clock } from "../../clock.ts";
+import { messageOf, TendonError } from "../../errors.ts";
+
+/** A board as it introduces itself there. */
+export interface OtaIdentity {
+  readonly deviceId: string;
+  readonly clientId: string;
+  /** What else the board said in its headers and its body, where it is the board itself that asks. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Shown and spoken by the board until somebody has entered the code there. */
+export interface UpstreamActivation {
+  readonly code?: string;
+  readonly message?: string;
+  readonly challenge?: string;
+  readonly timeout_ms?: number;
+}
+
+export interface UpstreamSettings {
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+export interface UpstreamAnswer {
+  readonly settings: UpstreamSettings | undefined;
+  readonly activation: UpstreamActivation | undefined;
+}
+
+const shortText = 256;
+const longestToken = 4_000;
+
+export class UpstreamOta {
+  readonly #clock: Clock;
+  #running = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async ask(url: string, identity: OtaIdentity): Promise<UpstreamAnswer> {
+    const { status, text } = await this.#post(url, identity);
+    const reply = parseJson(text);
+    if (status !== 200 || !isObject(reply)) {
+      throw new TendonError(
+        "device_error",
+        `the voice server's OTA address answered ${status} without settings`,
+      );
+    }
+    return { settings: readSettings(reply["websocket"]), activation: readActivation(reply["activation"]) };
+  }
+
+  /** Whether the board is activated by now. */
+  async activate(url: string, identity: OtaIdentity): Promise<boolean> {
+    const { status } = await this.#post(`${url.replace(/\/*$/, "")}/activate`, identity);
+    return status === 200;
+  }
+
+  async #post(url: string, identity: OtaIdentity): Promise<{ status: number; text: string }> {
+    if (this.#running >= voiceLimits.otaAtOnce.max) {
+      throw new TendonError("rate_limited", "too many boards are asking the voice server's OTA address");
+    }
+    const given = new AbortController();
+    const timer = this.#clock.after(voiceLimits.otaMs.max, () => given.abort());
+    this.#running += 1;
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: {
+          ...identity.headers,
+          "Content-Type": "application/json",
+          "Device-Id": identity.deviceId,
+          "Client-Id": identity.clientId,
+        },
+        body: identity.body,
+        // As the firmware: whoever sends a board elsewhere does not send it anywhere.
+        redirect: "manual",
+        signal: given.signal,
+      });
+      return { status: response.status, text: await readBounded(response) };
+    } catch (error) {
+      if (error instanceof TendonError) throw error;
+      const why = given.signal.aborted
+        ? "does not answer in time"
+        : `cannot be reached (${messageOf(error)})`;
+      throw new TendonError("device_error", `the voice server's OTA address ${why}`);
+    } finally {
+      timer.cancel();
+      this.#running -= 1;
+    }
+  }
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > voiceLimits.otaBytes.max) {
+      throw new TendonError("payload_too_large", "the voice server's OTA address answers with too much");
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function readSettings(value: unknown): UpstreamSettings | undefined {
+  if (!isObject(value)) return undefined;
+  const { url, token } = value;
+  if (typeof url !== "string" || !/^wss?:\/\/[^/]+/.test(url) || !URL.canParse(url)) return undefined;
+  const usable = typeof token === "string" && token.length > 0 && token.length <= longestToken;
+  return { url, token: usable && /^[\x20-\x7e]*$/.test(token) ? token : undefined };
+}
+
+/** Only what the firmware knows, and of the right kind: it would not look twice. */
+function readActivation(value: unknown): UpstreamActivation | undefined {
+  if (!isObject(value)) return undefined;
+  const texts = ["code", "message", "challenge"].flatMap((key) => readText(value, key));
+  const { timeout_ms: timeout } = value;
+  if (!texts.some(([key]) => key === "code" || key === "challenge")) return undefined;
+  return { ...Object.fromEntries(texts), ...(typeof timeout === "number" ? { timeout_ms: timeout } : {}) };
+}
+
+function readText(value: JsonObject, key: string): [string, string][] {
+  const text = value[key];
+  return typeof text === "string" && text.length <= shortText ? [[key, text]] : [];
+}

@@ -1,0 +1,230 @@
+import fs from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { startTendon } from "@tendon/gateway";
+import type { VoiceServerOptions } from "@tendon/simulator";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Answer, askAll } from "../http-client.ts";
+import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
+import { adminToken, type Site } from "../site.ts";
+import { ask, boardId, mqttBoard, openUpstream, openVoiceSite, webSocketBoard } from "./voice-site.ts";
+
+const clientId = "0b6ff1d2-5a0e-4a52-8a64-5a60a6f0c0de";
+
+async function scene(desk: VoiceServerOptions["desk"] = {}, more: VoiceServerOptions = {}) {
+  const upstream = await openUpstream({ desk, ...more });
+  const { desk: counter } = upstream.server;
+  if (counter === undefined) throw new TypeError("the server has no desk");
+  const site = await openVoiceSite([{ signIn: "ota", ota: upstream.server.otaUrl }]);
+  return { upstream, site, desk: counter };
+}
+
+/** What a board gets that asks the gateway at its boot. */
+async function boot(site: Site, activate = false): Promise<Answer> {
+  return await askAll(site.url, {
+    method: "POST",
+    path: `/xiaozhi/ota/${activate ? "activate" : ""}`,
+    headers: { "device-id": boardId, "client-id": clientId, "user-agent": "virtual-esp32/2.4.2" },
+    body: JSON.stringify({ application: { version: "2.4.2" } }),
+  });
+}
+
+/** An OTA address that answers whatever a test likes. */
+async function oddAddress(answer: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/ota/`;
+}
+
+function saying(reply: unknown): (response: ServerResponse) => void {
+  return (response) => response.end(JSON.stringify(reply));
+}
+
+describe("an OTA address of a voice server that answers oddly", () => {
+  it.each<[string, (response: ServerResponse) => void]>([
+    ["without end", (response) => response.end(`{"x":"${"y".repeat(200_000)}"}`)],
+    [
+      "by sending elsewhere",
+      (response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+    ],
+    ["in words", (response) => response.end("not today")],
+    ["with a list", saying([])],
+    ["with an address that is none", saying({ websocket: { url: "file:///etc/passwd", token: "t" } })],
+    ["with an address of another kind", saying({ websocket: { url: 7 } })],
+    ["with an activation that is none", saying({ activation: { code: 7, challenge: {} } })],
+    ["with an activation without end", saying({ activation: { code: "1".repeat(5_000) } })],
+    ["by hanging up", (response) => response.destroy()],
+  ])("[VOI-11] costs a board nothing: %s", async (_, answer) => {
+    const site = await openVoiceSite([{ signIn: "ota", ota: await oddAddress(answer) }]);
+    const { status, body, text } = await boot(site);
+    expect(status).toBe(200);
+    expect(body["mqtt"]).toBeDefined();
+    expect(body["activation"]).toBeUndefined();
+    expect(Buffer.byteLength(text)).toBeLessThan(8_000);
+    const device = mqttBoard(site);
+    await device.connect();
+    const told = device.waitFor("message", ({ type }) => type === "alert");
+    await device.openAudio();
+    expect((await told).fields["message"]).toBe("The voice server does not let this device in.");
+  });
+
+  it("[VOI-11] holds nobody up: late", async () => {
+    const clock = new ManualClock();
+    let asked = false;
+    const ota = await oddAddress(() => {
+      asked = true;
+    });
+    const site = await openVoiceSite([{ signIn: "ota", ota }], { clock });
+    const settings = boot(site);
+    await until(() => asked, "the question");
+    clock.advance(5_000);
+    expect((await settings).body["mqtt"]).toBeDefined();
+  });
+});
+
+describe("a voice server with an OTA address of its own", () => {
+  it.each([webSocketBoard, mqttBoard])(
+    "[VOI-11] gives the token that a board signs in with",
+    async (make) => {
+      const { upstream, site, desk } = await scene();
+      const device = make(site);
+      await device.connect();
+      await device.openAudio();
+      const visitor = await upstream.visitors.take();
+      await ask(device, visitor);
+      expect(visitor.headers.authorization).toBe(`Bearer ${desk.accountOf(boardId)?.token}`);
+      expect(desk.accountOf(boardId)?.client).toBe(clientId);
+    },
+  );
+
+  it("[VOI-11] is asked once, and again when what it gave is refused", async () => {
+    const { upstream, site, desk } = await scene();
+    const device = mqttBoard(site);
+    await device.connect();
+    for (let round = 0; round < 3; round += 1) {
+      await device.openAudio();
+      await ask(device, await upstream.visitors.take());
+      await device.closeAudio();
+    }
+    expect(desk.accountOf(boardId)?.asked).toBe(1);
+    desk.changeTokens();
+    await device.openAudio();
+    await ask(device, await upstream.visitors.take());
+    expect(desk.accountOf(boardId)?.asked).toBe(2);
+  });
+
+  it("[VOI-11] shows its code on the board that has to be activated there, and passes on that it was", async () => {
+    const { site, desk } = await scene({ activation: true });
+    const first = await boot(site);
+    const { activation, mqtt } = first.body as {
+      activation?: { code: string; message: string };
+      mqtt?: object;
+    };
+    const code = desk.accountOf(boardId)?.code ?? "";
+    expect(activation).toMatchObject({ code, message: `desk\n${code}`, challenge: "c" });
+    expect(mqtt).toBeUndefined();
+    expect((await boot(site, true)).status).toBe(202);
+    desk.enter(code);
+    expect((await boot(site, true)).status).toBe(200);
+    const second = await boot(site);
+    expect(second.body["activation"]).toBeUndefined();
+    expect(second.body["mqtt"]).toMatchObject({ publish_topic: "device-server" });
+    // Its addresses are ours; the voice server's, and its token, are nowhere in them.
+    expect(second.text).not.toContain("desk-");
+    expect(second.text).not.toContain("xiaozhi/v1");
+  });
+
+  it("[VOI-11] tells a board that talks before it was activated which code to enter", async () => {
+    const { site, desk } = await scene({ activation: true });
+    const device = mqttBoard(site);
+    await device.connect();
+    const told = device.waitFor("message", ({ type }) => type === "alert");
+    await device.openAudio();
+    const code = desk.accountOf(boardId)?.code;
+    expect((await told).fields["message"]).toBe(
+      `This device has to be activated at its voice server. Code: ${code}`,
+    );
+  });
+
+  it("[VOI-11] that is away costs a board neither its settings nor, where it has talked before, the talk", async () => {
+    const { upstream, site, desk } = await scene();
+    expect((await boot(site)).body["mqtt"]).toBeDefined();
+    desk.failing = 500;
+    expect((await boot(site)).body["mqtt"]).toBeDefined();
+    const device = mqttBoard(site);
+    await device.connect();
+    await device.openAudio();
+    await ask(device, await upstream.visitors.take());
+  });
+
+  it("[VOI-11] that gives nothing of use is told to the person", async () => {
+    const { site, desk } = await scene();
+    desk.failing = 503;
+    const device = mqttBoard(site);
+    await device.connect();
+    const told = device.waitFor("message", ({ type }) => type === "alert");
+    await device.openAudio();
+    expect((await told).fields["message"]).toBe("The voice server does not let this device in.");
+  });
+
+  it("[VOI-11] is not asked for a board that is not let in here", async () => {
+    const upstream = await openUpstream({ desk: {} });
+    const site = await openVoiceSite([{ signIn: "ota", ota: upstream.server.otaUrl }], {
+      config: { devices: { admission: "approve" } },
+    });
+    expect((await boot(site)).body["activation"]).toMatchObject({
+      message: expect.stringMatching(/^Tendon/),
+    });
+    expect(upstream.server.desk?.accountOf(boardId)).toBeUndefined();
+  });
+
+  it("[VOI-11] what it gives is kept sealed, survives a restart, and goes with the device", async () => {
+    const { upstream, site, desk } = await scene();
+    const device = mqttBoard(site);
+    await device.connect();
+    await device.openAudio();
+    await ask(device, await upstream.visitors.take());
+    const token = desk.accountOf(boardId)?.token ?? "";
+    expect(token).toMatch(/^desk-/);
+    await site.tendon.stop();
+    const files = fs.readdirSync(site.folder, { recursive: true, encoding: "utf8" });
+    const contents = files
+      .map((file) => path.join(site.folder, file))
+      .filter((file) => fs.statSync(file).isFile())
+      .map((file) => fs.readFileSync(file, "latin1"));
+    expect(contents.some((text) => text.includes("tendon_voice_accounts"))).toBe(true);
+    expect(contents.filter((text) => text.includes(token))).toEqual([]);
+
+    desk.failing = 500;
+    const again = await startTendon(
+      { ...site.tendon.config, http: { port: 0 }, mqtt: { port: 0 } },
+      { adminToken },
+    );
+    onTestFinished(() => again.stop());
+    const back = mqttBoard({ tendon: again } as Site);
+    await back.connect();
+    await back.openAudio();
+    expect((await upstream.visitors.take()).headers.authorization).toBe(`Bearer ${token}`);
+    await back.closeAudio();
+
+    const headers = { authorization: `Bearer ${adminToken}` };
+    await askAll(again.url, { method: "DELETE", path: `/api/v1/devices/${boardId}`, headers });
+    desk.failing = undefined;
+    const stranger = mqttBoard({ tendon: again } as Site);
+    const before = desk.accountOf(boardId)?.asked ?? 0;
+    await stranger.connect();
+    await stranger.openAudio();
+    await upstream.visitors.take();
+    expect(desk.accountOf(boardId)?.asked).toBe(before + 1);
+    await until(() => upstream.server.visitors.size === 1, "one visitor");
+  });
+});
