@@ -1,57 +1,23 @@
 import { describe, expect, it } from "vitest";
-import type { Answer } from "../http-client.ts";
 import { until } from "../inbox.ts";
-import { ManualClock } from "../manual-clock.ts";
-import { type RawDevice, textContent, tool } from "../raw-device.ts";
-import { openSite, type Site } from "../site.ts";
+import { textContent, tool } from "../raw-device.ts";
+import {
+  answerOne,
+  approvalIdOf,
+  openGuarded,
+  rules,
+  second,
+  setVolume,
+  volume,
+  waiting,
+} from "./guarded.ts";
 import { as, makeToken } from "./tokens.ts";
 
-const volume = { volume: { type: "integer", minimum: 0, maximum: 100 }, fade: { type: "boolean" } };
-const setVolume = tool("set_volume", volume, ["volume"]);
-const rules = [{ tool: "set_volume", effect: "confirm" as const }];
 const tenMinutes = 600_000;
-const second = "02:00:00:00:00:02";
-
-async function open(access: object = { rules }) {
-  const clock = new ManualClock();
-  const site = await openSite({ clock, config: { access } });
-  const device = await site.join({ tools: [setVolume, tool("free")], userTools: [tool("self.reboot")] });
-  const agent = await makeToken(site, { name: "agent", scopes: ["read", "call"] });
-  const person = await makeToken(site, { name: "person", scopes: ["read", "call:user"] });
-  const call = (args: object, more: Record<string, string> = {}) =>
-    site.rest(
-      "POST",
-      `/devices/${device.id}/tools/set_volume/call`,
-      { arguments: args },
-      {
-        ...as(agent.token),
-        ...more,
-      },
-    );
-  const decide = (id: string, word: "approve" | "deny", token = person.token) =>
-    site.rest("POST", `/approvals/${id}/${word}`, undefined, as(token));
-  return { clock, site, device, agent, person, call, decide };
-}
-
-async function answerOne(device: RawDevice): Promise<unknown> {
-  const { id, params } = await device.nextRequest("tools/call");
-  device.reply(id, textContent("true"));
-  return params["arguments"];
-}
-
-function approvalIdOf({ status, body }: Answer): string {
-  expect([status, body["code"]]).toEqual([403, "approval_required"]);
-  return String(body["approvalId"]);
-}
-
-async function waiting(site: Site, token: string): Promise<{ id: string }[]> {
-  const { body } = await site.rest("GET", "/approvals?state=waiting", undefined, as(token));
-  return body["approvals"] as unknown as { id: string }[];
-}
 
 describe("a call that needs a person's word", () => {
   it("[APR-1, APR-3, APR-6] is refused at once, approved by somebody else, sent once and audited", async () => {
-    const { site, device, person, call, decide } = await open();
+    const { site, device, person, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 30 }));
     expect(approvalIdOf(await call({ volume: 30 }))).toBe(id);
     expect(approvalIdOf(await call({ volume: 31 }))).not.toBe(id);
@@ -82,7 +48,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-3] goes to exactly one of many that come at once", async () => {
-    const { device, call, decide } = await open();
+    const { device, call, decide } = await openGuarded();
     await decide(approvalIdOf(await call({ volume: 1 })), "approve");
     const calls = Array.from({ length: 12 }, () => call({ volume: 1 }));
     expect(await answerOne(device)).toEqual({ volume: 1 });
@@ -93,7 +59,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-3] is the same in whatever order its arguments stand, and another with any other", async () => {
-    const { device, call, decide } = await open();
+    const { device, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 5, fade: true }));
     await decide(id, "approve");
     for (const other of [{ volume: 5 }, { volume: 5, fade: false }, { volume: 6, fade: true }]) {
@@ -105,7 +71,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-3] finds its grant run out after ten minutes", async () => {
-    const { clock, site, device, call, decide } = await open();
+    const { clock, site, device, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     await decide(id, "approve");
     clock.advance(tenMinutes);
@@ -117,7 +83,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-1] waits for an hour, and is asked for anew then", async () => {
-    const { clock, site, person, call, decide } = await open();
+    const { clock, site, person, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     clock.advance(6 * tenMinutes);
     expect(await waiting(site, person.token)).toEqual([]);
@@ -127,7 +93,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-3] loses its grant when the tool becomes another", async () => {
-    const { site, device, call, decide } = await open();
+    const { site, device, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     await decide(id, "approve");
     const events = await site.events("?type=device.tools_changed");
@@ -139,7 +105,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-3] keeps its grant while the device is away, or its arguments do not fit", async () => {
-    const { site, device, call, decide } = await open();
+    const { site, device, call, decide } = await openGuarded();
     const [good, unfit] = [{ volume: 1 }, { volume: 101 }];
     for (const args of [good, unfit]) await decide(approvalIdOf(await call(args)), "approve");
     expect((await call(unfit)).body["code"]).toBe("arguments_invalid");
@@ -152,8 +118,24 @@ describe("a call that needs a person's word", () => {
     expect((await repeated).status).toBe(200);
   });
 
+  it("[APR-3] keeps its grant while the device's queue is full", async () => {
+    const { site, device, call, decide } = await openGuarded({ rules }, { calls: { queue: 1 } });
+    await decide(approvalIdOf(await call({ volume: 1 })), "approve");
+    const running = site.call(device.id, "free");
+    const { id } = await device.nextRequest("tools/call");
+    const waits = site.call(device.id, "free");
+    await until(async () => (await site.device(device.id))["queuedCalls"] === 1);
+    expect((await call({ volume: 1 })).body["code"]).toBe("queue_full");
+    device.reply(id, textContent("ok"));
+    await answerOne(device);
+    await Promise.all([running, waits]);
+    const repeated = call({ volume: 1 });
+    await answerOne(device);
+    expect((await repeated).status).toBe(200);
+  });
+
   it("[APR-4] is told for ten minutes that it was denied, and can be asked for again then", async () => {
-    const { clock, call, decide, site } = await open();
+    const { clock, call, decide, site } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     expect((await decide(id, "deny")).body["state"]).toBe("denied");
     const refused = await call({ volume: 1 });
@@ -168,7 +150,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[ACC-2] may be one of a user-only tool that its caller's scopes keep shut", async () => {
-    const { site, device, agent, decide } = await open({
+    const { site, device, agent, decide } = await openGuarded({
       rules: [{ tool: "self.reboot", effect: "confirm" }],
     });
     const reboot = () =>
@@ -180,7 +162,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[CALL-7] can be repeated under the same Idempotency-Key", async () => {
-    const { site, device, agent, call, decide } = await open();
+    const { site, device, agent, call, decide } = await openGuarded();
     const key = { "idempotency-key": "volume-1" };
     await decide(approvalIdOf(await call({ volume: 1 }, key)), "approve");
     const repeated = call({ volume: 1 }, key);
@@ -204,7 +186,7 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-1] waits with at most a hundred others of the same caller", async () => {
-    const { call } = await open();
+    const { call } = await openGuarded();
     for (let number = 0; number < 100; number += 1) approvalIdOf(await call({ volume: number }));
     const many = await call({ volume: 100 });
     expect([many.status, many.body["code"]]).toEqual([429, "rate_limited"]);
@@ -215,7 +197,7 @@ describe("a call that needs a person's word", () => {
     ["too large", { text: "x".repeat(70_000) }, "payload_too_large"],
     ["too deep", { deep: JSON.parse(`${"[".repeat(70)}${"]".repeat(70)}`) as unknown }, "arguments_invalid"],
   ])("is not asked for with arguments that are %s for any device", async (_, args, code) => {
-    const { site, person, call } = await open();
+    const { site, person, call } = await openGuarded();
     expect((await call(args)).body["code"]).toBe(code);
     expect(await waiting(site, person.token)).toEqual([]);
   });
@@ -223,7 +205,7 @@ describe("a call that needs a person's word", () => {
 
 describe("whoever decides", () => {
   it("[APR-2] has `call:user` or `admin`, and never asked", async () => {
-    const { site, agent, call, decide } = await open();
+    const { site, agent, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     expect((await decide(id, "approve", agent.token)).body["code"]).toBe("forbidden");
     const reader = await makeToken(site, { scopes: ["read", "provision"] });
@@ -244,7 +226,7 @@ describe("whoever decides", () => {
   });
 
   it("[APR-2, TOK-3] sees the device under its own limits", async () => {
-    const { site, call, decide, agent } = await open();
+    const { site, call, decide, agent } = await openGuarded();
     await site.join({ deviceId: second, tools: [setVolume] });
     const id = approvalIdOf(await call({ volume: 1 }));
     const limited = await makeToken(site, { scopes: ["read", "call:user"], devices: { ids: [second] } });
@@ -261,7 +243,7 @@ describe("whoever decides", () => {
   });
 
   it("[APR-2] decides once, and about what there is", async () => {
-    const { call, decide } = await open();
+    const { call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     const both = await Promise.all([decide(id, "approve"), decide(id, "deny")]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
@@ -270,7 +252,7 @@ describe("whoever decides", () => {
   });
 
   it("sees an agent only what it asked for itself", async () => {
-    const { site, agent, call } = await open();
+    const { site, agent, call } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     const other = await makeToken(site, { name: "other", scopes: ["call"] });
     expect(await waiting(site, agent.token)).toMatchObject([{ id }]);
@@ -279,7 +261,7 @@ describe("whoever decides", () => {
   });
 
   it("[APR-8] hears of requests and decisions, without arguments, and only of devices it sees", async () => {
-    const { site, call, decide } = await open();
+    const { site, call, decide } = await openGuarded();
     const limited = await makeToken(site, { scopes: ["read"], devices: { ids: [second] } });
     const types = "?type=approval.requested,approval.decided,device.online";
     const events = await site.events(types);
@@ -296,94 +278,5 @@ describe("whoever decides", () => {
     expect(decided.data).toEqual({ ...what, decision: "denied", by: "person" });
     await site.join({ deviceId: second, tools: [setVolume] });
     expect(await deaf.next()).toMatchObject({ type: "device.online", device: second });
-  });
-});
-
-describe("a call to many devices", () => {
-  it("[APR-5] has one request for all of them, for exactly these targets, and none is called before", async () => {
-    const { site, device, agent, decide } = await open({
-      rules: [{ tool: "set_volume", device: second, effect: "confirm" }],
-    });
-    const other = await site.join({ deviceId: second, tools: [setVolume] });
-    const fanOut = async (devices: readonly string[], level = 1) =>
-      await site.rest(
-        "POST",
-        "/calls",
-        { target: { devices }, tool: "set_volume", arguments: { volume: level } },
-        as(agent.token),
-      );
-    const held = (await fanOut([device.id, second])).body["results"] as { error: { approvalId: string } }[];
-    const id = held[0]?.error.approvalId ?? "";
-    expect(held).toMatchObject([
-      { device: device.id, ok: false, error: { code: "approval_required", approvalId: id } },
-      { device: second, ok: false, error: { code: "approval_required", approvalId: id } },
-    ]);
-    expect(await device.quiet()).toEqual([]);
-    expect(await other.quiet()).toEqual([]);
-    const limited = await makeToken(site, { scopes: ["call:user"], devices: { ids: [second] } });
-    expect((await decide(id, "approve", limited.token)).status).toBe(404);
-    const approved = await decide(id, "approve");
-    expect(approved.body).toMatchObject({ device: null, target: { devices: [device.id, second] } });
-    for (const [devices, level] of [
-      [[second], 1],
-      [[device.id, second], 2],
-    ] as const) {
-      const results = (await fanOut(devices, level)).body["results"] as { error: { approvalId: string } }[];
-      expect(results.every(({ error }) => error.approvalId !== id)).toBe(true);
-    }
-    const alone = await site.rest(
-      "POST",
-      `/devices/${second}/tools/set_volume/call`,
-      { arguments: { volume: 1 } },
-      as(agent.token),
-    );
-    expect(approvalIdOf(alone)).not.toBe(id);
-    const all = fanOut([second, device.id]);
-    await Promise.all([answerOne(device), answerOne(other)]);
-    expect((await all).body).toMatchObject({ ok: 2, failed: 0 });
-    const { body } = await site.rest("GET", "/calls?outcome=ok");
-    expect((body["calls"] as { approval?: string }[]).map(({ approval }) => approval).sort()).toEqual([
-      id,
-      undefined,
-    ]);
-    expect((await fanOut([device.id, second])).body).toMatchObject({ ok: 0, failed: 2 });
-  });
-
-  it("[APR-5] that becomes a job is refused as a whole, and runs once it is approved", async () => {
-    const { site, device, agent, decide } = await open();
-    const devices = [device.id, ...Array.from({ length: 500 }, (_, number) => `nobody-${number}`)];
-    const fanOut = () =>
-      site.rest(
-        "POST",
-        "/calls",
-        { target: { devices }, tool: "set_volume", arguments: { volume: 3 } },
-        as(agent.token),
-      );
-    const id = approvalIdOf(await fanOut());
-    const limited = await makeToken(site, { scopes: ["call:user"], devices: { ids: [device.id] } });
-    expect((await decide(id, "approve", limited.token)).status).toBe(404);
-    expect((await decide(id, "approve")).body["target"]).toMatchObject({ count: 501 });
-    const started = await fanOut();
-    expect(started.status).toBe(202);
-    expect(await answerOne(device)).toEqual({ volume: 3 });
-    const job = `/jobs/${String(started.body["job"])}`;
-    const done = await until(async () => {
-      const { body } = await site.rest("GET", job, undefined, as(agent.token));
-      return body["state"] === "done" ? body : undefined;
-    });
-    expect(done).toMatchObject({ total: 501, ok: 1, failed: 500 });
-  });
-
-  it("[APR-5] without a device that needs a word goes on at once", async () => {
-    const { site, device, agent } = await open({ rules: [{ device: second, effect: "confirm" }] });
-    await site.join({ deviceId: second, tools: [setVolume] });
-    const request = {
-      target: { devices: [device.id, "nobody"] },
-      tool: "set_volume",
-      arguments: { volume: 1 },
-    };
-    const all = site.rest("POST", "/calls", request, as(agent.token));
-    await answerOne(device);
-    expect((await all).body["results"]).toMatchObject([{ ok: true }, { error: { code: "device_unknown" } }]);
   });
 });

@@ -189,6 +189,7 @@ async function assemble(
     idMark: mark,
     defaultTimeoutMs: config.calls.timeoutMs,
     keepArguments: config.calls.keepArguments,
+    queueLimit: config.calls.queue,
     actions: Actions.of(defaultActions, config.control.actions),
     access: config.access,
     nameOf: (principalId) => tokens.nameOf(principalId),

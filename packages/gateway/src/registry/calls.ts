@@ -48,6 +48,8 @@ export interface CallsSettings {
   readonly clock: Clock;
   readonly events: Events;
   readonly defaultTimeoutMs: number;
+  /** How many calls may wait for one device. */
+  readonly queueLimit: number;
 }
 
 export interface CallOptions {
@@ -126,7 +128,7 @@ export class Calls {
           : await wordForCall(this.#settings, ruling, { principal, record, tool, definition, args }, turn);
       record.catalogue.checkArguments(tool, args, turn.argumentText, record.kind);
       if (ruling !== undefined) refuseArguments(ruling.malformed);
-      if (grant !== undefined) await useGrant(grant, record, turn);
+      if (grant !== undefined) await this.#useGrant(grant, record, turn);
       return await this.#send(record, tool, args, turn);
     });
   }
@@ -161,7 +163,7 @@ export class Calls {
       const grant =
         ruling?.confirm === undefined ? undefined : await wordForCall(this.#settings, ruling, asked, turn);
       if (ruling !== undefined) refuseArguments(ruling.malformed);
-      if (grant !== undefined) await useGrant(grant, record, turn);
+      if (grant !== undefined) await this.#useGrant(grant, record, turn);
       const session = sessionOf(record);
       const identity = { callId: turn.callId, tool: method };
       const answer = await session.request(method, params, { ...turn.options(), call: identity });
@@ -192,6 +194,15 @@ export class Calls {
     if (session instanceof RemoteSession) throw movedOn();
     const { result, queuedMs } = await this.#counted(session.request(method, params, options));
     return { result, queuedMs };
+  }
+
+  /** Last of all before sending, and not for a device that could not take the call: a grant is good for one. */
+  async #useGrant(grant: Grant, record: DeviceRecord, turn: CallTurn): Promise<void> {
+    const { queuedCalls } = sessionOf(record);
+    if (queuedCalls >= this.#settings.queueLimit) {
+      throw new TendonError("queue_full", `${queuedCalls} calls are already waiting for this device`);
+    }
+    turn.approval = await grant.use();
   }
 
   #send(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
@@ -357,12 +368,6 @@ export class Calls {
 /** The directory was a moment behind: a call goes from node to node once at most. */
 function movedOn(): TendonError {
   return new TendonError("device_offline", "the device is moving to another node", { sent: false });
-}
-
-/** Last of all before sending, and not while the device is away: a grant is good for one call. */
-async function useGrant(grant: Grant, record: DeviceRecord, turn: CallTurn): Promise<void> {
-  sessionOf(record);
-  turn.approval = await grant.use();
 }
 
 function sessionOf(record: DeviceRecord): DeviceSession {

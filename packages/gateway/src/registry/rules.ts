@@ -164,8 +164,8 @@ function names(rule: Rule, principal: Principal, device: RuledDevice): boolean {
 /** Every condition of the rule. A rule that allows has to fit all that is given; one that forbids, any of it. */
 function holds(rule: Rule, args: JsonObject, schema: JsonObject | undefined): boolean {
   return rule.args.every(({ path, present, fits }) => {
+    if (present !== undefined) return isGiven(args, path) === present;
     const values = valuesAt(args, schema, path);
-    if (present !== undefined) return values.length > 0 === present;
     return values.length > 0 && (rule.effect === "allow" ? values.every(fits) : values.some(fits));
   });
 }
@@ -183,6 +183,12 @@ function valuesAt(args: unknown, schema: unknown, path: readonly string[]): unkn
   if (rest.length > 0)
     return values.flatMap((value) => (typeof value === "object" ? valuesAt(value, property, rest) : []));
   return values.flatMap((value): unknown[] => (Array.isArray(value) ? value : [value]));
+}
+
+function isGiven(args: unknown, path: readonly string[]): boolean {
+  const [name = "", ...rest] = path;
+  const given = spellings(args, name);
+  return rest.length === 0 ? given.length > 0 : given.some((value) => isGiven(value, rest));
 }
 
 function spellings(holder: unknown, name: string): unknown[] {

@@ -13,7 +13,8 @@ import {
 import { identifier, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 
-const pageRows = 500;
+/** Each may hold the arguments of a call. */
+const pageRows = 100;
 const attempts = 3;
 const keptMs = 24 * 60 * 60_000;
 

@@ -96,6 +96,10 @@ describe("[ACC-3] a rule looks at arguments", () => {
     [{ text: true }, { text: true }, true],
     [{ text: { present: true } }, { text: 0 }, true],
     [{ text: { present: true } }, {}, false],
+    [{ level: { present: true } }, {}, false],
+    [{ level: { present: true } }, { Level: [] }, true],
+    [{ "/box/deep": { present: true } }, { box: { deep: null } }, true],
+    [{ "/box/deep": { present: false } }, { box: {} }, true],
     [{ text: { present: false } }, {}, true],
     // Boards ignore case in names, and fill in the schema's default.
     [{ level: { min: 80 } }, { LEVEL: 90 }, true],

@@ -6,7 +6,7 @@ const states = ["waiting", "approved", "denied", "consumed", "expired"] as const
 
 export const ApprovalQuery = Type.Object({
   state: Type.Optional(Type.Enum([...states], { description: "Only these; all where it is left out" })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "100 where it is left out" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "100 where it is left out" })),
   cursor: Type.Optional(Type.String({ maxLength: 256 })),
 });
 export type ApprovalQuery = Static<typeof ApprovalQuery>;
