@@ -15,7 +15,7 @@ export class Engines {
       [this.#nats, this.#postgres] = await Promise.all([NatsServer.start(), PostgresServer.start()]);
     });
     afterAll(async () => {
-      await Promise.all([this.#nats?.stop(), this.#postgres?.stop()]);
+      await Promise.all([this.#nats?.stop(), this.#postgres?.remove()]);
     });
   }
 

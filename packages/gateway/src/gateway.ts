@@ -62,6 +62,7 @@ import {
   portOf,
   refuseClusterWithoutDatabase,
   refuseOpenToTheWorld,
+  sendAway,
   serveCertificate,
   startMqtt,
   startProcesses,
@@ -354,14 +355,12 @@ async function assemble(
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping = true;
+    devices.refuseNew();
     cluster?.cluster.drain();
     withdraw();
     log.info("gateway stopping");
     await within(clock, drainMs, registry.calls.drain());
-    for (const session of registry.sessions()) {
-      // Programs are asked to go in their own words, below.
-      if (session.kind === "esp32") session.close(1001, "the gateway is stopping", false);
-    }
+    await sendAway(registry.sessions(), cluster !== undefined, clock);
     await Promise.all([within(clock, deviceCloseMs, devices.allClosed()), stopProcesses()]);
     devices.stop();
     for (const undo of started.reverse()) await undo();

@@ -61,7 +61,12 @@ export class WebSocketDevices {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(identity, webSocket));
   }
 
-  /** From now on nobody comes in, and whoever is still here is told to go; resolves when the last socket has gone. */
+  /** From now on nobody comes in. */
+  refuseNew(): void {
+    this.#stopped = true;
+  }
+
+  /** Nobody comes in any more, and whoever is still here is told to go; resolves when the last socket has gone. */
   allClosed(): Promise<void> {
     this.#stopped = true;
     for (const session of this.#sockets.values()) session.close(1001, "the gateway is stopping", false);

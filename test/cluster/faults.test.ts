@@ -1,0 +1,172 @@
+/** Nodes and engines that die, freeze and come back, under gateways that are processes of their own. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
+import { until } from "../inbox.ts";
+import { NatsServer } from "../nats-server.ts";
+import { textContent, tool } from "../raw-device.ts";
+import { ProcessNode } from "./process-node.ts";
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await PostgresServer.start();
+});
+afterAll(async () => {
+  await postgres.remove();
+});
+
+const ring = tool("self.ring");
+const [first, second] = ["02:00:00:00:00:01", "02:00:00:00:00:02"] as const;
+
+async function fleet(count: number) {
+  const nats = await NatsServer.start();
+  onTestFinished(() => nats.stop());
+  const storage = await postgres.newDatabase();
+  const nodes: ProcessNode[] = [];
+  for (let number = 0; number < count; number += 1)
+    nodes.push(await ProcessNode.start({ TENDON_CLUSTER: nats.url, TENDON_STORAGE: storage }));
+  for (const node of nodes) await node.sees(count);
+  return { nats, storage, nodes };
+}
+
+/** A device that answers every call, and counts them. */
+async function ringing(node: ProcessNode, deviceId: string) {
+  const device = await node.join(deviceId, [ring]);
+  let calls = 0;
+  const serving = (async () => {
+    for (;;) {
+      const { id } = await device.nextRequest("tools/call");
+      calls += 1;
+      device.reply(id, textContent("rung"));
+    }
+  })();
+  serving.catch(() => {});
+  return { device, calls: () => calls };
+}
+
+async function online(node: ProcessNode, device: string, wanted: boolean): Promise<void> {
+  await until(async () => (await node.get(`/devices/${device}`))["online"] === wanted, `online: ${wanted}`);
+}
+
+describe("a node that is killed", () => {
+  it("takes its devices with it within 15 s; calls then fail at once, and go on when the device is back", async () => {
+    const { nodes } = await fleet(2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    await ringing(one, first);
+    await online(two, first, true);
+    expect((await two.call(first, ring.name)).status).toBe(200);
+    await one.kill();
+    const killedAt = performance.now();
+    await online(two, first, false);
+    expect(performance.now() - killedAt).toBeLessThan(15_000);
+    expect((await two.call(first, ring.name)).body["code"]).toBe("device_offline");
+    const back = await ringing(two, first);
+    await until(async () => (await two.call(first, ring.name)).status === 200);
+    expect(back.calls()).toBeGreaterThan(0);
+  }, 60_000);
+});
+
+describe("a node that freezes", () => {
+  it("loses its device to the node the device went to, and gives way when it wakes", async () => {
+    const { nodes } = await fleet(2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    const old = await ringing(one, first);
+    await online(two, first, true);
+    one.freeze();
+    const fresh = await ringing(two, first);
+    await until(async () => (await two.call(first, ring.name)).status === 200);
+    one.thaw();
+    await old.device.wire.ended;
+    await until(async () => (await one.call(first, ring.name)).status === 200, "the frozen node to know");
+    expect(old.calls()).toBe(0);
+    expect(fresh.calls()).toBeGreaterThanOrEqual(2);
+  });
+
+  it("answers late or never, and its callers are told in time that nobody knows", async () => {
+    const { nodes } = await fleet(2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    const { calls } = await ringing(one, first);
+    await online(two, first, true);
+    one.freeze();
+    const { status, body } = await two.call(first, ring.name, { timeoutMs: 500 });
+    expect([status, body["code"]]).toEqual([504, "device_timeout"]);
+    one.thaw();
+    // It came too late to be of use to anybody, and is at most the one call that was asked for.
+    await until(async () => (await two.call(first, ring.name)).status === 200);
+    expect(calls()).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("NATS that is gone", () => {
+  it("leaves each node its own devices; others' fail with a code until it is back", async () => {
+    const { nats, nodes } = await fleet(2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    await ringing(one, first);
+    await ringing(two, second);
+    await online(two, first, true);
+    await online(one, second, true);
+    await nats.kill();
+    await until(async () => (await one.ready()).status === 503, "the node to say that NATS is away");
+    expect((await one.call(first, ring.name)).status).toBe(200);
+    const { body } = await one.call(second, ring.name);
+    expect(body).toMatchObject({ code: "node_unreachable", sent: false, retryable: true });
+    await nats.startAgain();
+    await until(async () => (await one.call(second, ring.name)).status === 200, "the other node's device");
+    await until(async () => (await two.call(first, ring.name)).status === 200, "and the other way");
+    expect((await one.ready()).status).toBe(200);
+  });
+});
+
+describe("PostgreSQL that is gone", () => {
+  it("stops no call on any node, and has the whole history when it is back", async () => {
+    const { nodes } = await fleet(2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    await ringing(one, first);
+    await online(two, first, true);
+    await postgres.stop();
+    for (const node of [one, two, one, two]) expect((await node.call(first, ring.name)).status).toBe(200);
+    await postgres.startAgain();
+    await until(async () => {
+      const { calls } = await one.get("/calls").catch(() => ({ calls: [] }));
+      return (calls as unknown[]).length === 4;
+    }, "four lines of history");
+  }, 60_000);
+});
+
+describe("a rolling restart", () => {
+  it("fails calls only with a code that says to try again", async () => {
+    const { nodes, nats, storage } = await fleet(3);
+    const standing = () => nodes.filter(({ running }) => running);
+    const over = new AbortController();
+    // The device goes to whichever node takes it, as behind a load balancer.
+    const living = (async () => {
+      while (!over.signal.aborted) {
+        const home = standing()[0];
+        const board = home === undefined ? undefined : await ringing(home, first).catch(() => undefined);
+        await board?.device.wire.ended;
+      }
+    })();
+    const failures = new Map<string, boolean>();
+    let done = 0;
+    const calling = (async () => {
+      while (!over.signal.aborted) {
+        const node = standing().at(-1);
+        const answer = await node?.call(first, ring.name, { timeoutMs: 2_000 }).catch(() => undefined);
+        if (answer?.status === 200) done += 1;
+        else if (answer !== undefined)
+          failures.set(String(answer.body["code"]), answer.body["retryable"] === true);
+      }
+    })();
+    for (const node of [...nodes]) {
+      const before = done;
+      await until(() => done > before, "a call to succeed");
+      nodes.push(await ProcessNode.start({ TENDON_CLUSTER: nats.url, TENDON_STORAGE: storage }));
+      await node.stop();
+    }
+    const last = done;
+    await until(() => done > last, "a call to succeed at the end");
+    over.abort();
+    for (const node of standing()) await node.stop();
+    await Promise.all([living, calling]);
+    expect([...failures].filter(([code, retryable]) => !retryable && code !== "device_unknown")).toEqual([]);
+  }, 60_000);
+});
