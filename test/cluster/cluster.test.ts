@@ -1,5 +1,6 @@
 /** Gateways that share one fleet: what one holds the others use as their own. */
 import { describe, expect, it } from "vitest";
+import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { type RawDevice, tool } from "../raw-device.ts";
 import { adminToken, firstDevice, type Site } from "../site.ts";
@@ -219,5 +220,29 @@ describe("what one node is told", () => {
     const { fleet } = await twoNodes();
     const { startTendon } = await import("@tendon/gateway");
     await expect(startTendon({ cluster: fleet.cluster }, { adminToken })).rejects.toThrow(/postgres/);
+  });
+});
+
+describe("somebody signed in at the console", () => {
+  it("is signed in at every node, also at one that comes later, and out of all of them", async () => {
+    const { fleet, one, two } = await twoNodes();
+    const page = (site: Site) => ({ origin: site.url, "x-tendon-console": "1" });
+    const path = "/api/v1/session";
+    const body = JSON.stringify({ secret: adminToken });
+    const type = { "content-type": "application/json" };
+    const signedIn = await askAll(one.url, {
+      method: "POST",
+      path,
+      body,
+      headers: { ...page(one), ...type },
+    });
+    expect(signedIn.status).toBe(200);
+    const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] ?? "";
+    const three = await fleet.node();
+    const look = async (site: Site) =>
+      (await askAll(site.url, { path: "/api/v1/devices", headers: { cookie } })).status;
+    expect([await look(one), await look(two), await look(three)]).toEqual([200, 200, 200]);
+    await askAll(two.url, { method: "DELETE", path, headers: { cookie, ...page(two) } });
+    await until(async () => (await look(one)) === 401 && (await look(three)) === 401, "the end everywhere");
   });
 });

@@ -347,7 +347,8 @@ async function assemble(
     else if (mqttPaths.has(path) && !stopping && mqtt.upgrade(request, socket, head)) return;
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
-  await cluster?.open({ registry, tokens, credentials, cut: (id, reason) => liveness.cut(id, reason) });
+  const cut = (id: string, reason: string) => liveness.cut(id, reason);
+  await cluster?.open({ registry, tokens, credentials, sessions: console.signIn.sessions, cut });
   await listen(http, config.http);
   const withdraw = announceGateway(dataFolder, addresses().local, certificate?.file);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");

@@ -1,5 +1,5 @@
 /**
- * What one node changed and the others have to read again: a device, a token. Told to all; whoever tells may wait
+ * What one node changed and the others have to read again, or know: a device, a token, somebody signed in. Told to all; whoever tells may wait
  * until each has taken it in, so that what a caller is told is true on every node.
  */
 import { randomUUID } from "node:crypto";
@@ -9,7 +9,14 @@ import type { NatsLink } from "./nats-link.ts";
 export type News =
   | { readonly kind: "device"; readonly id: string }
   | { readonly kind: "device_gone"; readonly id: string }
-  | { readonly kind: "token"; readonly id: string };
+  | { readonly kind: "token"; readonly id: string }
+  | {
+      readonly kind: "session";
+      readonly key: string;
+      readonly principalId: string;
+      readonly openedAt: number;
+    }
+  | { readonly kind: "session_ended"; readonly key: string };
 
 export interface NewsDeskNeeds {
   readonly link: NatsLink;

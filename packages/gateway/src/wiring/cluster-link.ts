@@ -1,7 +1,8 @@
 /** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
 import { limits } from "@tendon/protocol";
+import type { Console } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
-import { Cluster } from "../cluster/cluster.ts";
+import { Cluster, type News } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import {
@@ -21,10 +22,14 @@ export interface ClusterNeeds {
   readonly version: string;
 }
 
+type Sessions = Console["signIn"]["sessions"];
+
 interface ClusterParts {
   readonly registry: Registry;
   readonly tokens: Tokens;
   readonly credentials: Credentials;
+  /** People signed in at the console. */
+  readonly sessions: Sessions;
   /** Ends the connections of a device that are here. */
   readonly cut: (device: string, reason: string) => void;
 }
@@ -65,14 +70,8 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
       devices = () => registry.sessions().length;
       heardOf = (device, at) => registry.heardOf(device, at);
       tokens.shareWith((id) => cluster.news.tell({ kind: "token", id }));
-      cluster.news.onNews(async ({ kind, id }) => {
-        if (kind === "token") await tokens.readAgain(id);
-        else if (kind === "device") await deviceChanged(parts, id);
-        else {
-          parts.credentials.learn(id, undefined);
-          registry.forgetHere(id);
-        }
-      });
+      cluster.news.onNews((news) => takeNews(parts, news));
+      await shareSessions(cluster, parts.sessions);
       const others = await registry.join(cluster, (device, ask, signal) =>
         answer(parts, device, ask as DeviceAsk, signal),
       );
@@ -84,6 +83,48 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
       await cluster.leave();
     },
   };
+}
+
+const sessionsMs = 2_000;
+
+async function takeNews(parts: ClusterParts, news: News): Promise<void> {
+  switch (news.kind) {
+    case "token":
+      await parts.tokens.readAgain(news.id);
+      return;
+    case "device":
+      await deviceChanged(parts, news.id);
+      return;
+    case "device_gone":
+      parts.credentials.learn(news.id, undefined);
+      parts.registry.forgetHere(news.id);
+      return;
+    case "session":
+      parts.sessions.learn(news);
+      return;
+    case "session_ended":
+      parts.sessions.forget(news.key);
+      return;
+    default:
+      news satisfies never;
+  }
+}
+
+/** Who is signed in at one node is at this one too; one of the others tells who that is. */
+async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void> {
+  cluster.courier.serveNode("sessions", async () => sessions.all());
+  sessions.shareWith({
+    opened: (session) => cluster.news.tell({ kind: "session", ...session }),
+    ended: (key) => void cluster.news.tell({ kind: "session_ended", key }),
+  });
+  const other = cluster.nodes().find(({ instance }) => instance !== cluster.instance);
+  if (other === undefined) return;
+  try {
+    const asked = await cluster.courier.askNode(other.instance, "sessions", {}, { timeoutMs: sessionsMs });
+    for (const session of asked as ReturnType<Sessions["all"]>) sessions.learn(session);
+  } catch {
+    // It has just gone; whoever was signed in there signs in again.
+  }
 }
 
 /** A device whose credentials another node has changed may be connected here with the old ones. */

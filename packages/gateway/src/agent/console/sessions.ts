@@ -20,6 +20,19 @@ interface Held {
   usedAt: number;
 }
 
+/** A session as other nodes are told of it: by its key, which opens nothing. */
+export interface SharedSession {
+  readonly key: string;
+  readonly principalId: string;
+  readonly openedAt: number;
+}
+
+/** Who signs in at one node is signed in at all of them. */
+export interface SessionSharing {
+  opened(session: SharedSession): Promise<void>;
+  ended(key: string): void;
+}
+
 const sessionIdleMs = 12 * 3_600_000;
 export const sessionMostMs = 7 * 24 * 3_600_000;
 const sweepMs = 60_000;
@@ -30,6 +43,7 @@ export class Sessions {
   readonly #held = new Map<string, Held>();
   readonly #listeners = new Set<(key: string) => void>();
   readonly #sweeper: Timer;
+  #sharing: SessionSharing | undefined;
 
   constructor(needs: SessionsNeeds) {
     this.#needs = needs;
@@ -43,6 +57,25 @@ export class Sessions {
     this.#sweeper.cancel();
   }
 
+  shareWith(sharing: SessionSharing): void {
+    this.#sharing = sharing;
+  }
+
+  /** Those there are, for a node that comes later. */
+  all(): SharedSession[] {
+    return [...this.#held].map(([key, { principalId, openedAt }]) => ({ key, principalId, openedAt }));
+  }
+
+  /** Opened at another node. */
+  learn({ key, principalId, openedAt }: SharedSession): void {
+    if (!this.#held.has(key)) this.#hold(key, { principalId, openedAt, usedAt: this.#needs.clock.now() });
+  }
+
+  /** Ended at another node. */
+  forget(key: string): void {
+    this.#drop(key);
+  }
+
   /** Told the key of each session that ends, so that what it has open can be closed. */
   onEnded(listener: (key: string) => void): () => void {
     this.#listeners.add(listener);
@@ -50,15 +83,21 @@ export class Sessions {
   }
 
   /** Gives the cookie's value, which is kept nowhere. */
-  open(principal: Principal): string {
+  async open(principal: Principal): Promise<string> {
     const now = this.#needs.clock.now();
     const cookie = randomBytes(32).toString("base64url");
-    this.#held.set(keyOf(cookie), { principalId: principal.id, openedAt: now, usedAt: now });
+    const session = { key: keyOf(cookie), principalId: principal.id, openedAt: now };
+    this.#hold(session.key, { principalId: principal.id, openedAt: now, usedAt: now });
+    await this.#sharing?.opened(session);
+    return cookie;
+  }
+
+  #hold(key: string, held: Held): void {
+    this.#held.set(key, held);
     if (this.#held.size > limits.consoleSessions.max) {
       const [longestIdle] = this.#held.keys();
       if (longestIdle !== undefined) this.#end(longestIdle);
     }
-    return cookie;
   }
 
   find(cookie: string): { readonly key: string; readonly principal: Principal } | undefined {
@@ -91,8 +130,13 @@ export class Sessions {
   }
 
   #end(key: string): void {
-    if (!this.#held.delete(key)) return;
+    if (this.#drop(key)) this.#sharing?.ended(key);
+  }
+
+  #drop(key: string): boolean {
+    if (!this.#held.delete(key)) return false;
     for (const listener of this.#listeners) listener(key);
+    return true;
   }
 }
 

@@ -96,13 +96,13 @@ export class SignIn {
           response: { 200: SessionView, ...failures },
         },
       },
-      (request, reply) => {
+      async (request, reply) => {
         this.#requireOwnPage(request);
         const principal = this.#recognise(request.body.secret, request.ip);
         // Whoever signs in again leaves the old session behind.
         const old = readCookie(request, this.#cookie);
         if (old !== undefined) this.sessions.close(old);
-        const value = this.sessions.open(principal);
+        const value = await this.sessions.open(principal);
         reply.header("set-cookie", writeCookie(request, this.#cookie, value, sessionMostMs / 1000));
         return this.#viewOf(principal);
       },
