@@ -174,7 +174,7 @@ describe("news", () => {
     const [one, two] = await pair();
     const taken: string[] = [];
     two.cluster.news.onNews(async (news) => {
-      taken.push(`${news.kind} ${news.id}`);
+      taken.push(JSON.stringify(news));
     });
     await until(async () => {
       await one.cluster.news.tell({ kind: "token", id: "t" });
@@ -182,7 +182,7 @@ describe("news", () => {
     });
     taken.length = 0;
     await one.cluster.news.tell({ kind: "device", id: "aa:bb" });
-    expect(taken).toEqual(["device aa:bb"]);
+    expect(taken).toEqual([JSON.stringify({ kind: "device", id: "aa:bb" })]);
   });
 });
 
