@@ -33,6 +33,10 @@ export const AccessSettings = Type.Object(
       default: "allow",
       description: "What holds for a call that no rule names",
     }),
+    quarantine: Type.Boolean({
+      default: false,
+      description: "Keep a known tool that has changed shut until an operator accepts it",
+    }),
     urlHosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
       default: [],
       maxItems: limits.urlHosts.max,

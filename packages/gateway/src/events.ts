@@ -137,8 +137,21 @@ export class Events {
     this.#publish("device.offline", device, { reason });
   }
 
-  toolsChanged(device: string, data: { toolCount: number; complete: boolean; problem?: string }): void {
-    this.#log.info({ device, ...data }, "device tools listed");
+  toolsChanged(
+    device: string,
+    data: {
+      readonly toolCount: number;
+      readonly complete: boolean;
+      readonly problem?: string;
+      readonly added?: readonly string[];
+      readonly removed?: readonly string[];
+      readonly accepted?: readonly string[];
+      /** Known tools that are not what they were. */
+      readonly changed?: readonly object[];
+    },
+  ): void {
+    if (data.changed === undefined) this.#log.info({ device, ...data }, "device tools listed");
+    else this.#log.warn({ device, ...data }, "known tools of a device have changed");
     this.#publish("device.tools_changed", device, data);
   }
 

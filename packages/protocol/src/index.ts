@@ -28,6 +28,8 @@ export {
   DeviceList,
   DeviceQuery,
   Tool,
+  ToolAcceptance,
+  ToolChanges,
   ToolList,
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";

@@ -116,6 +116,11 @@ export const limits = {
   urlHosts: bound(1_000, "bad_request", "each is looked at for an address that none of the others fits"),
   toolPages: bound(256, "device_error", "200 pages of 8 KB is more than any board has"),
   toolsPerDevice: bound(1_000, "device_error", "the largest known board offers about 60"),
+  goneToolsPerDevice: bound(
+    256,
+    "device_error",
+    "tools a device no longer lists, remembered in case they come back as something else",
+  ),
   toolNameLength: bound(128, "device_error", "the MCP specification's longest name"),
   toolDescriptionLength: bound(4_096, "device_error", "longer texts cost every agent its context"),
   toolSchemaBytes: bound(

@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
 import type { Events } from "../events.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import type { Drift } from "./drift/drift.ts";
 import type { Extras } from "./extras.ts";
 import type { Remembering } from "./remembering.ts";
 import { RemoteSession } from "./remote-session.ts";
@@ -13,6 +14,7 @@ export interface ConnectionsNeeds {
   readonly events: Events;
   readonly remembering: Remembering;
   readonly toolset: Toolset;
+  readonly drift: Drift;
   readonly extras: Extras;
   /** The device of this id, made where there was none. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
@@ -83,8 +85,10 @@ export class Connections implements SessionOwner {
     const record = this.#current(session);
     if (record === undefined) return;
     const { catalogue } = record;
+    const before = catalogue.tools();
     if (catalogue.update(listing)) {
       this.#needs.events.toolsChanged(record.id, {
+        ...this.#needs.drift.listed(record.id, before, catalogue.tools()),
         toolCount: catalogue.size,
         complete: catalogue.complete,
         ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),

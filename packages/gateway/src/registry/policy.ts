@@ -29,8 +29,14 @@ const none: readonly UrlProblem[] = [];
 export class Policy {
   readonly #rules: Rules;
   readonly #urls: UrlHosts;
+  readonly #isQuarantined: (device: string, tool: string) => boolean;
 
-  constructor(settings: AccessSettings, idOf: (reference: string) => string) {
+  constructor(
+    settings: Omit<AccessSettings, "quarantine">,
+    idOf: (reference: string) => string,
+    isQuarantined: (device: string, tool: string) => boolean = () => false,
+  ) {
+    this.#isQuarantined = isQuarantined;
     this.#rules = new Rules(settings, idOf);
     this.#urls = new UrlHosts(settings.urlHosts);
   }
@@ -51,6 +57,7 @@ export class Policy {
     if (definition === undefined && !unlisted) {
       throw new TendonError("tool_unknown", `\`${device.alias}\` has no tool \`${tool}\``);
     }
+    if (definition !== undefined && this.#isQuarantined(device.id, tool)) throw quarantined(tool);
     const audience = definition?.audience ?? unlistedAudience;
     const elevated = audience === "user" && !hasScope(principal, "call:user");
     const confirm = verdict?.effect === "confirm" ? verdict : undefined;
@@ -71,7 +78,8 @@ export class Policy {
     tool: { readonly name: string; readonly audience: Audience },
   ): { readonly access: Access; readonly argumentsDecide: boolean } {
     const shut = tool.audience === "user" && !hasScope(principal, "call:user");
-    if (!hasScope(principal, "call")) return { access: "denied", argumentsDecide: false };
+    if (!hasScope(principal, "call") || this.#isQuarantined(device.id, tool.name))
+      return { access: "denied", argumentsDecide: false };
     if (this.#rules.idle) return { access: shut ? "denied" : "allowed", argumentsDecide: false };
     const { verdict, possible, argumentsDecide } = this.#rules.mildest(principal, device, tool.name);
     if (verdict.effect === "deny") return { access: "denied", argumentsDecide };
@@ -88,6 +96,11 @@ export class Policy {
 function denied(tool: string, { reason, byRule }: Verdict): TendonError {
   const why = reason ?? (byRule ? "a rule denies it" : "no rule allows it");
   return new TendonError("forbidden", `\`${tool}\` may not be called so: ${why}`);
+}
+
+function quarantined(tool: string): TendonError {
+  const detail = `\`${tool}\` is not what it was when it was first seen; an operator has to accept it`;
+  return new TendonError("forbidden", detail, { quarantined: true });
 }
 
 function forPeopleOnly(tool: string): TendonError {

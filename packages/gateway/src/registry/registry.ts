@@ -28,6 +28,7 @@ import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
 import { type DeviceRecord, refuseProgram } from "./device-record.ts";
+import { Drift } from "./drift/drift.ts";
 import { Extras } from "./extras.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
@@ -74,6 +75,7 @@ export class Registry {
   readonly history: History;
   readonly toolset: Toolset;
   readonly approvals: Approvals;
+  readonly drift: Drift;
   readonly album: Album;
   readonly extras: Extras;
   readonly #policy: Policy;
@@ -90,12 +92,29 @@ export class Registry {
       clock: needs.clock,
       online: () => this.sessions(),
       onFault: (device, error) => needs.events.notRemembered(device, error),
+      pinsOf: (device) => this.drift.pinsOf(device),
     });
-    const policy = new Policy(needs.access, (reference) => this.idOf(reference));
+    const find = (principal: Principal, reference: string) => this.#devices.require(principal, reference);
+    this.drift = new Drift({
+      clock: needs.clock,
+      quarantine: needs.access.quarantine,
+      find,
+      remember: (record) => this.#remembering.withTools(record),
+      accepted: ({ id, catalogue }, tool) => {
+        const { size: toolCount, complete } = catalogue;
+        needs.events.toolsChanged(id, { toolCount, complete, accepted: [tool] });
+        this.toolset.changed(id);
+      },
+    });
+    const { drift } = this;
+    const policy = new Policy(
+      needs.access,
+      (reference) => this.idOf(reference),
+      (device, tool) => drift.isQuarantined(device, tool),
+    );
     this.#policy = policy;
     this.approvals = new Approvals({ ...needs, visible: (principal, id) => this.visible(principal, id) });
     const { approvals } = this;
-    const find = (principal: Principal, reference: string) => this.#devices.require(principal, reference);
     this.calls = new Calls({ ...needs, policy, approvals, history: needs.store.calls }, find);
     this.fleet = new Fleet({
       ...needs,
@@ -116,6 +135,7 @@ export class Registry {
     this.connections = new Connections({
       ...needs,
       extras: this.extras,
+      drift,
       remembering: this.#remembering,
       toolset: this.toolset,
       recordOf: (id, kind) => this.#devices.recordOf(id, kind),
@@ -148,7 +168,7 @@ export class Registry {
   /** With everything that earlier runs knew. */
   static async open(needs: RegistryNeeds): Promise<Registry> {
     const registry = new Registry(needs);
-    const { devices, names, toolLists } = needs.store;
+    const { devices, names, toolLists, toolPins } = needs.store;
     const given = [];
     for await (const page of names.pages()) given.push(...page);
     registry.#devices.names.restore(await devices.aliases(), given);
@@ -158,6 +178,9 @@ export class Registry {
       const { catalogue } = registry.#devices.restore(stored);
       if (list !== undefined) catalogue.restore(list);
     }
+    registry.drift.restore(await toolPins.all(), (device, tool) =>
+      registry.#devices.get(device)?.catalogue.find(tool),
+    );
     registry.toolset.restored();
     return registry;
   }
@@ -180,16 +203,22 @@ export class Registry {
 
   /** Reads a device anew that another node has written down; gives its credentials as they are now. */
   async readAgain(id: string): Promise<KnownPair | undefined> {
-    const { devices, toolLists, names } = this.#needs.store;
+    const { devices, toolLists, toolPins, names } = this.#needs.store;
     const stored = await devices.get(id);
     if (stored === undefined) return undefined;
-    const [list, given] = await Promise.all([toolLists.get(id), names.ofDevice(id)]);
+    const [list, given, pins] = await Promise.all([
+      toolLists.get(id),
+      names.ofDevice(id),
+      toolPins.ofDevice(id),
+    ]);
     this.#devices.names.restore(new Map([[stored.alias, id]]), given);
     const record = this.#devices.restore(stored);
     if (list !== undefined && !record.isHere) {
       record.catalogue.restore(list);
       record.listingDone();
     }
+    this.drift.forget(id);
+    this.drift.restore(pins, (_, tool) => record.catalogue.find(tool));
     this.toolset.changed(id);
     this.#others?.shown(id);
     return record.pair;
@@ -296,7 +325,7 @@ export class Registry {
     const record = this.#devices.require(principal, reference);
     requireScope(principal, "read");
     await this.calls.untilListed(record);
-    return toolListOf(record, principal, this.#policy, withUserTools);
+    return toolListOf(record, principal, this.#policy, this.drift, withUserTools);
   }
 
   /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
@@ -352,6 +381,7 @@ export class Registry {
   forgetHere(id: string): void {
     this.#devices.get(id)?.session?.close(1001, "the device was deleted");
     this.#devices.forget(id);
+    this.drift.forget(id);
     this.toolset.changed(id);
   }
 }

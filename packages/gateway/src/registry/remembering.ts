@@ -5,7 +5,7 @@
 import type { Clock, Timer } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { Store, StoredDevice } from "../store/store.ts";
+import type { Store, StoredDevice, StoredPin } from "../store/store.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface RememberingNeeds {
@@ -13,6 +13,8 @@ export interface RememberingNeeds {
   readonly clock: Clock;
   readonly online: () => readonly DeviceSession[];
   readonly onFault: (device: string, error: unknown) => void;
+  /** What was accepted of a device's tools and is not what it lists; `undefined` where that was never so. */
+  readonly pinsOf: (device: string) => readonly Omit<StoredPin, "device">[] | undefined;
 }
 
 /** Told after each write, and waited for: what a caller is told is true is true on every node. */
@@ -24,6 +26,7 @@ const lastSeenEveryMs = 60_000;
 export class Remembering {
   readonly #store: Store;
   readonly #onFault: (device: string, error: unknown) => void;
+  readonly #pinsOf: RememberingNeeds["pinsOf"];
   readonly #lastSeen: Timer;
   #tell: Tell = async () => {};
   /** The last write of each device that has one under way. */
@@ -31,7 +34,8 @@ export class Remembering {
   /** What the database did not take while it was away, to be written when it is back. */
   readonly #owed = new Map<string, { readonly again: () => Promise<void>; readonly error: unknown }>();
 
-  constructor({ store, clock, online, onFault }: RememberingNeeds) {
+  constructor({ store, clock, online, onFault, pinsOf }: RememberingNeeds) {
+    this.#pinsOf = pinsOf;
     this.#store = store;
     this.#onFault = onFault;
     this.#lastSeen = clock.every(lastSeenEveryMs, () => {
@@ -70,10 +74,12 @@ export class Remembering {
     const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };
+    const pins = this.#pinsOf(id);
     return this.#ofRecord(record, async () => {
       await this.#store.transaction(async (parts) => {
         if (row !== undefined) await parts.devices.save(row);
         await parts.toolLists.save(id, list);
+        if (pins !== undefined) await parts.toolPins.save(id, pins);
         await parts.names.claim(names.map(({ name, tool }) => ({ name, device: id, tool })));
       });
     });

@@ -1,6 +1,7 @@
 import type { Tool, ToolList } from "@tendon/protocol";
 import type { Principal } from "./access.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import type { Drift } from "./drift/drift.ts";
 import type { Policy } from "./policy.ts";
 
 /** What a device can do, and what of it this principal may. */
@@ -8,6 +9,7 @@ export function toolListOf(
   record: DeviceRecord,
   principal: Principal,
   policy: Policy,
+  drift: Drift,
   withUserTools: boolean,
 ): ToolList {
   const { catalogue } = record;
@@ -16,6 +18,7 @@ export function toolListOf(
     .filter((tool) => withUserTools || tool.audience === "agent")
     .map((tool): Tool => {
       const { access, argumentsDecide } = policy.accessTo(principal, record, tool);
+      const changed = drift.changeOf(record.id, tool);
       return {
         name: tool.name,
         agentName: record.exposedName(tool.name),
@@ -25,6 +28,7 @@ export function toolListOf(
         audience: tool.audience,
         access,
         ...(argumentsDecide ? { argumentsDecide } : {}),
+        ...(changed === undefined ? {} : { changed }),
         ...(tool.repairs.length === 0 ? {} : { repairs: [...tool.repairs] }),
       };
     });

@@ -120,6 +120,7 @@ export class Devices {
       await tx.deleteFrom("tendon_aliases").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_names").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_tool_lists").where("device", "=", id).execute();
+      await tx.deleteFrom("tendon_tool_pins").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_pairings").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_approvals").where("device", "=", id).execute();
       await tx.deleteFrom("tendon_voice_accounts").where("device", "=", id).execute();

@@ -10,12 +10,14 @@ import { Pairings } from "./pairings.ts";
 import { Settings } from "./settings.ts";
 import { Tokens } from "./tokens.ts";
 import { ToolLists } from "./tool-lists.ts";
+import { ToolPins } from "./tool-pins.ts";
 import { VoiceAccounts } from "./voice-accounts.ts";
 
 /** What is durable when its promise resolves, and can be changed together. */
 export interface StoreTransaction {
   readonly devices: Devices;
   readonly toolLists: ToolLists;
+  readonly toolPins: ToolPins;
   readonly names: ExposedNames;
   readonly tokens: Tokens;
   readonly approvals: Approvals;
@@ -31,6 +33,7 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
   return {
     devices: new Devices(db, clock),
     toolLists: new ToolLists(db, clock),
+    toolPins: new ToolPins(db),
     names: new ExposedNames(db, clock),
     tokens: new Tokens(db),
     approvals: new Approvals(db, clock),

@@ -46,6 +46,7 @@ const closeMs = 2_000;
 export class Store implements StoreTransaction {
   readonly devices: StoreTransaction["devices"];
   readonly toolLists: StoreTransaction["toolLists"];
+  readonly toolPins: StoreTransaction["toolPins"];
   readonly names: StoreTransaction["names"];
   readonly tokens: StoreTransaction["tokens"];
   readonly approvals: StoreTransaction["approvals"];
@@ -71,6 +72,7 @@ export class Store implements StoreTransaction {
     const parts = durableParts(engine.db, clock);
     this.devices = parts.devices;
     this.toolLists = parts.toolLists;
+    this.toolPins = parts.toolPins;
     this.names = parts.names;
     this.tokens = parts.tokens;
     this.approvals = parts.approvals;

@@ -20,3 +20,4 @@ export { announceGateway } from "./run-file.ts";
 export { readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";
 export type { StoredToken } from "./tokens.ts";
+export type { StoredPin } from "./tool-pins.ts";

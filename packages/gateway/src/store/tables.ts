@@ -8,6 +8,7 @@ export interface Tables {
   tendon_names: NamesTable;
   tendon_tool_contents: ToolContentsTable;
   tendon_tool_lists: ToolListsTable;
+  tendon_tool_pins: ToolPinsTable;
   tendon_tokens: TokensTable;
   tendon_settings: SettingsTable;
   tendon_calls: CallsTable;
@@ -82,6 +83,13 @@ interface ToolListsTable {
   complete: number;
   problem: string | null;
   listed_at: number;
+}
+
+interface ToolPinsTable {
+  device: string;
+  tool: string;
+  known: string;
+  noted_at: number;
 }
 
 export interface TokensTable {

@@ -101,6 +101,14 @@ export type DeviceChange = Static<typeof DeviceChange>;
 
 const Schema = Type.Record(Type.String(), Type.Unknown());
 
+const toolChange = {
+  what: Type.Array(Type.Enum(["description", "inputSchema", "outputSchema", "audience"]), {
+    description: "What is not as it was when the tool was first seen, or last accepted",
+  }),
+  since: Time,
+  quarantined: Type.Boolean({ description: "Whether it is kept shut until an operator accepts it" }),
+};
+
 export const Tool = Type.Object(
   {
     name: Type.String({ description: "The device's own name for it" }),
@@ -115,6 +123,7 @@ export const Tool = Type.Object(
     argumentsDecide: Type.Optional(
       Type.Boolean({ description: "With other arguments a call may be confirmed or denied" }),
     ),
+    changed: Type.Optional(Type.Object(toolChange)),
     repairs: Type.Optional(
       Type.Array(Type.String(), { description: "What was mended in the device's schema" }),
     ),
@@ -122,6 +131,25 @@ export const Tool = Type.Object(
   { $id: "Tool" },
 );
 export type Tool = Static<typeof Tool>;
+
+const KnownTool = Type.Object({
+  digest: Type.String({ description: "Of all that an operator decides by" }),
+  description: Type.String(),
+  inputSchema: Schema,
+  audience: Type.Enum(["agent", "user"]),
+});
+
+export const ToolChanges = Type.Object({
+  changes: Type.Array(
+    Type.Object({ tool: Type.String(), ...toolChange, before: KnownTool, after: KnownTool }),
+  ),
+});
+export type ToolChanges = Static<typeof ToolChanges>;
+
+export const ToolAcceptance = Type.Object(
+  { digest: Type.String({ minLength: 1, maxLength: 64, description: "`after.digest` of the change" }) },
+  { additionalProperties: false },
+);
 
 export const ToolList = Type.Object({
   tools: Type.Array(Tool),

@@ -17,6 +17,7 @@ import { nodeRoutes } from "./nodes.ts";
 import { provisioningRoutes } from "./provisioning.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { toolChangeRoutes } from "./tool-changes.ts";
 import { type VoiceSessions, voiceRoutes } from "./voice.ts";
 
 export interface RestNeeds {
@@ -50,6 +51,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         controlRoutes(guarded, needs.registry);
         fleetRoutes(guarded, needs.registry);
         functionRoutes(guarded, needs);
+        toolChangeRoutes(guarded, needs.registry);
         rpcRoutes(guarded, needs.registry);
         approvalRoutes(guarded, needs.registry);
         eventRoutes(guarded, needs);

@@ -3,7 +3,7 @@
  * not use them, found by what they do. Everything here is worked out when a device changes and kept, so that listing
  * costs nothing and a name leads to its tool by one look into a table.
  */
-import type { Audience } from "@tendon/protocol";
+import type { ToolDefinition } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
 import { type Access, asAgent, type Principal } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
@@ -29,12 +29,7 @@ export interface ToolsetNeeds extends ToolsetSettings {
   readonly names: Names;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
   readonly shows: (principal: Principal, record: DeviceRecord) => boolean;
-  readonly access: (principal: Principal, record: DeviceRecord, tool: NamedTool) => Access;
-}
-
-interface NamedTool {
-  readonly name: string;
-  readonly audience: Audience;
+  readonly access: (principal: Principal, record: DeviceRecord, tool: ToolDefinition) => Access;
 }
 
 export interface FoundTool {
@@ -195,13 +190,14 @@ export class Toolset {
     const record = this.#needs.devices.get(device);
     if (record === undefined || !this.#needs.shows(principal, record)) return [];
     return this.#shown.of(record).flatMap((tool) => {
-      const access = this.#access(principal, record, { name: tool.tool, audience: tool.audience });
+      const definition = record.catalogue.find(tool.tool);
+      const access = definition === undefined ? "denied" : this.#access(principal, record, definition);
       return access === "denied" ? [] : [this.#shown.withAccess(tool, access)];
     });
   }
 
   /** Even where a rule would let a person be asked, user-only tools are not shown to an agent unless named. */
-  #access(principal: Principal, record: DeviceRecord, tool: NamedTool): Access {
+  #access(principal: Principal, record: DeviceRecord, tool: ToolDefinition): Access {
     const agent = asAgent(principal);
     if (tool.audience === "user" && !agent.scopes.has("call:user")) return "denied";
     return this.#needs.access(agent, record, tool);

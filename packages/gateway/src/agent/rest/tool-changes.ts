@@ -1,0 +1,42 @@
+import { ToolAcceptance, ToolChanges } from "@tendon/protocol";
+import Type from "typebox";
+import type { Registry } from "../../registry/registry.ts";
+import type { Http } from "../http.ts";
+import { DeviceParams, failures } from "./route-parts.ts";
+
+/** Tools that are no longer what they were, and an operator's word on them [DRI-1…4]. */
+export function toolChangeRoutes(http: Http, registry: Registry): void {
+  http.get(
+    "/devices/:device/changes",
+    {
+      schema: {
+        summary: "Known tools of a device that have changed and nobody has accepted yet",
+        tags: ["tools"],
+        params: DeviceParams,
+        response: { 200: ToolChanges, ...failures },
+      },
+    },
+    (request) => registry.drift.changes(request.principal, request.params.device),
+  );
+  http.post(
+    "/devices/:device/tools/:tool/accept",
+    {
+      schema: {
+        summary: "Accept a tool as it is now",
+        description: "Needs `admin`. Another digest than the tool has now is a `conflict`: look at it again.",
+        tags: ["tools"],
+        params: Type.Object({
+          ...DeviceParams.properties,
+          tool: Type.String({ description: "The tool's own name" }),
+        }),
+        body: ToolAcceptance,
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { device, tool } = request.params;
+      await registry.drift.accept(request.principal, device, tool, request.body.digest);
+      await reply.code(204).send(null);
+    },
+  );
+}
