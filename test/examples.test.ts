@@ -62,6 +62,35 @@ describe("examples/mqtt-app.mjs", () => {
   });
 });
 
+describe("examples/function-calling.mjs", () => {
+  it("[FUN-2] lets a model set a device's volume by a function, and repeats what the device said", async () => {
+    const { site, device } = await openDevice();
+    const agent = run(process.execPath, ["examples/function-calling.mjs", "Set the volume to 31", site.url]);
+    expect([await agent.ended, agent.output()]).toEqual([0, expect.stringContaining("Done: true")]);
+    expect(agent.output()).toMatch(/__audio_speaker_set_volume \{"volume":31\} -> ok/);
+    expect(device.state.get("volume")).toBe(31);
+  });
+
+  it("[FUN-2] tells the model what went wrong, and its user what it needs", async () => {
+    const { site } = await openDevice();
+    const wrong = run(process.execPath, ["examples/function-calling.mjs", "Set the volume to 300", site.url]);
+    expect([await wrong.ended, wrong.output()]).toEqual([
+      0,
+      expect.stringContaining("Done: arguments_invalid"),
+    ]);
+    const none = run(process.execPath, ["examples/function-calling.mjs", "Sing!", site.url]);
+    expect([await none.ended, none.output()]).toEqual([0, "I have no function for that.\n"]);
+    const stranger = run(
+      process.execPath,
+      ["examples/function-calling.mjs", "x", site.url],
+      "a-token-nobody-has",
+    );
+    expect([await stranger.ended, stranger.output()]).toEqual([1, "the gateway answers 401\n"]);
+    const lost = run(process.execPath, ["examples/function-calling.mjs"]);
+    expect([await lost.ended, lost.output()]).toEqual([2, expect.stringContaining("usage:")]);
+  });
+});
+
 describe("examples/mqtt-app.sh", () => {
   it("[APP-2] sends an action from a shell and prints the answer", async () => {
     const { device, port } = await openDevice();

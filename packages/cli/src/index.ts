@@ -158,6 +158,20 @@ function build(): Command {
     .action(async (file, options) =>
       (await import("./commands/device-import.ts")).importDevices(file, options),
     );
+  gatewayOptions(device.command("changes"))
+    .description("Show the tools that are no longer what they were when they were first seen.")
+    .argument("[device]", "id or alias; every device where it is left out")
+    .action(async (name, options) =>
+      (await import("./commands/device-changes.ts")).toolChanges(name, options),
+    );
+  gatewayOptions(device.command("accept"))
+    .description("Accept a tool that has changed.")
+    .argument("<device>", "id or alias")
+    .argument("<tool>", "the tool's own name")
+    .option("--digest <digest>", "only the tool with this digest, as `device changes` shows it")
+    .action(async (name, tool, options) =>
+      (await import("./commands/device-changes.ts")).acceptTool(name, tool, options),
+    );
   gatewayOptions(device.command("rename"))
     .description("Give a device another alias; the old one keeps leading to it.")
     .argument("<device>", "id or alias")

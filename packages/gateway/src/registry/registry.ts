@@ -217,8 +217,11 @@ export class Registry {
       record.catalogue.restore(list);
       record.listingDone();
     }
-    this.drift.forget(id);
-    this.drift.restore(pins, (_, tool) => record.catalogue.find(tool));
+    // What is on its way to the store is newer than what was read from it.
+    if (!this.#remembering.isWriting(id)) {
+      this.drift.forget(id);
+      this.drift.restore(pins, (_, tool) => record.catalogue.find(tool));
+    }
     this.toolset.changed(id);
     this.#others?.shown(id);
     return record.pair;

@@ -85,6 +85,10 @@ export class Remembering {
     });
   }
 
+  isWriting(device: string): boolean {
+    return this.#writes.has(device) || this.#owed.has(device);
+  }
+
   /** Under another alias its tools have other names, which are kept as those before are. */
   changed(record: DeviceRecord, renamed: boolean): Promise<void> {
     return renamed ? this.withTools(record) : this.device(record);

@@ -23,20 +23,20 @@ export function toolChangeRoutes(http: Http, registry: Registry): void {
     {
       schema: {
         summary: "Accept a tool as it is now",
-        description: "Needs `admin`. Another digest than the tool has now is a `conflict`: look at it again.",
+        description:
+          "Needs `admin`; answers with what else has changed. Another digest than the tool has now is a `conflict`: look at it again.",
         tags: ["tools"],
         params: Type.Object({
           ...DeviceParams.properties,
           tool: Type.String({ description: "The tool's own name" }),
         }),
         body: ToolAcceptance,
-        response: { 204: Type.Null(), ...failures },
+        response: { 200: ToolChanges, ...failures },
       },
     },
-    async (request, reply) => {
+    (request) => {
       const { device, tool } = request.params;
-      await registry.drift.accept(request.principal, device, tool, request.body.digest);
-      await reply.code(204).send(null);
+      return registry.drift.accept(request.principal, device, tool, request.body.digest);
     },
   );
 }

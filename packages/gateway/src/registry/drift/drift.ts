@@ -137,7 +137,7 @@ export class Drift {
   }
 
   /** An operator agrees to a tool as it is now; the digest says which tool it was that was looked at. */
-  async accept(principal: Principal, reference: string, name: string, digest: string): Promise<void> {
+  async accept(principal: Principal, reference: string, name: string, digest: string): Promise<ToolChanges> {
     const record = this.#needs.find(principal, reference);
     requireScope(principal, "admin");
     const tool = record.catalogue.find(name);
@@ -148,17 +148,22 @@ export class Drift {
         digest: digestOf(tool),
       });
     }
-    const pin = this.#pins.get(record.id)?.get(name);
+    await this.#unpin(record, name);
+    return this.changes(principal, reference);
+  }
+
+  async #unpin(record: DeviceRecord, tool: string): Promise<void> {
+    const pin = this.#pins.get(record.id)?.get(tool);
     if (pin === undefined) return;
-    this.#pins.get(record.id)?.delete(name);
+    this.#pins.get(record.id)?.delete(tool);
     try {
       await this.#needs.remember(record);
     } catch (error) {
       // Not written down is not agreed: after a restart it would be shut again.
-      this.#pinsOf(record.id).set(name, pin);
+      this.#pinsOf(record.id).set(tool, pin);
       throw error;
     }
-    this.#needs.accepted(record, name);
+    this.#needs.accepted(record, tool);
   }
 
   #changeOf(device: string, tool: ToolDefinition): { what: ToolPart[]; pin: Pin } | undefined {

@@ -1,0 +1,65 @@
+// A stand-in for a model: a real HTTP server that speaks OpenAI's chat completions and follows a small script. It
+// looks for a function whose name has a word of the question in it, calls that one, and repeats what it answered.
+//
+//   node examples/scripted-llm.mjs [port]        then OPENAI_BASE_URL=http://127.0.0.1:PORT/v1
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+
+/** What a model would decide from the conversation and the functions it is offered. */
+function decide({ messages, tools }) {
+  const last = messages.at(-1);
+  if (last.role === "tool") return { role: "assistant", content: `Done: ${last.content}` };
+  const words = last.content.toLowerCase().match(/[a-z]+/g) ?? [];
+  const fitting = tools
+    .map(({ function: { name, parameters } }) => ({
+      name,
+      parameters,
+      score: words.filter((word) => name.split(/[_-]+/).includes(word)).length,
+    }))
+    .sort((a, b) => b.score - a.score)[0];
+  if (fitting === undefined || fitting.score === 0) {
+    return { role: "assistant", content: "I have no function for that." };
+  }
+  const number = Number(/\d+/.exec(last.content)?.[0]);
+  const args = Object.entries(fitting.parameters.properties)
+    .filter(([, { type }]) => type === "integer" && !Number.isNaN(number))
+    .map(([name]) => [name, number]);
+  const call = { name: fitting.name, arguments: JSON.stringify(Object.fromEntries(args)) };
+  return {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: `call_${messages.length}`, type: "function", function: call }],
+  };
+}
+
+/** As strict as the real ones: one bad function, and the whole request is refused. */
+function complaint({ tools = [] }) {
+  const bad = tools.find(
+    ({ type, function: { name, parameters } }) =>
+      type !== "function" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name) || parameters?.type !== "object",
+  );
+  return bad === undefined ? undefined : `Invalid function: ${JSON.stringify(bad)}`;
+}
+
+export async function startScriptedLlm(port = 0) {
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const answer = (status, body) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    if (request.method !== "POST" || request.url !== "/v1/chat/completions") {
+      answer(404, { error: { message: "Not found" } });
+      return;
+    }
+    const body = JSON.parse(Buffer.concat(chunks).toString());
+    const message = complaint(body);
+    if (message === undefined) answer(200, { choices: [{ index: 0, message: decide(body) }] });
+    else answer(400, { error: { message } });
+  });
+  await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, stop: () => server.close() };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  console.log((await startScriptedLlm(Number(process.argv[2] ?? 0))).url);
+}
