@@ -41,20 +41,25 @@ function complaint({ tools = [] }) {
   return bad === undefined ? undefined : `Invalid function: ${JSON.stringify(bad)}`;
 }
 
+async function answerTo(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  if (request.method !== "POST" || request.url !== "/v1/chat/completions") {
+    return [404, { error: { message: "Not found" } }];
+  }
+  const body = JSON.parse(Buffer.concat(chunks).toString());
+  const message = complaint(body);
+  if (message !== undefined) return [400, { error: { message } }];
+  return [200, { choices: [{ index: 0, message: decide(body) }] }];
+}
+
 export async function startScriptedLlm(port = 0) {
-  const server = createServer(async (request, response) => {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const answer = (status, body) =>
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    if (request.method !== "POST" || request.url !== "/v1/chat/completions") {
-      answer(404, { error: { message: "Not found" } });
-      return;
-    }
-    const body = JSON.parse(Buffer.concat(chunks).toString());
-    const message = complaint(body);
-    if (message === undefined) answer(200, { choices: [{ index: 0, message: decide(body) }] });
-    else answer(400, { error: { message } });
+  const server = createServer((request, response) => {
+    void answerTo(request)
+      .catch((error) => [400, { error: { message: String(error) } }])
+      .then(([status, body]) =>
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
+      );
   });
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${server.address().port}/v1`, stop: () => server.close() };

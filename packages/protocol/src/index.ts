@@ -2,6 +2,8 @@
  * The words on every wire: what devices, agents, apps and the gateway say to each other, how it is decoded, how much
  * of it is taken, and which errors come back. Pure: no sockets, no clock, no logger, nothing of Node.
  */
+
+export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
 export {
   CallHistory,
@@ -103,7 +105,7 @@ export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
-export { agentLimits, type Bound, firmwareLimits, limits } from "./limits.ts";
+export { type Bound, firmwareLimits, limits } from "./limits.ts";
 export {
   decodeClientLine,
   decodeServerLine,

@@ -3,7 +3,8 @@
  * whole request, with every other tool in it. So only what all three know is left, and what had to go stands in
  * words. It says less than the device's own schema, never something else; arguments are checked against that one.
  */
-import { agentLimits } from "../limits.ts";
+
+import { agentLimits } from "../agent-limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 import { cleanText, hasInvisible } from "./clean-text.ts";
 import type { ObjectSchema } from "./definition.ts";

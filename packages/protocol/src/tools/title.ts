@@ -1,4 +1,4 @@
-import { agentLimits } from "../limits.ts";
+import { agentLimits } from "../agent-limits.ts";
 import { cleanLine } from "./clean-text.ts";
 
 const joints = /[\s_\-./:]+|(?<=[a-z0-9])(?=[A-Z])/;
