@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { errorKinds, settingsReference } from "@tendon/gateway";
 import { errorTitles } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
+// @ts-expect-error: scripts are plain JavaScript.
+import { configurationPage } from "../scripts/configuration-page.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -60,19 +62,14 @@ describe("the documents", () => {
 
 describe("docs/configuration.md", () => {
   const text = fs.readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
-  const named = new Set([...text.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = ""]) => namesIn(cell)));
+  const settings = settingsReference();
 
-  it.each(settingsReference().map(({ name }) => name))("has %s", (name) => {
-    expect([...named]).toContain(name);
+  it("is what `npm run docs` makes of the settings", () => {
+    expect(text).toBe(configurationPage(settings));
+  });
+
+  it.each(settings.flatMap((setting) => [setting, ...setting.fields]))("says what $name does", (setting) => {
+    expect(setting.description).toMatch(/\S{3}/);
+    expect(text).toContain(`| \`${setting.name}\` |`);
   });
 });
-
-/** `a.b`, `.c` in one cell is a.b and a.c. */
-function namesIn(cell: string): string[] {
-  const names: string[] = [];
-  for (const [, name = ""] of cell.matchAll(/`([^`]+)`/g)) {
-    const before = names.at(-1) ?? "";
-    names.push(name.startsWith(".") ? `${before.slice(0, before.lastIndexOf("."))}${name}` : name);
-  }
-  return names;
-}

@@ -4,18 +4,39 @@ import { limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
 
 const strict = { additionalProperties: false };
-const Pattern = Type.String({ minLength: 1, maxLength: limits.accessPatternLength.max });
+const pattern = (description: string) =>
+  Type.String({ minLength: 1, maxLength: limits.accessPatternLength.max, description });
 
 const AccessRule = Type.Object(
   {
-    device: Type.Optional(Pattern),
-    tag: Type.Optional(Pattern),
-    tool: Type.Optional(Pattern),
-    args: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, maxProperties: 16 })),
-    principal: Type.Optional(Pattern),
-    effect: Type.Enum(["allow", "confirm", "deny"]),
-    via: Type.Optional(Type.Enum(["any", "queue"])),
-    reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    device: Type.Optional(pattern("A device by id or alias; in patterns `*` is any text")),
+    tag: Type.Optional(pattern("Devices that have this tag")),
+    tool: Type.Optional(pattern("Tools by the device's own name")),
+    args: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        minProperties: 1,
+        maxProperties: 16,
+        description:
+          "Of arguments by name: a value, a list of values, `{min, max}`, `{pattern}` or `{present}`",
+      }),
+    ),
+    principal: Type.Optional(pattern("Who asks: a token's name or id")),
+    effect: Type.Enum(["allow", "confirm", "deny"], {
+      description: "`deny` beats `confirm` beats `allow`",
+    }),
+    via: Type.Optional(
+      Type.Enum(["any", "queue"], {
+        description:
+          "With `confirm`: `queue` insists on the approvals queue; `any` (default) also takes the word of the person in front of an MCP client",
+      }),
+    ),
+    reason: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: "A few words for whoever is refused or has to decide",
+      }),
+    ),
   },
   strict,
 );
@@ -27,7 +48,8 @@ export const AccessSettings = Type.Object(
       default: [],
       maxItems: limits.accessRules.max,
       description:
-        "Who may call what with which arguments: {device?, tag?, tool?, args?, principal?, effect: allow, confirm or deny}",
+        "Who may call what with which arguments: `{device?, tag?, tool?, args?, principal?, effect}`",
+      page: "access.md",
     }),
     default: Type.Enum(["allow", "confirm", "deny"], {
       default: "allow",
@@ -41,7 +63,7 @@ export const AccessSettings = Type.Object(
       default: [],
       maxItems: limits.urlHosts.max,
       description:
-        "Hosts that address arguments may lead to, such as files.example or *.example; none by default",
+        "Hosts that address arguments (`url`, `uri`, …) may lead to, such as `files.example` or `*.example`; none by default",
     }),
   },
   strict,
@@ -55,7 +77,7 @@ function rate(perSecond: number, burst: number, what: string) {
         exclusiveMinimum: 0,
         maximum: 1_000_000,
         default: perSecond,
-        description: `${what}, for long`,
+        description: `${what}, a second, for long`,
       }),
       burst: Type.Integer({
         minimum: 1,

@@ -27,21 +27,59 @@ export interface Setting {
   readonly name: string;
   /** `undefined` for settings that come from the file only. */
   readonly variable: string | undefined;
+  /** What it may be, in words. */
+  readonly type: string;
   readonly default: unknown;
+  /** What holds where it has no default and is left out. */
+  readonly unset: string | undefined;
   readonly description: string;
+  /** The page of docs/ that has more. */
+  readonly page: string | undefined;
+  /** Of a list: what each of its entries may have. */
+  readonly fields: readonly Setting[];
 }
 
-export function settingsReference(): Setting[] {
-  return leavesOf(ConfigSchema).map(({ path: at, schema }) => {
-    const { default: value, description = "" } = schema as { default?: unknown; description?: string };
+interface Annotated {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly items?: TSchema;
+  readonly default?: unknown;
+  readonly unset?: string;
+  readonly description?: string;
+  readonly page?: string;
+}
+
+export function settingsReference(schema: TSchema = ConfigSchema): Setting[] {
+  return leavesOf(schema).map(({ path: at, schema: leaf }) => {
+    const known = leaf as Annotated;
     const name = at.join(".");
+    const { items } = known;
     return {
       name,
       variable: fileOnly.has(name) ? undefined : environmentName(at),
-      default: value,
-      description,
+      type: typeOf(known),
+      default: known.default,
+      unset: known.unset,
+      description: known.description ?? "",
+      page: known.page,
+      fields: (items as Annotated | undefined)?.type === "object" && items ? settingsReference(items) : [],
     };
   });
+}
+
+function typeOf({ type, enum: choices, minimum, exclusiveMinimum, maximum }: Annotated): string {
+  if (choices !== undefined) return choices.map(String).join(", ");
+  if (type === "integer" || type === "number") {
+    const from = minimum ?? exclusiveMinimum;
+    const kind = type === "integer" ? "whole number" : "number";
+    if (from === undefined) return kind;
+    const above = exclusiveMinimum === undefined ? `from ${from}` : `above ${from}`;
+    return maximum === undefined ? `${kind} ${above}` : `${kind} ${above} to ${maximum}`;
+  }
+  return { string: "text", boolean: "true, false", array: "list", object: "map" }[type ?? ""] ?? "any";
 }
 
 const secretName = /token|password|secret|key$/i;

@@ -1,4 +1,7 @@
-/** Every setting there is: its type, its default and what it does. The reference of settings is made from this. */
+/**
+ * Every setting there is: its type, its default and what it does. docs/configuration.md is made from this: `unset`
+ * says what holds where a setting has no default, `page` where there is more to read.
+ */
 import { ActionMap, aliasPattern, limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
 import { AccessSettings, RateSettings } from "./access-settings.ts";
@@ -11,7 +14,7 @@ const StdioDevice = Type.Object(
   {
     alias: Type.String({ pattern: aliasPattern, description: "Its id and its alias" }),
     command: Type.String({ minLength: 1, description: "The program" }),
-    args: Type.Optional(Type.Array(Type.String())),
+    args: Type.Optional(Type.Array(Type.String(), { description: "What it is called with" })),
     env: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description: "Beside PATH, HOME and LANG, which it inherits, and nothing else",
@@ -21,12 +24,12 @@ const StdioDevice = Type.Object(
     protocol: Type.Optional(
       Type.Enum(["lines", "mcp"], {
         description:
-          "lines (default): one JSON message a line, beginning with `ready`; mcp: a standard MCP server",
+          "`lines` (default): one JSON message a line, beginning with `ready`; `mcp`: a standard MCP server",
       }),
     ),
     restart: Type.Optional(
       Type.Enum(["always", "on-failure", "never"], {
-        description: "What happens when it ends by itself; always",
+        description: "What happens when it ends by itself; `always` by default",
       }),
     ),
   },
@@ -37,38 +40,59 @@ export const ConfigSchema = Type.Object(
   {
     http: Type.Object(
       {
-        host: Type.String({ minLength: 1, default: "127.0.0.1", description: "Address to listen on" }),
-        port: Type.Integer({ ...Port, default: 8000, description: "0 picks a free port" }),
+        host: Type.String({
+          minLength: 1,
+          default: "127.0.0.1",
+          description: "Address to listen on; `0.0.0.0` lets boards on the network in",
+        }),
+        port: Type.Integer({
+          ...Port,
+          default: 8000,
+          description: "Port of everything but MQTT; 0 picks a free one",
+        }),
         publicUrl: Type.Optional(
           Type.String({
             pattern: "^https?://[^/]+",
-            description: "How devices and people reach this gateway",
+            description:
+              "How devices and people reach this gateway, where that is not the address it listens on",
+            unset: "the address itself, or that of this machine on its network",
           }),
         ),
         trustProxy: Type.Boolean({
           default: false,
-          description: "Believe X-Forwarded-* of a proxy in front",
+          description:
+            "Believe `X-Forwarded-*` of one proxy in front: callers count by the address it has added",
         }),
       },
       strict,
     ),
     mqtt: Type.Object(
       {
-        port: Type.Integer({ ...Port, default: 1883, description: "0 picks a free port" }),
+        port: Type.Integer({
+          ...Port,
+          default: 1883,
+          description: "The embedded MQTT broker, on `http.host`; 0 picks a free port",
+          page: "mqtt.md",
+        }),
         tlsPort: Type.Optional(
-          Type.Integer({ ...Port, description: "MQTT over TLS; the firmware does TLS on 8883 only" }),
+          Type.Integer({
+            ...Port,
+            description: "MQTT over TLS; the firmware does TLS on 8883 only",
+            unset: "8883 where there is a certificate",
+          }),
         ),
         broker: Type.Optional(
           Type.String({
             pattern: "^mqtts?://[^/]+",
-            description:
-              "An outside broker instead of the embedded one, e.g. mqtts://user:password@host:8883",
+            description: "An outside broker instead of the embedded one: `mqtts://user:password@host:8883`",
+            page: "mqtt.md",
           }),
         ),
         publicEndpoint: Type.Optional(
           Type.String({
             pattern: "^[^:/]+(:\\d+)?$",
-            description: "host or host:port that devices are given",
+            description: "`host` or `host:port` that devices are given",
+            unset: "the host of `http.publicUrl`, or the address itself",
           }),
         ),
       },
@@ -76,8 +100,15 @@ export const ConfigSchema = Type.Object(
     ),
     tls: Type.Object(
       {
-        cert: Type.Optional(Type.String({ minLength: 1, description: "Certificate chain, PEM file" })),
-        key: Type.Optional(Type.String({ minLength: 1, description: "Private key, PEM file" })),
+        cert: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description:
+              "Certificate chain, a PEM file: the port speaks TLS, MQTT too on its own; looked at again while running",
+            page: "tls.md",
+          }),
+        ),
+        key: Type.Optional(Type.String({ minLength: 1, description: "Private key, a PEM file" })),
       },
       strict,
     ),
@@ -90,34 +121,38 @@ export const ConfigSchema = Type.Object(
       Type.String({
         pattern: "^(nats|tls)://[^/]+",
         description:
-          "`nats://…` (or `tls://…`) makes this gateway one node of several, which share one PostgreSQL; a name behind the host keeps two fleets on one server apart",
+          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of several on one PostgreSQL; the name, `tendon` by default, keeps two fleets on one server apart",
       }),
     ),
     storage: Type.String({
       pattern: "^(sqlite:|postgres(ql)?://.+)$",
       default: "sqlite:",
-      description: "sqlite: for a file in the data folder, or postgres://user:password@host/database",
+      description:
+        "`sqlite:` is a file in the data folder; or `postgres://user:password@host/database`, which is waited for at the start, for 30 s",
     }),
     devices: Type.Object(
       {
         admission: Type.Enum(["approve", "list", "open", "closed"], {
           default: "approve",
           description:
-            "Who may connect. approve: whoever a person approves; list: imported devices; open: anybody; closed: nobody new",
+            "Who may connect beside devices that have credentials. `approve`: whoever a person approves; `list`: imported devices; `open`: anybody; `closed`: nobody new",
+          page: "provisioning.md",
         }),
         transport: Type.Enum(["mqtt", "websocket"], {
           default: "mqtt",
-          description: "What a device that asks for its settings is told to use",
+          description: "What a board that asks the OTA address is told to use",
         }),
         stdio: Type.Array(StdioDevice, {
           default: [],
           maxItems: limits.processes.max,
           description:
             "Programs that are devices: started, watched and ended with the gateway. From the file only",
+          page: "processes.md",
         }),
         capabilities: Type.Record(Type.String(), Type.Unknown(), {
           default: {},
-          description: "Merged into the capabilities of every `initialize`, e.g. vision: {url, token}",
+          description:
+            "Merged into the capabilities of every `initialize`, e.g. `vision: {url: …, token: …}` for a vision server of your own",
         }),
       },
       strict,
@@ -128,7 +163,7 @@ export const ConfigSchema = Type.Object(
           minimum: 1,
           maximum: limits.callTimeoutMs.max,
           default: 30_000,
-          description: "How long a call waits when its caller does not say",
+          description: "How long a call waits, in ms, when its caller does not say; photos get 75 s",
         }),
         queue: Type.Integer({
           minimum: 1,
@@ -164,13 +199,14 @@ export const ConfigSchema = Type.Object(
           maximum: 1_000,
           default: 40,
           description:
-            "How many tools /mcp lists, the seven compact ones among them; beyond it device tools are found by search",
+            "How many tools `/mcp` lists, the seven compact ones among them; beyond it device tools are found by search",
+          page: "search.md",
         }),
         offlineGraceMs: Type.Integer({
           minimum: 0,
           maximum: 2_000_000_000,
           default: 900_000,
-          description: "How long the tools of a device that has left stay in lists",
+          description: "How long the tools of a device that has left stay in lists, in ms",
         }),
       },
       strict,
@@ -182,6 +218,7 @@ export const ConfigSchema = Type.Object(
           ...ActionMap,
           default: {},
           description: "More actions of device_control, or other ones under the same names",
+          page: "device-control.md",
         }),
       },
       strict,
@@ -191,12 +228,16 @@ export const ConfigSchema = Type.Object(
         provider: Type.Optional(
           Type.Object(
             {
-              url: Type.String({ pattern: "^https?://", description: "Any OpenAI-compatible address" }),
-              model: Type.String({ minLength: 1, description: "The model that explains pictures" }),
+              url: Type.String({
+                pattern: "^https?://",
+                description: "Any OpenAI-compatible address that explains pictures",
+                page: "vision.md",
+              }),
+              model: Type.String({ minLength: 1, description: "The model to ask for" }),
               apiKey: Type.Optional(
                 Type.String({
                   minLength: 1,
-                  description: "Its key; best from TENDON_VISION_PROVIDER_API_KEY",
+                  description: "Its key; best from `TENDON_VISION_PROVIDER_API_KEY`",
                 }),
               ),
             },
@@ -206,12 +247,12 @@ export const ConfigSchema = Type.Object(
         keepMs: Type.Integer({
           minimum: 1_000,
           default: 3_600_000,
-          description: "How long a picture is kept",
+          description: "How long a picture is kept, in ms",
         }),
         keepBytes: Type.Integer({
           minimum: 4_194_304,
           default: 268_435_456,
-          description: "How much all pictures together may take",
+          description: "How much all pictures together may take, in bytes",
         }),
         keepCount: Type.Integer({ minimum: 1, default: 1_000, description: "How many pictures are kept" }),
       },
@@ -223,7 +264,8 @@ export const ConfigSchema = Type.Object(
         comeBackMs: Type.Integer({
           minimum: 1_000,
           default: 600_000,
-          description: "How long a board that has fetched an image may take to come back with it",
+          description: "How long a board that has fetched an image may take to come back with it, in ms",
+          page: "firmware-updates.md",
         }),
         haltFailures: Type.Integer({
           minimum: 1,
@@ -243,7 +285,7 @@ export const ConfigSchema = Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
           default: "info",
-          description: "Logs go to stderr",
+          description: "What is logged, to stderr",
         }),
       },
       strict,

@@ -17,13 +17,13 @@ const VoiceUpstream = Type.Object(
     signIn: Type.Optional(
       Type.Enum(["device", "token", "ota"], {
         description:
-          "device (default): with the board's own identity; token: with a fixed token; ota: with the settings that the OTA address gives for the board",
+          "`device` (default): with the board's own identity; `token`: with a fixed token; `ota`: with the settings that the OTA address gives for the board",
       }),
     ),
     token: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "The fixed token; better in a file, or in TENDON_VOICE_TOKEN",
+        description: "The fixed token; better in a file, or in `TENDON_VOICE_TOKEN`",
       }),
     ),
     tokenFile: Type.Optional(Type.String({ minLength: 1, description: "A file that holds the fixed token" })),
@@ -32,7 +32,7 @@ const VoiceUpstream = Type.Object(
     ),
     framing: Type.Optional(
       Type.Enum([1, 2, 3], {
-        description: "How audio of boards over MQTT is framed on its way to the voice server; 1",
+        description: "How audio of boards over MQTT is framed on its way to the voice server; `1` by default",
       }),
     ),
     vision: Type.Optional(
@@ -51,10 +51,14 @@ export const VoiceSchema = Type.Object(
       default: [],
       maxItems: voiceLimits.upstreams.max,
       description:
-        "Voice servers: one address, or a list in which `device` and `tag` say for whom; without any, boards are for tools only",
+        "The voice server boards talk to: one address, or a list in which `device` and `tag` say for whom; without any, boards are for tools only",
+      page: "voice.md",
     }),
     token: Type.Optional(
-      Type.String({ minLength: 1, description: "The fixed token of upstreams with `signIn: token`" }),
+      Type.String({
+        minLength: 1,
+        description: "The fixed token of upstreams with `signIn: token`; best from `TENDON_VOICE_TOKEN`",
+      }),
     ),
     keepTexts: Type.Boolean({
       default: false,
@@ -64,7 +68,8 @@ export const VoiceSchema = Type.Object(
       minimum: 0,
       maximum: 65_535,
       default: 8884,
-      description: "UDP port for the audio of boards over MQTT; 0 picks a free one",
+      description:
+        "UDP port for the audio of boards over MQTT, opened where there is a voice server; 0 picks a free one",
     }),
   },
   strict,
