@@ -49,7 +49,8 @@ describe("the documents", () => {
     .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md"))
     .map((file) => path.join("docs", file));
-  const pages = [...documents, "README.md"].filter((file) => fs.existsSync(path.join(root, file)));
+  const readmes = fs.readdirSync(root).filter((file) => /^README(\.\w+)?\.md$/.test(file));
+  const pages = [...documents, ...readmes].filter((file) => fs.existsSync(path.join(root, file)));
 
   it.each(pages)("%s has no link that leads nowhere", (file) => {
     const text = fs.readFileSync(path.join(root, file), "utf8");

@@ -9,8 +9,13 @@ export interface Demo {
 }
 
 const boards = [
-  { mac: "02:00:00:de:30:01", name: "esp-box-3", transport: "websocket" },
-  { mac: "02:00:00:de:30:02", name: "m5stack-core-s3", transport: "mqtt" },
+  { mac: "02:00:00:de:30:01", name: "esp-box-3", transport: "websocket", battery: false },
+  {
+    mac: "02:00:00:de:30:02",
+    name: "m5stack-core-s3",
+    transport: "mqtt",
+    battery: { level: 82, charging: true },
+  },
 ] as const;
 
 /** The simulated home, as a program the gateway runs; a home of the settings' own is left alone. */
@@ -23,13 +28,13 @@ export function demoProcesses({ data, devices }: Config): Config["devices"]["std
 }
 
 export async function startDemo(tendon: Tendon): Promise<Demo> {
-  const devices = boards.map(({ mac, name, transport }) => {
+  const devices = boards.map(({ mac, name, transport, battery }) => {
     const clientId = randomUUID();
     const { websocket, mqtt } = tendon.provision(mac, clientId);
     const connection = transport === "mqtt" ? { mqtt } : { url: websocket.url, token: websocket.token };
     // They live in this process: whose name the certificate has does not matter to them.
     const tls = { insecureTls: tendon.config.tls.cert !== undefined };
-    return new VirtualDevice({ board: { mac, clientId, name }, tls, ...connection });
+    return new VirtualDevice({ board: { mac, clientId, name, battery }, tls, ...connection });
   });
   await Promise.all(devices.map((device) => device.connect()));
   return {

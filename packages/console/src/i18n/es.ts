@@ -54,6 +54,11 @@ export const es: Catalogue = {
   "device.signal": "Señal: {strength}",
   "device.edit": "Nombre y etiquetas",
   "device.more": "Más",
+  "approve.title": "¿Aprobar {device}?",
+  "approve.effect":
+    "Recibe credenciales propias y puede entrar. Tiene que estar mostrando un código ahora mismo.",
+  "device.approve": "Aprobar",
+  "device.revoked": "revocado",
   "device.revoke": "Revocar",
   "device.delete": "Eliminar",
   "device.since": "desde",

@@ -104,7 +104,12 @@ function useEntries(text: string): readonly Entry[] {
     queryFn: ({ signal }) => api<DeviceList>(`/devices${query({ q, limit: 8 })}`, { signal }),
     staleTime: 5_000,
   });
-  const devices = (data?.devices ?? []).map(
+  const needle = text.toLowerCase();
+  // The answer may still be the one to fewer letters.
+  const found = (data?.devices ?? []).filter(({ id, alias, board, tags }) =>
+    [id, alias, board ?? "", ...tags].some((word) => word.toLowerCase().includes(needle)),
+  );
+  const devices = found.map(
     ({ id, alias, board, online }): Entry => ({
       id,
       icon: "fleet",
@@ -133,7 +138,6 @@ function useEntries(text: string): readonly Entry[] {
       run: () => chooseTheme(theme),
     }),
   );
-  const needle = text.toLowerCase();
   const fitting = [...pages, ...themes].filter(({ title }) => title.toLowerCase().includes(needle));
   return text === "" ? [...fitting.slice(0, places.length), ...devices] : [...devices, ...fitting];
 }

@@ -13,6 +13,32 @@ interface EndingProps {
   readonly onClose: () => void;
 }
 
+/** A board that was sent away, or never approved, and shows a code again. */
+export function ApproveDialog({ device, open, onClose }: EndingProps) {
+  const { t } = useWords();
+  const client = useQueryClient();
+  const approve = useMutation({
+    mutationFn: () => api(`/devices/${inPath(device.id)}/approve`, { method: "POST" }),
+    onSuccess: async () => {
+      onClose();
+      await client.invalidateQueries({ queryKey: keys.device(device.id) });
+    },
+  });
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      onConfirm={() => approve.mutate()}
+      busy={approve.isPending}
+      title={t("approve.title", { device: device.alias })}
+      effect={t("approve.effect")}
+      action={t("device.approve")}
+    >
+      {approve.isError && <ProblemNote error={approve.error} />}
+    </Confirm>
+  );
+}
+
 export function RevokeDialog({ device, open, onClose }: EndingProps) {
   const { t } = useWords();
   const client = useQueryClient();

@@ -10,10 +10,10 @@ import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago, Clock } from "../../ui/time.tsx";
-import { DeleteDialog, RevokeDialog } from "./device-endings.tsx";
+import { ApproveDialog, DeleteDialog, RevokeDialog } from "./device-endings.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 
-type Asking = "edit" | "revoke" | "delete" | undefined;
+type Asking = "edit" | "approve" | "revoke" | "delete" | undefined;
 
 export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
   const { t } = useWords();
@@ -36,6 +36,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
         <h1 className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xl font-semibold">
           <PresenceDot online={device.online} />
           <span className="min-w-0 break-all">{device.alias}</span>
+          {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}
           {device.tags.map((tag) => (
             <Badge key={tag}>{tag}</Badge>
           ))}
@@ -45,7 +46,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
           {[device.board, device.firmware, device.transport, device.id === device.alias ? null : device.id]
             .filter((fact) => fact !== null)
             .map((fact) => (
-              <span key={fact} className="before:mr-2 before:content-['·']">
+              <span key={fact} className="after:ml-2 after:content-['·'] last:after:content-none">
                 {fact}
               </span>
             ))}
@@ -58,9 +59,15 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
           </Button>
           {device.kind !== "process" && (
             <Menu trigger={<IconButton icon="more" label={t("device.more")} />}>
-              <MenuItem icon="lock" danger onSelect={() => setAsking("revoke")}>
-                {t("device.revoke")}
-              </MenuItem>
+              {device.approval === "approved" ? (
+                <MenuItem icon="lock" danger onSelect={() => setAsking("revoke")}>
+                  {t("device.revoke")}
+                </MenuItem>
+              ) : (
+                <MenuItem icon="check" onSelect={() => setAsking("approve")}>
+                  {t("device.approve")}
+                </MenuItem>
+              )}
               <MenuItem icon="trash" danger onSelect={() => setAsking("delete")}>
                 {t("device.delete")}
               </MenuItem>
@@ -69,6 +76,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
         </div>
       )}
       {asking === "edit" && <EditDialog device={device} onClose={done} />}
+      <ApproveDialog device={device} open={asking === "approve"} onClose={done} />
       <RevokeDialog device={device} open={asking === "revoke"} onClose={done} />
       <DeleteDialog device={device} open={asking === "delete"} onClose={done} />
     </header>
@@ -80,14 +88,14 @@ function Presence({ device, word }: { readonly device: DeviceDetail; readonly wo
   const { t } = useWords();
   if (device.online && device.connectedAt !== null) {
     return (
-      <span className="text-text">
+      <span className="text-text after:ml-2 after:text-soft after:content-['·']">
         {word}, {t("device.since")} <Clock at={device.connectedAt} />
       </span>
     );
   }
   const left = device.lastDisconnect;
   return (
-    <span className="text-text">
+    <span className="text-text after:ml-2 after:text-soft after:content-['·']">
       {word}
       {left !== null && (
         <>

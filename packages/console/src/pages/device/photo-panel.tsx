@@ -1,4 +1,4 @@
-import type { DeviceDetail } from "@tendon/protocol";
+import type { CallReply, DeviceDetail } from "@tendon/protocol";
 import { useState } from "react";
 import { useToolCall } from "../../api/calls.ts";
 import { useWords } from "../../i18n/i18n.tsx";
@@ -46,9 +46,29 @@ export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
       </form>
       <div className="px-4 pb-4 empty:hidden">
         {call.isPending && <Skeleton className="aspect-video w-full" />}
-        {call.isSuccess && <ToolResult reply={call.data} />}
+        {call.isSuccess && <ToolResult reply={explained(call.data)} />}
         {call.isError && <ProblemNote error={call.error} />}
       </div>
     </Panel>
   );
+}
+
+/** The vision service's answer is JSON around a sentence; the sentence is what a person wants. */
+function explained(reply: CallReply): CallReply {
+  const { content } = reply.result;
+  const pictures = content.filter(({ type }) => type === "image");
+  const others = content
+    .filter(({ type }) => type !== "image")
+    .map((part) => (part["type"] === "text" ? { ...part, text: sentenceIn(part["text"]) } : part));
+  // First the picture, then what is to be seen on it.
+  return { ...reply, result: { ...reply.result, content: [...pictures, ...others] } };
+}
+
+function sentenceIn(text: unknown): unknown {
+  try {
+    const { result, message } = JSON.parse(String(text)) as { result?: unknown; message?: unknown };
+    return [result, message].find((word) => typeof word === "string") ?? text;
+  } catch {
+    return text;
+  }
 }

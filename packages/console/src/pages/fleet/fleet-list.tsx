@@ -93,6 +93,7 @@ function FleetRow({ device, at }: { readonly device: Device; readonly at: number
       <span className="min-w-0">
         <span className="flex items-center gap-2">
           <span className="truncate font-medium">{device.alias}</span>
+          {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}
           <span className="hidden gap-1 lg:flex">
             {device.tags.slice(0, 3).map((tag) => (
               <Badge key={tag}>{tag}</Badge>

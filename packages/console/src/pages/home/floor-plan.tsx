@@ -100,7 +100,7 @@ function RoomShape(props: {
           {t(on ? "home.on" : "home.off")}
         </text>
       </g>
-      <Lamp x={x + w - 30} y={y + 28} on={on} />
+      <Lamp x={x + w - 36} y={y + 36} on={on} />
       {people.slice(0, 6).map((person, at) => (
         <g key={person} transform={`translate(${x + 34 + at * 40}, ${y + h - 34})`}>
           <title>{person}</title>

@@ -40,6 +40,21 @@ function useThemeCount(): number {
   return count;
 }
 
+const minute = 60;
+
+/** With seconds where the labels are less than a minute apart. */
+function timeLabels(language: string, at: readonly number[]): string[] {
+  const apart = (at[1] ?? 0) - (at[0] ?? 0);
+  const seconds = apart < minute ? ({ second: "2-digit" } as const) : {};
+  const format = new Intl.DateTimeFormat(language, {
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    ...seconds,
+  });
+  return at.map((second) => format.format(second * 1000));
+}
+
 export function Chart(props: {
   readonly title: string;
   readonly unit: string;
@@ -69,18 +84,15 @@ export function Chart(props: {
       {
         width: root.clientWidth,
         height,
+        padding: [12, 28, 0, 0],
         cursor: { points: { size: 6 } },
         legend: { live: true },
         axes: [
           {
             ...axis,
             grid: { show: false },
-            values: (_plot, at) =>
-              at.map((second) =>
-                new Intl.DateTimeFormat(words.code, { hour: "2-digit", minute: "2-digit" }).format(
-                  second * 1000,
-                ),
-              ),
+            size: 30,
+            values: (_plot, at) => timeLabels(words.code, at),
           },
           { ...axis, size: 56, values: (_plot, at) => at.map((value) => `${number.format(value)}${unit}`) },
         ],

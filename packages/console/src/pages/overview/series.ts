@@ -11,10 +11,15 @@ export interface Series {
   readonly p95: (number | null)[];
 }
 
+/** Steps left free before the first one that is known. */
+const lead = 1;
+
 export function seriesOf({ from, stepMs, points, online }: OverviewView, now: number): Series {
   const byTime = new Map(points.map((point) => [Date.parse(point.at), point]));
   const series: Series = { x: [], online: [], calls: [], failed: [], p50: [], p95: [] };
-  const first = Date.parse(from);
+  // Before the gateway ran there was nothing, which is not the same as nothing happening.
+  const begun = Math.min(...byTime.keys()) - lead * stepMs;
+  const first = Number.isFinite(begun) ? Math.max(Date.parse(from), begun) : Date.parse(from);
   let count: number | null = null;
   for (let at = first; at <= now; at += stepMs) {
     const point = byTime.get(at);

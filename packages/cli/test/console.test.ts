@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+async function signIn(url: string, link: string): Promise<Response> {
+  return await fetch(`${url}/api/v1/session`, {
+    method: "POST",
+    headers: { origin: url, "x-tendon-console": "1", "content-type": "application/json" },
+    body: JSON.stringify({ secret: /#code=(.+)$/.exec(link.trim())?.[1] }),
+  });
+}
+
+describe("the link to the console", () => {
+  it("is printed by `tendon console`, for whoever has a token, and signs in once", async () => {
+    const { process, url } = await startServe(folder.path);
+    const { code, stdout } = await run(["console"], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${url}/#code=[a-z0-9-]{19}\n$`));
+    const answer = await signIn(url, stdout);
+    expect(await answer.json()).toMatchObject({ principal: { name: "admin" }, gateway: { demo: true } });
+    expect((await signIn(url, stdout)).status).toBe(401);
+    const asJson = await run(["console", "--json"], { cwd: folder.path });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ code: expect.any(String), url: expect.any(String) });
+    await process.end();
+  });
+
+  it("is printed by `serve` on a terminal, and never into a pipe", async () => {
+    const { process } = await startServe(folder.path);
+    const { stdout, stderr } = await process.end();
+    expect(stdout + stderr).not.toContain("#code=");
+    const command = `'${globalThis.process.execPath}' '${bin}' serve --port 0 --mqtt-port 0`;
+    // `script` gives the program a terminal of its own.
+    const terminal = spawn("script", ["-qec", command, "/dev/null"], {
+      cwd: folder.path,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    let seen = "";
+    await new Promise<void>((resolve) => {
+      terminal.stdout.on("data", (chunk: Buffer) => {
+        seen += chunk.toString();
+        if (seen.includes("npx tendon devices")) resolve();
+      });
+    });
+    const [, url = "", link = ""] = /ready (http\S+)[\s\S]*?(http\S+#code=[a-z0-9-]+)/.exec(seen) ?? [];
+    expect((await signIn(url, link)).status).toBe(200);
+    const ended = once(terminal, "close");
+    terminal.kill("SIGTERM");
+    await ended;
+  });
+
+  it("starts a virtual device from the console", async () => {
+    const { process, url } = await startServe(folder.path);
+    const link = (await run(["console"], { cwd: folder.path })).stdout;
+    const cookie = (await signIn(url, link)).headers.get("set-cookie")?.split(";")[0] ?? "";
+    const headers = { cookie, origin: url, "x-tendon-console": "1" };
+    const started = await fetch(`${url}/api/v1/demo/devices`, { method: "POST", headers });
+    expect(started.status).toBe(201);
+    const { id } = (await started.json()) as { id: string };
+    const { stdout } = await run(["devices", "--json"], { cwd: folder.path });
+    expect(JSON.parse(stdout)).toMatchObject({ devices: [{ id, online: true }] });
+    expect((await process.end()).code).toBe(0);
+  });
+});

@@ -1,0 +1,182 @@
+// `npm run screenshots`: runs the demo, gives it a little history, and takes the pictures of README.md and docs/console.md
+// into docs/images, with the same Chromium that the tests use.
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const images = path.join(root, "docs", "images");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-screenshots-"));
+const tendon = path.join(root, "packages", "cli", "bin", "tendon.js");
+const token = "a-token-for-the-screenshots";
+const desk = { width: 1280, height: 800 };
+const phone = { width: 390, height: 800 };
+
+// People have better fonts than a server; where Inter and Noto are installed they are used for the pictures.
+const fonts = path.join(folder, "fonts.conf");
+const families = (names) => names.map((name) => `<family>${name}</family>`).join("");
+fs.writeFileSync(
+  fonts,
+  `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><include>/etc/fonts/fonts.conf</include>${[
+    "system-ui",
+    "sans-serif",
+  ]
+    .map(
+      (name) =>
+        `<match target="pattern"><test name="family"><string>${name}</string></test><edit name="family" mode="prepend" binding="strong"><string>Inter</string></edit></match>`,
+    )
+    .join(
+      "",
+    )}<alias><family>Inter</family><prefer>${families(["Inter", "Noto Sans CJK SC"])}</prefer></alias></fontconfig>`,
+);
+
+fs.writeFileSync(
+  path.join(folder, "tendon.yaml"),
+  "access:\n  rules:\n    - { tool: self.screen.set_theme, principal: kitchen-agent, effect: confirm }\n",
+);
+fs.mkdirSync(path.join(folder, "data"));
+fs.writeFileSync(
+  path.join(folder, "data", "home.yaml"),
+  "lights: [salon, cocina, dormitorio, bano, garage]\nfeatures: [presence, climate]\n",
+);
+
+const gateway = spawn(
+  process.execPath,
+  [tendon, "serve", "--demo", "--port", "0", "--mqtt-port", "0", "--json"],
+  {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TENDON_TOKEN: token },
+    stdio: ["ignore", "pipe", "ignore"],
+  },
+);
+const { url } = await new Promise((resolve, reject) => {
+  gateway.once("exit", () => reject(new Error("the gateway did not start; is it built?")));
+  gateway.stdout.once("data", (line) => resolve(JSON.parse(line)));
+});
+
+async function rest(method, at, body, as = token) {
+  const answer = await fetch(`${url}/api/v1${at}`, {
+    method,
+    headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return answer.status === 204 ? undefined : await answer.json();
+}
+
+const call = (device, tool, args = {}, as = token) =>
+  rest("POST", `/devices/${device}/tools/${tool}/call`, { arguments: args }, as);
+
+async function until(test) {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    if (await test()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("the demo did not become what the pictures need");
+}
+
+/** A little of everything, so that no page is empty. */
+async function live() {
+  await until(
+    async () =>
+      (await rest("GET", "/devices?online=true")).devices.filter((one) => one.toolsComplete).length === 3,
+  );
+  const board = async (alias, tags) => {
+    const { id } = await rest("POST", "/demo/devices");
+    await until(async () => (await rest("GET", `/devices/${id}`)).toolsComplete === true);
+    await rest("PATCH", `/devices/${id}`, { alias, tags });
+    return id;
+  };
+  await rest("PATCH", "/devices/02:00:00:de:30:01", { alias: "desk", tags: ["study"] });
+  await rest("PATCH", "/devices/02:00:00:de:30:02", { alias: "kitchen", tags: ["downstairs"] });
+  await board("hallway", ["downstairs"]);
+  await board("bedroom", ["upstairs", "quiet"]);
+  await rest("POST", `/devices/${await board("workshop", ["garage"])}/revoke`);
+  const agent = (await rest("POST", "/tokens", { name: "kitchen-agent", scopes: ["read", "call"] })).token;
+  for (let at = 0; at < 120; at += 1) {
+    await call(
+      ["desk", "kitchen", "bedroom"][at % 3],
+      "self.audio_speaker.set_volume",
+      { volume: 20 + (at % 80) },
+      at % 2 ? agent : token,
+    );
+    if (at % 12 === 5) await call("desk", "self.audio_speaker.set_volume", { volume: 300 }, agent);
+    if (at % 20 === 7)
+      await call("kitchen", "self.camera.take_photo", { question: "Is the stove off?" }, agent);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+  await rest("POST", "/calls", { target: { all: true }, tool: "self.get_device_status" });
+  await call("kitchen", "self.screen.set_theme", { theme: "dark" }, agent);
+  await call("home", "set_light_state", { name: "salon", on: true });
+  await call("home", "set_light_state", { name: "cocina", on: true });
+  await call("home", "set_alarm_state", { armed: true });
+  await call("home", "set_presence", { people: ["Ana", "Carlos"] });
+  await call("home", "set_thermostat", { target: 21.5 });
+}
+
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
+  env: { ...process.env, FONTCONFIG_FILE: fonts },
+});
+
+async function picture(
+  name,
+  at,
+  { viewport = desk, theme = "light", locale = "en-US", act = async () => {} } = {},
+) {
+  const context = await browser.newContext({
+    viewport,
+    colorScheme: theme,
+    locale,
+    deviceScaleFactor: 1.5,
+    reducedMotion: "reduce",
+  });
+  const page = await context.newPage();
+  const { url: link } = await rest("POST", "/session/codes");
+  await page.goto(link);
+  await page.getByRole("navigation").first().waitFor();
+  await page.goto(`${url}${at}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await act(page);
+  await page.waitForTimeout(900);
+  await page.screenshot({ path: path.join(images, `${name}.png`) });
+  await context.close();
+  console.log(`docs/images/${name}.png`);
+}
+
+try {
+  fs.mkdirSync(images, { recursive: true });
+  await live();
+  await picture("fleet", "/");
+  await picture("device", "/devices/desk", {
+    viewport: { width: 1280, height: 1000 },
+    act: async (page) => {
+      await page.getByRole("button", { name: /set_volume/ }).click();
+      const tool = page.getByRole("listitem").filter({ hasText: "self.audio_speaker.set_volume" });
+      await tool.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("button", { name: "Take photo", exact: true }).click();
+      await page.getByRole("img", { name: "Picture from the device" }).waitFor();
+    },
+  });
+  const { calls } = await rest("GET", "/calls?tool=self.camera.take_photo&limit=1");
+  await picture("call", `/calls/${calls[0].callId}`, { viewport: { width: 1280, height: 720 } });
+  await picture("approvals", "/approvals", { viewport: { width: 1280, height: 520 }, theme: "dark" });
+  await picture("home", "/home", { theme: "dark" });
+  await picture("overview", "/overview", { viewport: { width: 1280, height: 960 } });
+  await picture("connect", "/connect", {
+    act: async (page) => {
+      await page.getByRole("button", { name: "Make a token" }).click();
+      await page.getByText("Waiting for my-agent").waitFor();
+    },
+  });
+  await picture("phone", "/devices/kitchen", { viewport: phone, theme: "dark" });
+  await picture("phone-zh", "/home", { viewport: phone, locale: "zh-CN" });
+} finally {
+  await browser.close();
+  gateway.kill("SIGTERM");
+  await new Promise((resolve) => gateway.once("exit", resolve));
+  fs.rmSync(folder, { recursive: true, force: true });
+}
