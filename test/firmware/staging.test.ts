@@ -6,8 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { makeImage } from "../firmware-image.ts";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
+import { type MqttSettings, MqttWire } from "../mqtt-wire.ts";
 import { openSite, type Site } from "../site.ts";
-import { boardId, fetchImage, handIn, imageView, offerOf, update } from "./boards.ts";
+import { askAtBoot, boardId, fetchImage, handIn, imageView, offerOf, update } from "./boards.ts";
 
 const websocket = { devices: { transport: "websocket" } } as const;
 const fleet = 150;
@@ -136,6 +137,8 @@ describe("boards that do not come back", () => {
   it("[FWU-6] over MQTT have to connect as well", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
+    // Credentials that a board got by asking and never used would lapse, and the board be forgotten.
+    site.tendon.provision(boardId(1), `client-of-${boardId(1)}`);
     const id = await imageOf(site);
     await update(site, boardId(1), "2.5.0");
     expect(await imageView(site, id)).toMatchObject({ devices: { fetched: 1, updated: 0 } });
@@ -144,9 +147,21 @@ describe("boards that do not come back", () => {
       clock.advance(5_000);
       return (await imageView(site, id))["failures"]?.toString() !== "";
     });
-    expect((await imageView(site, id))["failures"]).toMatchObject([
-      { reason: "it runs, but does not connect" },
-    ]);
+    const reason = "it runs, but does not connect";
+    expect((await imageView(site, id))["failures"]).toMatchObject([{ reason }]);
+    // Starting over and over, it stays given up; a newer image may save it.
+    for (let boot = 0; boot < 3; boot += 1) {
+      expect(await offerOf(site, { version: "2.5.0" })).toBeUndefined();
+      expect(await imageView(site, id)).toMatchObject({ devices: { fetched: 0, failed: 1 } });
+    }
+    await handIn(site, makeImage({ version: "2.5.1" }));
+    expect(await offerOf(site, { version: "2.5.0" })).toMatchObject({ version: "2.5.1" });
+    // When it connects after all, it is well.
+    const settings = (await askAtBoot(site, { version: "2.5.0" })).body["mqtt"];
+    const wire = await MqttWire.open(settings as unknown as MqttSettings);
+    onTestFinished(() => wire.cut());
+    await until(async () => (await imageView(site, id))["failures"]?.toString() === "");
+    expect(await imageView(site, id)).toMatchObject({ devices: { updated: 1, failed: 0 } });
   });
 });
 

@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -30,7 +30,8 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     if (running === undefined && settings.mqtt.broker === undefined) {
       findings.push(await checkPort("MQTT port", settings.http.host, settings.mqtt.port, "--mqtt-port"));
     }
-    if (settings.tls.cert !== undefined) findings.push(checkCertificate(settings.tls.cert));
+    const { cert, key } = settings.tls;
+    if (cert !== undefined && key !== undefined) findings.push(checkCertificate(cert, key));
     findings.push(checkDeviceAddress(settings.http.host, settings.http.publicUrl));
     findings.push(checkAdmission(settings.devices.admission, settings.http.host));
   }
@@ -117,10 +118,13 @@ function checkPort(check: string, host: string, port: number, flag: string): Pro
 }
 
 /** Wi-Fi boards trust public authorities only, and their clocks are right: an expired certificate is refused. */
-function checkCertificate(file: string): Finding {
+function checkCertificate(file: string, keyFile: string): Finding {
   const check = "certificate";
   try {
     const certificate = new X509Certificate(fs.readFileSync(file));
+    if (!certificate.checkPrivateKey(createPrivateKey(fs.readFileSync(keyFile)))) {
+      return { check, state: "failed", message: `${keyFile} is not the key of ${file}` };
+    }
     const left = Math.floor((Date.parse(certificate.validTo) - Date.now()) / 86_400_000);
     if (left < 0) return { check, state: "failed", message: `${file} expired on ${certificate.validTo}` };
     if (certificate.checkIssued(certificate)) {
@@ -177,6 +181,6 @@ function snippets(target: Target): string {
     "  npx tendon call <alias> self.get_device_status",
     "",
     colours.bold("The same over REST"),
-    `  curl -H "Authorization: Bearer $(cat ${token})" ${target.url}/api/v1/devices`,
+    `  curl ${target.certificate === undefined ? "" : `--cacert ${target.certificate} `}-H "Authorization: Bearer $(cat ${token})" ${target.url}/api/v1/devices`,
   ].join("\n");
 }

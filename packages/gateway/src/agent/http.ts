@@ -30,6 +30,8 @@ export interface HttpSettings {
   readonly reportFault: (error: unknown) => void;
 }
 
+/** A board over a bad line needs a few seconds; a socket that says nothing is not kept. */
+const handshakeMs = 10_000;
 const guarded = ["/api", "/mcp", "/docs"];
 
 declare module "fastify" {
@@ -51,7 +53,9 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     // Addresses that cannot be read never reach a route or the error handler below.
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, asTendonError(error)),
     // The framework's types know either server; all that is used here is in both.
-    ...((settings.tls === undefined ? {} : { https: settings.tls }) as object),
+    ...((settings.tls === undefined
+      ? {}
+      : { https: { ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
   const parseJson = http.getDefaultJsonParser("error", "error");
   http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {

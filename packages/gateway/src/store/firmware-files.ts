@@ -24,8 +24,8 @@ const unfinished = ".part";
 
 export class FirmwareFiles {
   readonly #folder: string;
-  /** Files whose content has been compared with what is known of them in this run. */
-  readonly #compared = new Map<string, { readonly stamp: string; readonly same: boolean }>();
+  /** Files whose content is being, or has been, compared with what is known of them in this run. */
+  readonly #compared = new Map<string, { readonly stamp: string; readonly same: Promise<boolean> }>();
 
   constructor(dataFolder: string) {
     this.#folder = path.join(dataFolder, "firmware");
@@ -91,14 +91,12 @@ export class FirmwareFiles {
       if (stat.size !== size) return false;
       const stamp = `${stat.mtimeMs}-${stat.ino}`;
       const known = this.#compared.get(file);
-      if (known?.stamp === stamp) return known.same;
-      const hash = createHash("sha256");
-      const stream = fs.createReadStream(full).on("data", (chunk) => hash.update(chunk));
-      await finished(stream);
-      const same = hash.digest("hex") === sha256;
+      if (known?.stamp === stamp) return await known.same;
+      const same = hasDigest(full, sha256);
       this.#compared.set(file, { stamp, same });
-      return same;
+      return await same;
     } catch {
+      this.#compared.delete(file);
       return false;
     }
   }
@@ -111,4 +109,10 @@ export class FirmwareFiles {
     this.#compared.delete(file);
     await fsp.rm(path.join(this.#folder, path.basename(file)), { force: true });
   }
+}
+
+async function hasDigest(file: string, sha256: string): Promise<boolean> {
+  const hash = createHash("sha256");
+  await finished(fs.createReadStream(file).on("data", (chunk) => hash.update(chunk)));
+  return hash.digest("hex") === sha256;
 }

@@ -154,11 +154,11 @@ export class FirmwareUpdates {
   /** What failed so far no longer counts against the image; with `retry` it is offered there again. */
   async excuse(image: string, retry: boolean): Promise<void> {
     if (retry) {
-      const tried = ["failed", "excused", "offered"];
       await this.#db
-        .deleteFrom("tendon_firmware_updates")
+        .updateTable("tendon_firmware_updates")
+        .set({ state: "offered", offers: 0, reason: null })
         .where("image", "=", image)
-        .where("state", "in", tried)
+        .where("state", "in", ["failed", "excused", "offered"])
         .execute();
       return;
     }

@@ -24,7 +24,8 @@ export interface CertificateNeeds {
 }
 
 const lookAgainMs = 30_000;
-const soonMs = 14 * 86_400_000;
+const dayMs = 86_400_000;
+const soonMs = 14 * dayMs;
 
 /** `undefined` where no certificate is configured. */
 export function openCertificate(
@@ -43,6 +44,8 @@ export class Certificate {
   readonly #servers = new Set<(pair: KeyPair) => void>();
   readonly #timer: Timer;
   #pair: KeyPair;
+  #validTo = "";
+  #remindedAt = Number.NEGATIVE_INFINITY;
   /** What was looked at last, good or bad: nothing is told twice. */
   #seen: string;
 
@@ -68,6 +71,7 @@ export class Certificate {
   /** Looks at the files now; says whether another certificate is served from now on. */
   reload(): boolean {
     const { seen, pair, why } = this.#look();
+    this.#remind();
     if (seen === this.#seen) return false;
     this.#seen = seen;
     if (pair === undefined) {
@@ -113,9 +117,16 @@ export class Certificate {
     } catch (error) {
       throw new StartError(`tls.cert (${cert}) cannot be used (${messageOf(error)}).`);
     }
-    if (left < soonMs) {
-      this.#needs.events.certificate("ends soon", `${cert} is valid until ${certificate.validTo}`);
-    }
+    this.#validTo = certificate.validTo;
+    this.#remind();
+  }
+
+  /** Once a day while the end is near, and after it. */
+  #remind(): void {
+    const now = this.#needs.clock.now();
+    if (Date.parse(this.#validTo) - now >= soonMs || now - this.#remindedAt < dayMs) return;
+    this.#remindedAt = now;
+    this.#needs.events.certificate("ends soon", `${this.#files.cert} is valid until ${this.#validTo}`);
   }
 }
 

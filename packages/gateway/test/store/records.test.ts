@@ -136,6 +136,9 @@ describe.each(kinds)("records in %s", (kind) => {
     await updates.excuse("image-1", false);
     expect((await updates.counts()).get("image-1")).toEqual({ ...counts, failed: 0, excused: 1 });
     await updates.excuse("image-1", true);
+    expect((await updates.counts()).get("image-1")).toEqual({ ...counts, offered: 2, failed: 0 });
+    expect(await updates.get("image-1", deviceId(1))).toMatchObject({ state: "offered", offers: 0 });
+    await updates.forget("image-1");
     expect((await updates.counts()).get("image-1")).toBeUndefined();
     await store.devices.remove(deviceId(1));
     expect(await updates.ofDevice(deviceId(1))).toEqual([]);

@@ -43,6 +43,8 @@ export class Rollout {
   readonly #downloads: Downloads;
   /** Devices that something is expected of: all others are none of our business when they connect. */
   readonly #waitedFor: Set<string>;
+  /** What devices that are waited for said at their last boot that they run. */
+  readonly #running = new Map<string, string>();
   /** What is being written down about a device; its next question waits for it. */
   readonly #writing = new Map<string, Promise<void>>();
   readonly #timer: Timer;
@@ -65,6 +67,7 @@ export class Rollout {
     const { store, library, files } = this.#needs;
     const { deviceId } = report;
     await this.#writing.get(deviceId);
+    this.#running.delete(deviceId);
     const images = (await library.current()).filter(({ board }) => board === report.board);
     if (images.length === 0) return undefined;
     const known = await store.firmwareUpdates.ofDevice(deviceId);
@@ -140,7 +143,10 @@ export class Rollout {
       const update = updates.get(image.id);
       if (update === undefined || update.state === "updated") continue;
       if (image.version === version) {
-        first = (connectsAtBoot ? await this.#started(update) : await this.#updated(update, image)) || first;
+        const well = connectsAtBoot
+          ? await this.#started(update, version)
+          : await this.#updated(update, image);
+        first ||= well;
       } else if (update.state === "fetched" || update.state === "started") {
         await this.#failed(update, image, `it came back with ${version}`);
       }
@@ -148,15 +154,17 @@ export class Rollout {
     return first;
   }
 
-  /** Over MQTT a board connects at its boot: only then it is well. Over WebSocket it waits for somebody to talk to. */
-  async #started(update: FirmwareUpdate): Promise<boolean> {
+  /**
+   * Over MQTT a board connects at its boot: only then it is well. One that has been given up and still starts again
+   * and again stays given up until it does; a newer image may save it, so it is offered one.
+   */
+  async #started(update: FirmwareUpdate, version: string): Promise<boolean> {
     const { store, clock, rules } = this.#needs;
     this.#waitedFor.add(update.device);
-    if (update.state !== "started") {
-      const dueAt = clock.now() + rules.comeBackMs;
-      await store.firmwareUpdates.move(update, [update.state], { state: "started", dueAt });
-    }
-    return true;
+    this.#running.set(update.device, version);
+    const dueAt = clock.now() + rules.comeBackMs;
+    await store.firmwareUpdates.move(update, ["offered", "fetched"], { state: "started", dueAt });
+    return update.state !== "failed" && update.state !== "excused";
   }
 
   /** What it said at its boot that it runs has brought it here. */
@@ -165,7 +173,9 @@ export class Rollout {
     const images = await library.current();
     for (const update of await store.firmwareUpdates.ofDevice(deviceId)) {
       const image = images.find(({ id }) => id === update.image);
-      if (image !== undefined && update.state === "started") await this.#updated(update, image);
+      if (image === undefined || update.state === "updated") continue;
+      const runs = this.#running.get(deviceId) === image.version || update.state === "started";
+      if (runs) await this.#updated(update, image);
     }
   }
 
@@ -173,6 +183,7 @@ export class Rollout {
     const { store, events } = this.#needs;
     if (!(await store.firmwareUpdates.move(update, [update.state], { state: "updated" }))) return false;
     this.#waitedFor.delete(update.device);
+    this.#running.delete(update.device);
     events.firmware(update.device, { image: image.id, version: image.version, outcome: "updated" });
     return true;
   }
