@@ -99,6 +99,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly partUnready = new Gauge({
+    name: "tendon_part_unready",
+    help: "1 for a part that is not ready now, as /readyz says it: gateway, mqtt, cluster, storage",
+    labelNames: ["part"] as const,
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }

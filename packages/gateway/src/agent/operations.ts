@@ -14,20 +14,26 @@ export interface OperationsNeeds {
   readonly unready: () => Promise<Readonly<Record<string, string>>>;
 }
 
+/** Each has a line among the metrics also while it is ready, so that its end can be seen. */
+const parts = ["gateway", "mqtt", "cluster", "storage"] as const;
+
 export function operationRoutes(http: Http, needs: OperationsNeeds): void {
   const hidden = { schema: { hide: true } };
   http.get("/healthz", hidden, () => ({ status: "ok" }));
   http.get("/readyz", hidden, async (_request, reply) => {
-    const parts = await needs.unready();
-    const problems = Object.entries(parts).map(([part, why]) => `${part}: ${why}`);
+    const unready = await needs.unready();
+    const problems = Object.entries(unready).map(([part, why]) => `${part}: ${why}`);
     if (problems.length === 0) return { status: "ready" };
     reply.code(503);
-    return { status: "unready", parts, problems };
+    return { status: "unready", parts: unready, problems };
   });
   http.get("/metrics", hidden, async (request, reply) => {
     if (!isLoopback(request)) requireScope(authenticate(request, needs.identify, needs.events), "read");
-    reply.type(needs.metrics.registry.contentType);
-    return await needs.metrics.registry.metrics();
+    const { registry, partUnready } = needs.metrics;
+    const unready = await needs.unready();
+    for (const part of parts) partUnready.set({ part }, part in unready ? 1 : 0);
+    reply.type(registry.contentType);
+    return await registry.metrics();
   });
 }
 

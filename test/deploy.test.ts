@@ -1,0 +1,210 @@
+/** The files for operators against the program: what they name must exist. Running them needs engines that are not here. */
+import { execFile } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { settingsReference } from "@tendon/gateway";
+import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { askAll } from "./http-client.ts";
+import { openSite } from "./site.ts";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const folder = path.join(root, "deploy");
+const run = promisify(execFile);
+
+type Tree = { readonly [key: string]: unknown };
+
+const files = fs
+  .readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((file) => fs.statSync(path.join(folder, file)).isFile())
+  .filter((file) => file !== ".env" && !file.startsWith("secrets"));
+const read = (file: string) => fs.readFileSync(path.join(folder, file), "utf8");
+const documents = (file: string) =>
+  parseAllDocuments(read(file), { merge: true }).map((document) => {
+    expect(document.errors).toEqual([]);
+    return document.toJS() as Tree;
+  });
+const first = (file: string) => documents(file)[0] as Tree;
+
+/** Follows names and numbers into a parsed file. */
+function at(tree: unknown, ...way: (string | number)[]): unknown {
+  return way.reduce<unknown>((inner, key) => (inner as Tree | undefined)?.[key], tree);
+}
+
+const variables = new Set([
+  ...settingsReference().flatMap(({ variable }) => (variable === undefined ? [] : [variable])),
+  "TENDON_TOKEN",
+]);
+const kubernetes = files
+  .filter((file) => file.startsWith("kubernetes"))
+  .flatMap((file) => documents(file).map((tree) => ({ kind: String(tree["kind"]), tree })));
+const ofKind = (wanted: string) => kubernetes.filter(({ kind }) => kind === wanted).map(({ tree }) => tree);
+
+describe("every file for operators", () => {
+  it.each(files.filter((file) => /\.ya?ml$/.test(file)))("%s is YAML", (file) => {
+    expect(documents(file).length).toBeGreaterThan(0);
+  });
+
+  it.each(files.filter((file) => !file.endsWith(".mjs")))("%s names only settings that exist", (file) => {
+    const named = [...read(file).matchAll(/\bTENDON_[A-Z_]*[A-Z]\b/g)].map(([name]) => name);
+    // A comment warns of one that Kubernetes would make up.
+    const wrong = named.filter((name) => !variables.has(name) && name !== "TENDON_PORT");
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(files)("%s has no secret in it", (file) => {
+    const values = [...read(file).matchAll(/(?:TOKEN|PASSWORD)["']?\s*[:=]\s*(\S+)/g)].map(([, v = ""]) => v);
+    expect(values.filter((value) => !/^(""|\$|…|postgres|\\|\?)/.test(value))).toEqual([]);
+  });
+});
+
+describe("the image", () => {
+  const text = read("Dockerfile");
+
+  it("copies what there is", () => {
+    const copied = [...text.matchAll(/^COPY (?:--from=build )?(\S+) /gm)].map(([, from = ""]) =>
+      from.replace("/src/", ""),
+    );
+    expect(copied.length).toBeGreaterThan(5);
+    expect(copied.filter((from) => !fs.existsSync(path.join(root, from)))).toEqual([]);
+  });
+
+  it("has every package that the command needs, and runs only scripts that there are", () => {
+    const { dependencies } = JSON.parse(
+      fs.readFileSync(path.join(root, "packages", "cli", "package.json"), "utf8"),
+    ) as { dependencies: Record<string, string> };
+    for (const name of Object.keys(dependencies).filter((each) => each.startsWith("@tendon/")))
+      expect(text).toContain(`/src/packages/${name.slice("@tendon/".length)} `);
+    const { scripts } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const used = [...text.matchAll(/npm run ([a-z:-]+)/g)].map(([, script = ""]) => script);
+    expect(used).toEqual(["build"]);
+    expect(Object.keys(scripts)).toContain("build");
+  });
+
+  it("runs as somebody, listens where the settings say, and is built from a source without secrets", () => {
+    expect(/^USER (\d+)/m.exec(text)?.[1]).not.toBe("0");
+    const defaults = Object.fromEntries(settingsReference().map(({ name, default: value }) => [name, value]));
+    expect(text).toContain(`EXPOSE ${String(defaults["http.port"])} ${String(defaults["mqtt.port"])} `);
+    expect(read("Dockerfile.dockerignore").split("\n")).toEqual(expect.arrayContaining([".git", "deploy/*"]));
+  });
+
+  it("has a health check that tells a gateway that is alive from one that is not", async () => {
+    const site = await openSite();
+    const check = path.join(folder, "healthcheck.mjs");
+    await run(process.execPath, [check, site.folder]);
+    await site.tendon.stop();
+    await expect(run(process.execPath, [check, site.folder])).rejects.toThrow();
+  });
+});
+
+describe("compose.yaml", () => {
+  const services = at(first("compose.yaml"), "services") as { readonly [name: string]: Tree };
+  const nodes = Object.keys(services).filter((name) => name.startsWith("tendon-"));
+
+  it("mounts only files that are there, and declares every volume", () => {
+    const volumes = Object.keys(at(first("compose.yaml"), "volumes") as Tree);
+    const used = Object.values(services).flatMap(({ volumes: own }) => (own ?? []) as string[]);
+    for (const from of used.map((each) => each.split(":")[0] ?? "")) {
+      if (from.startsWith("./")) expect(fs.existsSync(path.join(folder, from))).toBe(true);
+      else expect(volumes).toContain(from);
+    }
+  });
+
+  it("has its three nodes in the balancer and in Prometheus, under their own names", () => {
+    expect(nodes).toEqual(["tendon-1", "tendon-2", "tendon-3"]);
+    for (const name of nodes) expect(services[name]?.["hostname"]).toBe(name);
+    const backends = read("haproxy.cfg")
+      .split(/^backend /m)
+      .slice(1);
+    expect(backends.length).toBe(4);
+    for (const backend of backends)
+      for (const name of nodes) expect(backend).toMatch(new RegExp(`server ${name} ${name}:(8000|1883) `));
+    const targets = at(first("prometheus.yaml"), "scrape_configs", 0, "static_configs", 0, "targets");
+    expect(targets).toEqual(nodes.map((name) => `${name}:8000`));
+  });
+});
+
+describe("Kubernetes", () => {
+  const [set] = ofKind("StatefulSet");
+  const pod = at(set, "spec", "template", "spec");
+  const container = at(pod, "containers", 0);
+
+  it("gives the nodes settings that exist, and secrets that have no values", () => {
+    const [settings] = ofKind("ConfigMap");
+    const [secret] = ofKind("Secret");
+    const names = [
+      ...Object.keys(at(settings, "data") as Tree),
+      ...Object.keys(at(secret, "stringData") as Tree),
+    ];
+    expect(names.filter((name) => !variables.has(name))).toEqual([]);
+    expect(Object.values(at(secret, "stringData") as Tree)).toEqual(["", "", ""]);
+    // A variable of ours that is no setting stops the start, and Kubernetes makes some of a Service's name.
+    expect(at(pod, "enableServiceLinks")).toBe(false);
+  });
+
+  it("chooses the pods by the labels they have, and the ports by the names they have", () => {
+    const labels = at(set, "spec", "template", "metadata", "labels");
+    const ports = (at(container, "ports") as { name: string; containerPort: number }[]).map(
+      ({ name }) => name,
+    );
+    expect(at(set, "spec", "selector", "matchLabels")).toEqual(labels);
+    expect(ofKind("Service").map((each) => at(each, "metadata", "name"))).toContain(
+      at(set, "spec", "serviceName"),
+    );
+    for (const service of ofKind("Service")) {
+      expect(at(service, "spec", "selector")).toEqual(labels);
+      for (const port of at(service, "spec", "ports") as { targetPort: string }[])
+        expect(ports).toContain(port.targetPort);
+    }
+    expect(at(ofKind("PodDisruptionBudget")[0], "spec", "selector", "matchLabels")).toEqual(labels);
+  });
+
+  it("waits for a drain to end", () => {
+    const stop = /longestStopMs = ([\d_]+)/.exec(
+      fs.readFileSync(path.join(root, "packages", "cli", "src", "commands", "serve.ts"), "utf8"),
+    )?.[1];
+    const preStop = Number(at(container, "lifecycle", "preStop", "exec", "command", 1));
+    const seconds = Number(stop?.replaceAll("_", "")) / 1000 + preStop;
+    expect(seconds).toBeGreaterThan(preStop);
+    expect(at(pod, "terminationGracePeriodSeconds")).toBeGreaterThan(seconds);
+  });
+});
+
+describe("what is asked of a running gateway", () => {
+  it("is there: every path that is probed, every metric of the dashboard and the alerts", async () => {
+    const site = await openSite();
+    const probed = ["haproxy.cfg", "kubernetes/nodes.yaml", "prometheus.yaml"].flatMap((file) =>
+      [...read(file).matchAll(/(?:GET |path: )(\/[a-z]+)/g)].map(([, found = ""]) => found),
+    );
+    expect([...new Set(probed)].sort()).toEqual(["/healthz", "/metrics", "/readyz"]);
+    for (const probe of probed) expect((await askAll(site.url, { path: probe })).status).toBe(200);
+
+    const { text } = await askAll(site.url, { path: "/metrics" });
+    const known = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = ""]) => name));
+    const asked = ["alerts.yaml", "grafana/dashboards/tendon.json"].flatMap((file) =>
+      [...read(file).matchAll(/\b(?:tendon|nodejs|process)_[a-z0-9_]+/g)].map(([name]) =>
+        name.replace(/_bucket$/, ""),
+      ),
+    );
+    expect(asked.length).toBeGreaterThan(15);
+    expect(asked.filter((name) => !known.has(name))).toEqual([]);
+    const own = [...known].filter((name) => name.startsWith("tendon_"));
+    expect(await site.metric('tendon_part_unready{part="storage"}')).toBe(0);
+    const guide = fs.readFileSync(path.join(root, "docs", "operate.md"), "utf8");
+    expect(own.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe("the unit", () => {
+  it("has lines that are sections, comments or settings, and starts the command", () => {
+    const lines = read("systemd/tendon.service").split("\n");
+    expect(lines.filter((line) => !/^(|#.*|\[[A-Z][a-z]+\]|[A-Z][A-Za-z]+=.*)$/.test(line))).toEqual([]);
+    const start = lines.find((line) => line.startsWith("ExecStart="));
+    expect(start).toBe("ExecStart=/usr/bin/node /opt/tendon/packages/cli/bin/tendon.js serve");
+    expect(fs.existsSync(path.join(root, "packages", "cli", "bin", "tendon.js"))).toBe(true);
+  });
+});
