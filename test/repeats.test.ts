@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { textContent, tool } from "./raw-device.ts";
+import { RestartingGateway } from "./restarting-gateway.ts";
 import { openSite } from "./site.ts";
 
 const key = { "idempotency-key": "key-1" };
@@ -131,5 +132,23 @@ describe("a call to many devices", () => {
     const site = await openSite();
     const { status, body } = await site.rest("GET", "/jobs/nothing");
     expect([status, body["code"]]).toEqual([404, "not_found"]);
+  });
+});
+
+describe("after a restart", () => {
+  it("[CALL-7] a repeat still gets the first answer", async () => {
+    const gateway = await RestartingGateway.start();
+    const ask = (body: unknown) => gateway.rest("POST", at, body, undefined, key);
+    const deviceId = "02:00:00:00:00:01";
+    const at = `/devices/${deviceId}/tools/a/call`;
+    const device = await gateway.join(deviceId, { tools: [tool("a")] });
+    const first = ask({});
+    device.reply((await device.nextRequest("tools/call")).id, textContent("once"));
+    const answered = (await first).body;
+    await gateway.restart();
+    const again = await gateway.join(deviceId, { tools: [tool("a")] });
+    expect((await ask({})).body).toEqual(answered);
+    expect((await ask({ arguments: { x: 1 } })).body["code"]).toBe("conflict");
+    expect(await again.quiet()).toEqual([]);
   });
 });

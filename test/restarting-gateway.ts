@@ -92,11 +92,17 @@ export class RestartingGateway {
     await this.start();
   }
 
-  async rest(method: string, at: string, body?: unknown, token = adminToken): Promise<Answer> {
+  async rest(
+    method: string,
+    at: string,
+    body?: unknown,
+    token = adminToken,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     return await askAll(this.#run.url, {
       method,
       path: `/api/v1${at}`,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   }

@@ -124,6 +124,22 @@ describe("a device on another node", () => {
   });
 });
 
+describe("an Idempotency-Key", () => {
+  it("holds on every node: a repeat elsewhere waits for the first answer", async () => {
+    const { one, two } = await twoNodes();
+    const device = await joined(one, two);
+    const at = `/devices/${firstDevice}/tools/${volume.name}/call`;
+    const ask = (site: Site) =>
+      site.rest("POST", at, { arguments: { volume: 1 } }, { "idempotency-key": "k" });
+    const first = ask(one);
+    const { id } = await device.nextRequest("tools/call");
+    const second = ask(two);
+    device.reply(id, done);
+    expect((await second).body).toEqual((await first).body);
+    expect(await device.quiet()).toEqual([]);
+  });
+});
+
 describe("presence", () => {
   it("follows the device to the newest node; the older connection is closed and says nothing", async () => {
     const { one, two } = await twoNodes();

@@ -159,6 +159,7 @@ async function assemble(
   if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
   else started.push(() => cluster.leave());
   const mark = markOf(cluster?.cluster);
+  const run = cluster?.cluster.instance ?? randomUUID();
   const deviceSecret = await deviceSecretOf(store, dataFolder);
   const stateKey = createHmac("sha256", deviceSecret).update("states of calls in rounds").digest();
   const tokens = await Tokens.open({
@@ -188,6 +189,8 @@ async function assemble(
     node: os.hostname(),
     nodeId,
     idMark: mark,
+    run,
+    isAlive: (other) => other === run || cluster?.cluster.members.isAlive(other) === true,
     defaultTimeoutMs: config.calls.timeoutMs,
     keepArguments: config.calls.keepArguments,
     queueLimit: config.calls.queue,

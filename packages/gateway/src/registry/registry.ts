@@ -61,6 +61,9 @@ export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" 
   readonly events: Events;
   readonly actions: Actions;
   readonly idMark: string;
+  /** This run of this process, and whether another one still is. */
+  readonly run: string;
+  readonly isAlive: (run: string) => boolean;
   readonly shelf: PhotoShelf;
   readonly agents: ToolsetSettings;
 }
@@ -142,7 +145,10 @@ export class Registry {
       find: (id) => this.#devices.get(id),
     });
     this.album = new Album(needs.shelf, find);
-    this.idempotency = new Idempotency(needs.clock);
+    this.idempotency = new Idempotency({
+      ...needs,
+      onFault: (error) => needs.events.notRemembered("a repeated request", error),
+    });
     this.history = new History({
       calls: needs.store.calls,
       stories: this.calls.stories,

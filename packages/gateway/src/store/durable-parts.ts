@@ -5,6 +5,7 @@ import type { Database } from "./engine.ts";
 import { ExposedNames } from "./exposed-names.ts";
 import { FirmwareImages } from "./firmware-images.ts";
 import { FirmwareUpdates } from "./firmware-updates.ts";
+import { FirstAnswers } from "./first-answers.ts";
 import { ImportedDevices } from "./imported-devices.ts";
 import { Pairings } from "./pairings.ts";
 import { Settings } from "./settings.ts";
@@ -25,6 +26,7 @@ export interface StoreTransaction {
   readonly imports: ImportedDevices;
   readonly firmware: FirmwareImages;
   readonly firmwareUpdates: FirmwareUpdates;
+  readonly firstAnswers: FirstAnswers;
   readonly settings: Settings;
   readonly voiceAccounts: VoiceAccounts;
 }
@@ -41,6 +43,7 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
     imports: new ImportedDevices(db, clock),
     firmware: new FirmwareImages(db),
     firmwareUpdates: new FirmwareUpdates(db, clock),
+    firstAnswers: new FirstAnswers(db, clock),
     settings: new Settings(db, clock),
     voiceAccounts: new VoiceAccounts(db, clock),
   };

@@ -54,6 +54,7 @@ export class Store implements StoreTransaction {
   readonly imports: StoreTransaction["imports"];
   readonly firmware: StoreTransaction["firmware"];
   readonly firmwareUpdates: StoreTransaction["firmwareUpdates"];
+  readonly firstAnswers: StoreTransaction["firstAnswers"];
   readonly settings: StoreTransaction["settings"];
   readonly voiceAccounts: StoreTransaction["voiceAccounts"];
   /** Written a moment after they are handed over; the rest of the store waits for the disk. */
@@ -80,6 +81,7 @@ export class Store implements StoreTransaction {
     this.imports = parts.imports;
     this.firmware = parts.firmware;
     this.firmwareUpdates = parts.firmwareUpdates;
+    this.firstAnswers = parts.firstAnswers;
     this.settings = parts.settings;
     this.voiceAccounts = parts.voiceAccounts;
     this.#buffers = new Buffers(clock, onProblem);
@@ -97,6 +99,7 @@ export class Store implements StoreTransaction {
         ["events", (limit) => this.events.forget(clock.now() - rules.eventsForMs, rules.events, limit)],
         ["approvals", (limit) => this.approvals.forgetOld(limit)],
         ["pairings", (limit) => this.pairings.forgetOld(limit)],
+        ["first answers", (limit) => this.firstAnswers.forget(limit)],
         ["tool lists", (limit) => this.toolLists.forgetUnused(limit)],
       ]),
       clock,

@@ -12,6 +12,7 @@ export type { StoredDevice } from "./device-row.ts";
 export { FirmwareFiles } from "./firmware-files.ts";
 export type { FirmwareImage } from "./firmware-images.ts";
 export type { FirmwareUpdate, UpdateCounts } from "./firmware-updates.ts";
+export type { FirstAnswer } from "./first-answers.ts";
 export type { StoreProblem } from "./health.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";

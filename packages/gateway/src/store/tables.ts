@@ -2,6 +2,7 @@
 import type { Generated } from "kysely";
 
 export interface Tables {
+  tendon_first_answers: FirstAnswersTable;
   tendon_schema: SchemaTable;
   tendon_devices: DevicesTable;
   tendon_aliases: AliasesTable;
@@ -212,4 +213,13 @@ export interface FirmwareUpdatesTable {
   due_at: number | null;
   reason: string | null;
   changed_at: number;
+}
+
+interface FirstAnswersTable {
+  principal: string;
+  request_key: string;
+  digest: string;
+  run: string;
+  answer: string | null;
+  expires_at: number;
 }

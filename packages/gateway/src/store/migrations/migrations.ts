@@ -13,6 +13,7 @@ import { createEventStreams } from "./0005-event-streams.ts";
 import { addPairingSources } from "./0006-pairing-sources.ts";
 import { createFirmwareUpdates } from "./0007-firmware-updates.ts";
 import { createVoiceAccounts } from "./0008-voice-accounts.ts";
+import { createFirstAnswers } from "./0009-first-answers.ts";
 import { createToolPins } from "./0009-tool-pins.ts";
 
 export interface Migration {
@@ -30,5 +31,6 @@ export const migrations: readonly Migration[] = [
   { name: "pairing sources", run: addPairingSources },
   { name: "firmware updates", run: createFirmwareUpdates },
   { name: "voice accounts", run: createVoiceAccounts },
+  { name: "first answers", run: createFirstAnswers },
   { name: "tool pins", run: createToolPins },
 ];
