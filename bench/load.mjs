@@ -31,7 +31,7 @@ export async function measure(server, options) {
 /** POST with kept connections; checks the status, because a refused call must not count as a fast one. */
 export function poster(parallel, headers) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: parallel });
-  const post = (url, body) =>
+  const post = (url, body, more = {}) =>
     new Promise((resolve, reject) => {
       const text = JSON.stringify(body);
       const request = http.request(
@@ -41,6 +41,7 @@ export function poster(parallel, headers) {
           agent,
           headers: {
             ...headers,
+            ...more,
             "content-type": "application/json",
             "content-length": Buffer.byteLength(text),
           },

@@ -3,6 +3,7 @@
 import WebSocket from "ws";
 import { benchHome } from "./home.mjs";
 import { measure, poster } from "./load.mjs";
+import { benchMcp } from "./mcp.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
 import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
@@ -175,6 +176,8 @@ const gateway = await benchGateway();
 row(`REST -> WebSocket device -> REST, ${parallel} in flight`, gateway);
 const floor = echo.cpuMsEach + bare.cpuMsEach;
 console.log(`gateway CPU a call / (bare echo + bare POST): ${(gateway.cpuMsEach / floor).toFixed(2)}`);
+
+await benchMcp(row, seconds);
 
 const mqtt = await benchMqtt();
 row(`REST -> MQTT device -> REST, ${mqttCount} devices`, mqtt.result);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../manual-clock.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import { eras, openAgent, textOf } from "./agent.ts";
-import { listen, modern, openSession, say } from "./rpc.ts";
+import { listen, messagesOf, modern, openSession, say } from "./rpc.ts";
 
 const slow = tool("slow");
 const gone = { name: "device_call", arguments: { device: "02:00:00:00:00:01", tool: "slow" } };
@@ -48,33 +49,48 @@ describe("[SRV-7] a call that nobody waits for any more frees its device at once
   it("when its session is ended", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [slow] });
-    const id = await openSession(site);
-    const headers = { "mcp-session-id": id };
+    const headers = { "mcp-session-id": await openSession(site) };
     const body = { jsonrpc: "2.0", id: 5, method: "tools/call", params: gone };
-    const stream = await listen(site, { headers, body });
+    const cut = expect(listen(site, { headers, body })).rejects.toThrow();
     await device.nextRequest("tools/call");
     const events = await site.events("?type=call.finished");
     await say(site, { method: "DELETE", headers });
     expect((await events.next()).data).toMatchObject({ tool: "slow", outcome: "cancelled" });
-    stream.destroy();
+    await cut;
   });
 
-  it("and the stream of a cancelled call in a session ends too", async () => {
+  it("and what waits for the answer of a cancelled call in a session ends too", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [slow] });
     const headers = { "mcp-session-id": await openSession(site) };
     const body = { jsonrpc: "2.0", id: 5, method: "tools/call", params: gone };
-    const stream = await listen(site, { headers, body });
+    const waiting = say(site, { headers, body });
     await device.nextRequest("tools/call");
-    const ended = new Promise((resolve) => {
-      stream.once("end", resolve);
-      stream.resume();
-    });
     await say(site, {
       headers,
       body: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 5 } },
     });
-    await ended;
+    expect((await waiting).text).toBe("");
     expect(await device.quiet()).toEqual([]);
+  });
+});
+
+describe("a call in a session that takes long", () => {
+  it("is answered on a stream that shows signs of life", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const device = await site.join({ tools: [slow] });
+    const headers = { "mcp-session-id": await openSession(site) };
+    const body = { jsonrpc: "2.0", id: 5, method: "tools/call", params: gone };
+    const waiting = listen(site, { headers, body });
+    const request = await device.nextRequest("tools/call");
+    clock.advance(15_000);
+    const stream = await waiting;
+    expect(stream.headers["content-type"]).toBe("text/event-stream");
+    clock.advance(5_000);
+    device.reply(request.id, textContent("at last"));
+    let text = "";
+    for await (const chunk of stream) text += String(chunk);
+    expect(messagesOf(text)).toMatchObject([{ id: 5, result: { content: [{ text: "at last" }] } }]);
   });
 });

@@ -26,7 +26,7 @@ describe("a session", () => {
     const id = await openSession(site);
     const mine = await say(site, { headers: within(id), body: list });
     expect(mine.status).toBe(200);
-    expect(messagesOf(mine.text).at(-1)).toMatchObject({ id: 2, result: { tools: expect.any(Array) } });
+    expect(mine.body).toMatchObject({ id: 2, result: { tools: expect.any(Array) } });
     expect((await say(site, { headers: within(id), body: list, token })).status).toBe(404);
     expect((await say(site, { headers: within(id), body: list, at: "/mcp/compact" })).status).toBe(404);
     expect((await say(site, { headers: within("made-up"), body: list })).status).toBe(404);

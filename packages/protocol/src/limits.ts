@@ -176,6 +176,7 @@ export const limits = {
   mcpSubscriptionStreams: bound(200, "rate_limited", "open streams of one token at one address"),
   eventWaits: bound(1_000, "rate_limited", "agents that wait for events; each holds a request open"),
   mcpSubscriptions: bound(1_000, "rate_limited", "resources that one session watches"),
+  mcpBatch: bound(32, "bad_request", "messages at once, which only old clients send"),
   mcpReplay: bound(100, "not_found", "what an agent whose stream broke can still be told; it is short"),
   mcpStreamBufferBytes: bound(
     16 * 1024 * KIB,

@@ -9,7 +9,7 @@ import type { CallOptions } from "../../registry/registry.ts";
 import type { Asking, CallDevice, CallMany, McpRequest } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
 import { AskPerson, AskPersonForMany, type Confirmation, canBeShown, formFor } from "./confirmation.ts";
-import { givenUp, givenUpSignal } from "./given-up.ts";
+import { givenUp } from "./given-up.ts";
 import { clientOf, relayTo } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
 
@@ -47,7 +47,7 @@ function callMany(request: McpRequest): CallMany {
   return async (target, tool, args, timeoutMs) => {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
     const confirm = confirmIn(request, rounds, (asked) => new AskPersonForMany(asked));
-    const options = { timeoutMs, signal: givenUpSignal(request.context), confirm };
+    const options = { timeoutMs, signal: givenUp(request.context), confirm };
     try {
       return { reply: await registry.fleet.call(principal, target, { tool, args, options }) };
     } catch (error) {

@@ -53,7 +53,14 @@ export class Endpoint {
     this.#usedAt = this.#needs.clock.monotonic();
     this.#open.add(exchange);
     exchange.onEnd(() => this.#open.delete(exchange));
-    await exchange.answer(await this.#answerTo(exchange));
+    if (this.#isLegacy(exchange)) await this.#serveInSession(exchange);
+    else await this.#serveModern(exchange);
+  }
+
+  /** A sign of life on streams of our own; the SDK does it for its own. */
+  keepAlive(): void {
+    for (const exchange of this.#open) exchange.keepAlive();
+    for (const session of this.#sessions.values()) session.keepAlive();
   }
 
   /** Told to whoever listens, if what this address shows is not what it was. */
@@ -113,24 +120,23 @@ export class Endpoint {
     for (const session of this.#sessions.values()) session.resourceUpdated(uri);
   }
 
-  async #answerTo(exchange: Exchange): Promise<Response> {
-    const { request, body } = exchange;
-    if (!this.#isLegacy(exchange)) {
-      await this.#watchFor(exchange);
-      return await this.#modern.fetch(request, { parsedBody: body });
+  async #serveModern(exchange: Exchange): Promise<void> {
+    if (exchange.method === "POST" && exchange.body === undefined) {
+      rpcError(exchange, 400, -32700, "Parse error: the body is empty");
+      return;
     }
+    await this.#watchFor(exchange);
+    await exchange.answer(await this.#modern.fetch(exchange.webRequest, { parsedBody: exchange.body }));
+  }
+
+  async #serveInSession(exchange: Exchange): Promise<void> {
     const { sessionId } = exchange;
     if (sessionId !== undefined) {
       const session = this.#sessions.get(sessionId);
-      return session === undefined
-        ? rpcError(404, -32001, "Session not found")
-        : await session.serve(exchange);
-    }
-    if (!isInitializeRequest(body)) {
-      return rpcError(400, -32000, "Bad Request: Mcp-Session-Id header is required");
-    }
-    const session = this.#newSession();
-    return session instanceof Session ? await session.serve(exchange) : session;
+      if (session === undefined) rpcError(exchange, 404, -32001, "Session not found");
+      else session.serve(exchange);
+    } else if (isInitializeRequest(exchange.body)) await this.#openSession(exchange);
+    else rpcError(exchange, 400, -32000, "Bad Request: Mcp-Session-Id header is required");
   }
 
   /** The SDK keeps the streams of the newer era; what a device has to be asked for is asked for here. */
@@ -143,31 +149,40 @@ export class Endpoint {
     for (const uri of uris) await subscriptions.add(uri).catch(() => undefined);
   }
 
-  /** The SDK's own word on which era a request is of; only what has no body and no session is judged by its header. */
-  #isLegacy({ request, body, sessionId }: Exchange): boolean {
-    const version = request.headers.get("mcp-protocol-version") ?? undefined;
-    if (request.method !== "POST") return sessionId !== undefined || version !== modernVersion;
+  /** By what a request says of itself; where it says nothing, the SDK has the word. */
+  #isLegacy(exchange: Exchange): boolean {
+    const version = exchange.header("mcp-protocol-version");
+    if (version === modernVersion) return false;
+    if (exchange.method !== "POST" || exchange.sessionId !== undefined) return true;
+    const { body } = exchange;
     if (body === undefined) return false;
     const named = version === undefined ? {} : { protocolVersionHeader: version };
     return classifyInboundRequest({ httpMethod: "POST", ...named, body }).kind === "legacy";
   }
 
-  #newSession(): Session | Response {
+  async #openSession(exchange: Exchange): Promise<void> {
+    const { sessionCount } = this.#needs;
     try {
-      this.#needs.sessionCount.take(this.principal.id);
+      sessionCount.take(this.principal.id);
     } catch (error) {
-      if (error instanceof TendonError) return rpcError(error.kind.status, -32000, error.message);
-      throw error;
+      if (!(error instanceof TendonError)) throw error;
+      rpcError(exchange, error.kind.status, -32000, error.message);
+      return;
     }
     const subscriptions = new Subscriptions(this.#view);
-    return new Session(agentServer(this.#view, subscriptions), subscriptions, this.#needs, {
-      opened: (id, session) => this.#sessions.set(id, session),
-      closed: (id) => {
+    const session = await Session.open(
+      agentServer(this.#view, subscriptions),
+      subscriptions,
+      this.#needs,
+      (closed) => {
         subscriptions.clear();
-        if (id !== undefined) this.#sessions.delete(id);
-        this.#needs.sessionCount.give(this.principal.id);
+        this.#sessions.delete(closed.id);
+        sessionCount.give(this.principal.id);
       },
-    });
+    );
+    this.#sessions.set(session.id, session);
+    session.serve(exchange);
+    if (!session.isOpen) session.close();
   }
 }
 

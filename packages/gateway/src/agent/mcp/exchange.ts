@@ -1,11 +1,12 @@
 /**
- * One HTTP exchange between Fastify and the SDK, which speaks `Request` and `Response`. Only the headers that MCP
- * defines are handed on: a token never gets further than the door.
+ * One HTTP exchange of an agent. The SDK speaks `Request` and `Response`, which cost more than all the rest of a call,
+ * so it is given the little of a request that it looks at; only the headers that MCP defines are handed on, and a
+ * token never gets further than the door.
  */
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-const handedOn = [
+const handedOn = new Set([
   "accept",
   "content-type",
   "last-event-id",
@@ -13,32 +14,55 @@ const handedOn = [
   "mcp-name",
   "mcp-protocol-version",
   "mcp-session-id",
-] as const;
+]);
 const parameterHeader = "mcp-param-";
+const eventStream = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
 
 export class Exchange {
-  readonly request: Request;
   readonly body: unknown;
+  readonly method: string;
+  readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
-  readonly #hungUp = new AbortController();
   readonly #onEnd: (() => void)[] = [];
+  readonly #onHangUp: (() => void)[] = [];
+  #hungUp: AbortController | undefined;
+  #streaming = false;
 
   constructor(request: FastifyRequest, reply: FastifyReply) {
+    this.#request = request;
     this.#reply = reply;
     this.body = request.body;
-    this.request = new Request(`http://${request.headers.host ?? "localhost"}${request.url}`, {
-      method: request.method,
-      headers: headersOf(request),
-      signal: this.#hungUp.signal,
-    });
-    reply.raw.once("close", () => {
-      if (!reply.raw.writableFinished) this.#hungUp.abort();
-      for (const end of this.#onEnd.splice(0)) end();
+    this.method = request.method;
+    const { raw } = reply;
+    raw.once("close", () => {
+      if (!raw.writableFinished) {
+        this.#hungUp?.abort();
+        for (const hungUp of this.#onHangUp) hungUp();
+      }
+      for (const end of this.#onEnd) end();
     });
   }
 
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    const known = handedOn.has(name) || name.startsWith(parameterHeader);
+    return known && typeof value === "string" ? value : undefined;
+  }
+
   get sessionId(): string | undefined {
-    return this.request.headers.get("mcp-session-id") ?? undefined;
+    return this.header("mcp-session-id");
+  }
+
+  /** As the SDK knows a request. Safe: it looks at nothing else where it is handed the body. */
+  get webRequest(): Request {
+    this.#hungUp ??= new AbortController();
+    const { url } = this.#request;
+    const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
+    return { method: this.method, url, headers, signal: this.#hungUp.signal } as unknown as Request;
   }
 
   /** Called once, when the answer is out or nobody waits for it any more. */
@@ -46,32 +70,77 @@ export class Exchange {
     this.#onEnd.push(listener);
   }
 
-  /** Ends an open stream from our side. */
+  /** Called when whoever waits is gone before the answer is out. */
+  onHangUp(listener: () => void): void {
+    this.#onHangUp.push(listener);
+  }
+
+  /** Ends it from our side, whatever is still to come. */
   cut(): void {
     this.#reply.raw.destroy();
   }
 
-  async answer(response: Response): Promise<void> {
-    const { raw } = this.#reply;
-    if (raw.destroyed) {
-      await response.body?.cancel();
-      return;
-    }
-    raw.writeHead(response.status, Object.fromEntries(response.headers));
-    if (response.body === null) {
-      raw.end();
-      return;
-    }
-    if (response.headers.get("content-type") !== "text/event-stream") {
-      raw.end(Buffer.from(await response.arrayBuffer()));
-      return;
-    }
-    raw.flushHeaders();
-    await this.#stream(response.body);
+  get isStreaming(): boolean {
+    return this.#streaming;
   }
 
-  /** Written as it comes: the SDK does not slow down for a reader, so one that falls far behind is cut off. */
-  async #stream(body: ReadableStream<Uint8Array>): Promise<void> {
+  /** The whole answer at once. */
+  send(status: number, value: unknown, headers: Record<string, string> = {}): void {
+    const { raw } = this.#reply;
+    if (raw.destroyed) return;
+    const text = value === undefined ? "" : JSON.stringify(value);
+    const type = value === undefined ? {} : { "content-type": "application/json" };
+    raw.writeHead(status, { ...headers, ...type, "content-length": Buffer.byteLength(text) });
+    raw.end(text);
+  }
+
+  /** From now on events are written as they come. */
+  startEvents(headers: Record<string, string> = {}): void {
+    const { raw } = this.#reply;
+    if (raw.destroyed || this.#streaming) return;
+    this.#streaming = true;
+    raw.writeHead(200, { ...headers, ...eventStream });
+    raw.flushHeaders();
+  }
+
+  event(message: unknown, id?: string): void {
+    this.#write(
+      `event: message\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(message)}\n\n`,
+    );
+  }
+
+  /** A sign of life on a stream of our own. */
+  keepAlive(): void {
+    if (this.#streaming) this.#write(": keep-alive\n\n");
+  }
+
+  endEvents(): void {
+    this.#reply.raw.end();
+  }
+
+  /** An answer of the SDK. */
+  async answer(response: Response): Promise<void> {
+    const { raw } = this.#reply;
+    const { body, headers } = response;
+    if (raw.destroyed) {
+      await body?.cancel();
+      return;
+    }
+    if (body === null || headers.get("content-type") !== "text/event-stream") {
+      const text = body === null ? "" : await response.text();
+      raw.writeHead(response.status, {
+        ...Object.fromEntries(headers),
+        "content-length": Buffer.byteLength(text),
+      });
+      raw.end(text);
+      return;
+    }
+    raw.writeHead(response.status, Object.fromEntries(headers));
+    raw.flushHeaders();
+    await this.#pipe(body);
+  }
+
+  async #pipe(body: ReadableStream<Uint8Array>): Promise<void> {
     const { raw } = this.#reply;
     const reader = body.getReader();
     const cancel = () => void reader.cancel().catch(() => undefined);
@@ -79,23 +148,17 @@ export class Exchange {
     for (;;) {
       const { done, value } = await reader.read();
       if (done || raw.destroyed) break;
-      raw.write(value);
-      if (raw.writableLength > limits.mcpStreamBufferBytes.max) raw.destroy();
+      this.#write(value);
     }
     raw.off("close", cancel);
     raw.end();
   }
-}
 
-function headersOf({ headers }: FastifyRequest): Headers {
-  const kept = new Headers();
-  for (const name of handedOn) {
-    const value = headers[name];
-    if (typeof value === "string") kept.set(name, value);
+  /** Nobody slows down for a reader, so one that falls far behind is cut off. */
+  #write(chunk: string | Uint8Array): void {
+    const { raw } = this.#reply;
+    if (raw.destroyed) return;
+    raw.write(chunk);
+    if (raw.writableLength > limits.mcpStreamBufferBytes.max) raw.destroy();
   }
-  for (const name in headers) {
-    const value = headers[name];
-    if (name.startsWith(parameterHeader) && typeof value === "string") kept.set(name, value);
-  }
-  return kept;
 }

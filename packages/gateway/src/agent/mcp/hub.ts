@@ -18,11 +18,12 @@ export interface HubNeeds extends Omit<EndpointNeeds, "sessionCount" | "waits" |
 }
 
 const sweepMs = 60_000;
+const keepAliveMs = 15_000;
 
 export class Hub {
   readonly #needs: EndpointNeeds & HubNeeds;
   readonly #endpoints = new Map<string, Endpoint>();
-  readonly #sweeping: Timer;
+  readonly #timers: readonly Timer[];
   readonly #news: News;
   readonly #unlisten: (() => void)[];
 
@@ -33,7 +34,12 @@ export class Hub {
       waits: { count: 0 },
       states: new RequestStates(needs.clock, needs.stateKey),
     };
-    this.#sweeping = needs.clock.every(sweepMs, () => this.#sweep());
+    this.#timers = [
+      needs.clock.every(sweepMs, () => this.#sweep()),
+      needs.clock.every(keepAliveMs, () => {
+        for (const endpoint of this.#endpoints.values()) endpoint.keepAlive();
+      }),
+    ];
     this.#news = new News(needs.clock, (changes) => {
       for (const endpoint of this.#endpoints.values()) endpoint.changed(changes);
     });
@@ -63,7 +69,7 @@ export class Hub {
   async stop(): Promise<void> {
     for (const stop of this.#unlisten) stop();
     this.#news.stop();
-    this.#sweeping.cancel();
+    for (const timer of this.#timers) timer.cancel();
     const endpoints = [...this.#endpoints.values()];
     this.#endpoints.clear();
     await Promise.all(endpoints.map((endpoint) => endpoint.close()));

@@ -1,6 +1,6 @@
 import type { Asking, CallDevice, CallMany } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
-import { givenUp, givenUpSignal } from "./given-up.ts";
+import { givenUp } from "./given-up.ts";
 
 type Plain = Pick<Asking, "view" | "context">;
 
@@ -24,7 +24,7 @@ function callOne({ view, context }: Plain): CallDevice {
 
 function callMany({ view: { registry, principal }, context }: Plain): CallMany {
   return async (target, tool, args, timeoutMs) => {
-    const options = { timeoutMs, signal: givenUpSignal(context) };
+    const options = { timeoutMs, signal: givenUp(context) };
     return { reply: await registry.fleet.call(principal, target, { tool, args, options }) };
   };
 }
