@@ -1,15 +1,27 @@
 import { limits } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
+import { askAll } from "../http-client.ts";
 import { openSite } from "../site.ts";
 import { initialize, modern, say } from "./rpc.ts";
 
 describe("[SRV-2] the door of /mcp", () => {
   it("wants a token, and says so in the header clients look for", async () => {
     const site = await openSite();
-    for (const token of ["", "not-a-token-of-this-gateway"]) {
+    const challenge = async (token: string) => {
       const { status, headers } = await say(site, { token, body: initialize() });
       expect(status).toBe(401);
-      expect(headers["www-authenticate"]).toMatch(/^Bearer realm="tendon"/);
+      return headers["www-authenticate"];
+    };
+    expect(await challenge("")).toBe('Bearer realm="tendon"');
+    expect(await challenge("not-a-token-of-this-gateway")).toBe(
+      'Bearer realm="tendon", error="invalid_token"',
+    );
+    // There is no issuer to be sent to.
+    for (const path of [
+      "/.well-known/oauth-protected-resource",
+      "/.well-known/oauth-protected-resource/mcp",
+    ]) {
+      expect((await askAll(site.url, { path })).status).toBe(404);
     }
   });
 
@@ -19,6 +31,9 @@ describe("[SRV-2] the door of /mcp", () => {
     const answer = await say(site, { token: String(body["token"]), body: initialize() });
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({ code: "forbidden", scope: "read" });
+    expect(answer.headers["www-authenticate"]).toBe(
+      'Bearer realm="tendon", error="insufficient_scope", scope="read"',
+    );
   });
 
   it.each([

@@ -16,13 +16,24 @@ export function problemOf(error: TendonError): Problem {
 }
 
 export async function sendProblem(reply: FastifyReply, error: TendonError): Promise<void> {
-  if (error.code === "unauthenticated") reply.header("www-authenticate", 'Bearer realm="tendon"');
+  const challenge = challengeOf(error, reply.request.headers.authorization !== undefined);
+  if (challenge !== undefined) reply.header("www-authenticate", challenge);
   const { retryAfterMs } = error.context;
   if (typeof retryAfterMs === "number") reply.header("retry-after", Math.ceil(retryAfterMs / 1_000));
   await reply
     .code(error.kind.status)
     .type("application/problem+json")
     .send(JSON.stringify(problemOf(error)));
+}
+
+/** RFC 6750: what a client has to bring. There is no issuer of tokens but the gateway itself, so none is named. */
+function challengeOf({ code, context }: TendonError, hadToken: boolean): string | undefined {
+  if (code === "unauthenticated") {
+    return `Bearer realm="tendon"${hadToken ? ', error="invalid_token"' : ""}`;
+  }
+  const { scope } = context;
+  if (code !== "forbidden" || typeof scope !== "string") return undefined;
+  return `Bearer realm="tendon", error="insufficient_scope", scope="${scope}"`;
 }
 
 /** Errors of the HTTP framework in our words; what is not known is ours, and its details stay in the log. */
