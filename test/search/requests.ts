@@ -76,7 +76,7 @@ export const bySynonym: readonly Request[] = [
 /** A request in one language, a tool in another. */
 export const acrossLanguages: readonly Request[] = [
   ["开始扫地", "vacuum", "start_cleaning"],
-  ["给花园浇水", "riego", "regar_zona"],
+  ["给草地浇水", "riego", "regar_zona"],
   ["enciende el aire acondicionado", "kongtiao", "turn_on_ac"],
   ["que baile el perro", "robot", "self.dog.dance"],
   ["is the alarm armed", "casa", "get_alarm_status"],

@@ -111,6 +111,12 @@ export class Toolset {
     return record !== undefined && shows(principal, record) ? address : undefined;
   }
 
+  /** The devices' own name for a tool that some of them have, by that name or by the one without prefix. */
+  ownName(name: string): string | undefined {
+    this.#updateSearch();
+    return this.#search.ownName(name);
+  }
+
   /** Whether this principal's device tools stand beside the compact ones on /mcp. */
   fits(principal: Principal): boolean {
     return this.#viewOf(principal).fits(compactToolCount, this.#needs.toolBudget);

@@ -74,9 +74,8 @@ function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): F
 
 /** Devices of a kind share their tools' names, so the first device that knows a short name speaks for all. */
 function wireName(view: Asker, tool: string): string {
-  const known = view.registry.toolset.list(view.principal);
-  if (known.some((one) => one.tool === tool)) return tool;
-  return known.find((one) => one.bareName === tool || one.name === tool)?.tool ?? tool;
+  const { toolset } = view.registry;
+  return toolset.resolve(view.principal, tool)?.tool ?? toolset.ownName(tool) ?? tool;
 }
 
 /** Hundreds of pictures in one answer help nobody; a single device's is had by device_call. */

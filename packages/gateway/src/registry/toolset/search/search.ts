@@ -3,8 +3,9 @@
  * apart: a tool is found by its name, description and arguments, a device by its alias, tags and board, and a tool of
  * a device counts as much as both together. The index changes when a device does, never when somebody asks.
  */
-import { type ToolDefinition, toolAnnotations } from "@tendon/protocol";
+import { bareToolName, type ToolDefinition, toolAnnotations } from "@tendon/protocol";
 import MiniSearch from "minisearch";
+import { Places } from "./places.ts";
 import { isQuestion, type Language, languageOf, readRequest, readText } from "./words.ts";
 
 export interface SearchedDevice {
@@ -39,13 +40,8 @@ interface Kind {
   readonly reads: boolean;
 }
 
-interface Known {
-  readonly tools: readonly ToolDefinition[];
-  readonly document: Document;
-}
-
 interface Document {
-  readonly id: number | string;
+  readonly id: number;
   readonly name: string;
   readonly concepts: string;
   readonly text: string;
@@ -67,10 +63,10 @@ const readsForQuestion = 1.3;
 
 export class ToolSearch {
   readonly #tools = index();
-  readonly #places = index();
+  readonly #places = new Places();
   readonly #kinds = new Map<ToolDefinition, Kind>();
   readonly #byNumber = new Map<number, Kind>();
-  readonly #devices = new Map<string, Known>();
+  readonly #devices = new Map<string, readonly ToolDefinition[]>();
   #lastNumber = 0;
 
   /** A device as it is now; `undefined` when it is gone. */
@@ -80,19 +76,27 @@ export class ToolSearch {
     if (device === undefined) return;
     const kinds = device.tools.map((tool) => this.#kindOf(tool));
     for (const { devices } of kinds) devices.add(id);
-    const document = placeDocument(
-      device,
-      kinds.map((kind) => kind.document),
-    );
-    this.#places.add(document);
-    this.#devices.set(id, { tools: device.tools, document });
+    const { alias, board, tags, tools } = device;
+    const about = [...new Set(kinds.flatMap(({ document }) => document.concepts.split(" ")))];
+    this.#places.set(id, { alias, board, tags, about });
+    this.#devices.set(id, tools);
+  }
+
+  /** A tool's own name, by that or by the name without prefix. */
+  ownName(name: string): string | undefined {
+    let byBareName: string | undefined;
+    for (const { name: own } of this.#kinds.keys()) {
+      if (own === name) return own;
+      if (bareToolName(own) === name) byBareName ??= own;
+    }
+    return byBareName;
   }
 
   /** The best tools for a request, best first, of those that are wanted. */
   find({ query, limit, wanted, within }: Asked): Match[] {
     const asked = query.slice(0, longestQuery);
     const units = readRequest(asked).slice(0, mostUnits);
-    const places = best(scores<string>(this.#places, units, within));
+    const places = best(this.#placeScores(units, within));
     const language = languageOf(asked);
     const question = isQuestion(asked);
     const found = new Map<string, Match>();
@@ -102,7 +106,7 @@ export class ToolSearch {
       found.set(key, { device, tool, score });
       return true;
     };
-    for (const [id, met] of best(scores<number>(this.#tools, units))) {
+    for (const [id, met] of best(this.#toolScores(units))) {
       const kind = this.#byNumber.get(id);
       if (kind === undefined) continue;
       const fitting =
@@ -112,13 +116,36 @@ export class ToolSearch {
     }
     // Somebody who names a device alone wants to know what it can do.
     for (const [device, met] of [...places].slice(0, limit)) {
-      for (const { name } of this.#devices.get(device)?.tools ?? []) add(device, name, total(met, none));
+      for (const { name } of this.#devices.get(device) ?? []) add(device, name, total(met, none));
     }
     return varied([...found.values()]).slice(0, limit);
   }
 
-  #forget(id: string, { tools, document }: Known): void {
-    this.#places.remove(document);
+  #toolScores(units: readonly (readonly string[])[]): Map<number, Met> {
+    const met = new Map<number, number[]>();
+    for (const [unit, terms] of units.entries()) {
+      for (const term of terms) {
+        const options = term.startsWith("#") ? conceptOptions : wordOptions;
+        for (const { id, score } of this.#tools.search(term, options))
+          note(met, id as number, unit, score, units);
+      }
+    }
+    return met;
+  }
+
+  #placeScores(
+    units: readonly (readonly string[])[],
+    within: ReadonlySet<string> | undefined,
+  ): Map<string, Met> {
+    const met = new Map<string, number[]>();
+    for (const [unit, terms] of units.entries()) {
+      for (const [id, score] of this.#places.meet(terms, within)) note(met, id, unit, score, units);
+    }
+    return met;
+  }
+
+  #forget(id: string, tools: readonly ToolDefinition[]): void {
+    this.#places.delete(id);
     this.#devices.delete(id);
     for (const tool of tools) {
       const kind = this.#kinds.get(tool);
@@ -153,26 +180,19 @@ export class ToolSearch {
 type Met = readonly number[];
 const none: Met = [];
 
-function scores<Id>(
-  searched: MiniSearch<Document>,
-  units: readonly (readonly string[])[],
-  within?: ReadonlySet<Id>,
-): Map<Id, number[]> {
-  const met = new Map<Id, number[]>();
-  for (const [unit, terms] of units.entries()) {
-    for (const term of terms) {
-      for (const { id, score } of searched.search(
-        term,
-        term.startsWith("#") ? conceptOptions : wordOptions,
-      )) {
-        if (within?.has(id as Id) === false) continue;
-        const known = met.get(id as Id) ?? new Array<number>(units.length).fill(0);
-        known[unit] = Math.max(known[unit] ?? 0, score);
-        met.set(id as Id, known);
-      }
-    }
-  }
-  return met;
+function note<Id>(
+  met: Map<Id, number[]>,
+  id: Id,
+  unit: number,
+  score: number,
+  units: readonly unknown[],
+): void {
+  const known = met.get(id);
+  if (known === undefined) {
+    const all = new Array<number>(units.length).fill(0);
+    all[unit] = score;
+    met.set(id, all);
+  } else known[unit] = Math.max(known[unit] ?? 0, score);
 }
 
 /** What meets more of a request is worth more than what meets a part of it well. */
@@ -249,19 +269,6 @@ function toolDocument(id: number, tool: ToolDefinition): Document {
     name: name.words.join(" "),
     concepts: [...new Set([...name.concepts, ...text.concepts])].join(" "),
     text: text.words.join(" "),
-  };
-}
-
-/** What a device is shows in its tools, too: one that speaks of cooling everywhere is an air conditioner. */
-function placeDocument({ id, alias, board, tags }: SearchedDevice, tools: readonly Document[]): Document {
-  const name = readText([alias, ...tags].join("\n"));
-  const text = readText(`${board ?? ""}\n${id}`);
-  const about = new Set(tools.flatMap(({ concepts }) => concepts.split(" ")));
-  return {
-    id,
-    name: name.words.join(" "),
-    concepts: name.concepts.join(" "),
-    text: [...text.words, ...about].join(" "),
   };
 }
 

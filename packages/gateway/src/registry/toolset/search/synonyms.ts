@@ -27,13 +27,13 @@ export const synonyms: Readonly<Record<string, Synonyms>> = {
   },
   brightness: {
     en: "brightness, bright, brighter, dim, dimmer, darker, backlight, intensity",
-    zh: "亮度, 调亮, 调暗, 亮一点, 暗一点, 变亮, 变暗, 太暗, 太亮, 背光",
+    zh: "亮度, 明亮, 调亮, 调暗, 亮一点, 暗一点, 变亮, 变暗, 太暗, 太亮, 背光",
     es: "brillo, brillante, claridad, atenuar, atenúa, oscurecer, luminosidad, intensidad",
   },
   colour: {
-    en: "colour, color, hue, tint, rgb",
-    zh: "颜色, 色彩, 变色, 彩色",
-    es: "color, colores, tono, tonalidad",
+    en: "colour, color, hue, tint, rgb, red, green, blue, yellow, white",
+    zh: "颜色, 色彩, 变色, 彩色, 红色, 绿色, 蓝色, 黄色, 白色",
+    es: "color, colores, tono, tonalidad, rojo, verde, azul, amarillo, blanco",
   },
   volume: {
     en: "volume, loud, louder, loudness, quiet, quieter, softer, sound level",
@@ -87,7 +87,7 @@ export const synonyms: Readonly<Record<string, Synonyms>> = {
   },
   temperature: {
     en: "temperature, warm, warmer, cold, colder, hot, degrees, heat, cool, cooler",
-    zh: "温度, 气温, 冷, 热, 暖, 度数, 多少度, 凉",
+    zh: "温度, 气温, 冷, 热, 暖, 度数, 多少度, 几度, 凉",
     es: "temperatura, calor, frío, caliente, grados, templado",
   },
   heating: {
@@ -206,6 +206,11 @@ export const synonyms: Readonly<Record<string, Synonyms>> = {
     es: "regar, riega, riego, agua, aspersor, válvula, grifo",
   },
   tv: { en: "tv, television, channel", zh: "电视, 频道, 电视机", es: "televisión, televisor, tele, canal" },
+  find: {
+    en: "where, find, locate, lost",
+    zh: "在哪, 哪里, 寻找, 找到",
+    es: "dónde, encontrar, encuentra, ubicar, localizar",
+  },
   kitchen: { en: "kitchen", zh: "厨房", es: "cocina" },
   livingRoom: {
     en: "living room, lounge, livingroom, sitting room",
