@@ -1,0 +1,161 @@
+/**
+ * Devices and nodes die at random while calls flow. `npm run chaos` runs it for ten minutes; CHAOS_SEED repeats the
+ * choices of a run, CHAOS_SECONDS sets how long it is.
+ */
+import { expect, it } from "vitest";
+import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
+import { until } from "../inbox.ts";
+import { NatsServer } from "../nats-server.ts";
+import { textContent, tool } from "../raw-device.ts";
+import { ProcessNode } from "./process-node.ts";
+
+const seconds = Number(process.env["CHAOS_SECONDS"] ?? 12);
+const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
+const ring = tool("self.ring", { number: { type: "integer" } }, ["number"]);
+const boards = 12;
+const callers = 6;
+const deadlineMs = 2_000;
+/** Beyond its deadline a call's answer has to come back from a busy machine. */
+const slackMs = 6_000;
+
+/** Small and repeatable (mulberry32). */
+function randomFrom(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+it(
+  `loses nothing and runs nothing twice (seed ${seed}, ${seconds} s)`,
+  async () => {
+    const [nats, postgres] = await Promise.all([NatsServer.start(), PostgresServer.start()]);
+    const env = { TENDON_CLUSTER: nats.url, TENDON_STORAGE: await postgres.newDatabase() };
+    const nodes = await Promise.all([0, 1, 2].map(() => ProcessNode.start(env)));
+    const random = randomFrom(seed);
+    const pick = <Item>(items: readonly Item[]): Item | undefined =>
+      items[Math.floor(random() * items.length)];
+    const standing = () => nodes.filter(({ running }) => running);
+    const over = new AbortController();
+
+    /** How often each call was carried out. */
+    const ran = new Map<number, number>();
+    const cut = new Map<string, () => void>();
+    const board = async (id: string) => {
+      while (!over.signal.aborted) {
+        const device = await pick(standing())
+          ?.join(id, [ring])
+          .catch(() => undefined);
+        if (device === undefined) continue;
+        cut.set(id, () => device.cut());
+        const serve = async (): Promise<never> => {
+          for (;;) {
+            const { id: request, params } = await device.nextRequest("tools/call");
+            const { number } = (params as { arguments: { number: number } }).arguments;
+            ran.set(number, (ran.get(number) ?? 0) + 1);
+            device.reply(request, textContent(String(number)));
+          }
+        };
+        await Promise.race([serve().catch(() => {}), device.wire.ended]);
+        device.cut();
+      }
+    };
+
+    const outcomes = new Map<string, number>();
+    const slow: number[] = [];
+    const answered: string[] = [];
+    let numbers = 0;
+    const ids = Array.from({ length: boards }, (_, at) => `02:00:00:00:01:${String(at).padStart(2, "0")}`);
+    const caller = async () => {
+      while (!over.signal.aborted) {
+        const node = pick(standing());
+        const id = pick(ids);
+        if (node === undefined || id === undefined) continue;
+        const number = ++numbers;
+        const from = performance.now();
+        const answer = await node
+          .rest("POST", `/devices/${id}/tools/${ring.name}/call`, {
+            arguments: { number },
+            timeoutMs: deadlineMs,
+          })
+          // The node was killed with the call in its hands.
+          .catch(() => undefined);
+        const took = performance.now() - from;
+        if (answer !== undefined && took > deadlineMs + slackMs) slow.push(Math.round(took));
+        const outcome = answer === undefined ? "node died" : String(answer.body["code"] ?? "ok");
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        if (outcome === "ok") answered.push(String(answer?.body["callId"]));
+      }
+    };
+
+    const misfortune = async () => {
+      const end = performance.now() + seconds * 1_000;
+      let killed = 0;
+      while (performance.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, 700 + random() * 1_500));
+        const kind = random();
+        const victim = pick(standing());
+        if (kind < 0.5) cut.get(pick(ids) ?? "")?.();
+        else if (kind < 0.75 && victim !== undefined && standing().length > 2) {
+          await victim.kill();
+          killed += 1;
+          nodes.push(await ProcessNode.start(env));
+        } else if (victim !== undefined) {
+          victim.freeze();
+          await new Promise((resolve) => setTimeout(resolve, 300 + random() * 1_500));
+          victim.thaw();
+        }
+      }
+      return killed;
+    };
+
+    try {
+      const living = [...ids.map(board), ...Array.from({ length: callers }, caller)];
+      const killed = await misfortune();
+      // Calm: every board is there, and every node says so.
+      await until(async () => {
+        for (const node of standing()) {
+          const { devices } = await node.get("/devices?online=true&limit=100");
+          if ((devices as unknown[]).length !== boards) return false;
+        }
+        return true;
+      }, "all devices online on all nodes");
+      over.abort();
+      for (const each of cut.values()) each();
+      await Promise.allSettled(living);
+
+      const twice = [...ran].filter(([, times]) => times > 1).map(([number]) => number);
+      expect(twice, "calls that ran twice").toEqual([]);
+      expect(slow, "calls answered after their deadline").toEqual([]);
+      const codes = ["ok", "node died", "device_offline", "device_disconnected", "device_timeout"];
+      const known = new Set([...codes, "node_unreachable", "shutting_down", "device_unknown", "queue_full"]);
+      expect([...outcomes.keys()].filter((outcome) => !known.has(outcome))).toEqual([]);
+      expect(outcomes.get("ok")).toBeGreaterThan(10);
+      const kept = await history(standing()[0], answered.length);
+      const missing = answered.filter((callId) => !kept.has(callId)).length;
+      // Whoever is killed takes the last tenth of a second of its history along, and nothing else.
+      expect(missing).toBeLessThanOrEqual(killed * 100);
+      if (killed === 0) expect(missing).toBe(0);
+    } finally {
+      over.abort();
+      for (const node of nodes) await node.kill();
+      await Promise.all([nats.stop(), postgres.remove()]);
+    }
+  },
+  (seconds + 90) * 1_000,
+);
+
+async function history(node: ProcessNode | undefined, atLeast: number): Promise<Set<string>> {
+  const kept = new Set<string>();
+  let cursor = "";
+  for (let page = 0; page <= atLeast / 100 + 100; page += 1) {
+    const { calls = [], nextCursor } = (await node?.get(`/calls?limit=1000${cursor}`)) ?? {};
+    for (const { callId } of calls as { callId: string }[]) kept.add(callId);
+    if (typeof nextCursor !== "string") return kept;
+    cursor = `&cursor=${encodeURIComponent(nextCursor)}`;
+  }
+  return kept;
+}
