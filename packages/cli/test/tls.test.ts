@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeImage } from "../../../test/firmware-image.ts";
 import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const openssl = "openssl";
@@ -44,6 +45,23 @@ describe("commands over TLS", () => {
     await watch.until("stdout", /device\.online/);
     for (const one of [watch, board]) await one.end();
     expect((await process.end()).code).toBe(0);
+  });
+
+  it("[TLS-1] firmware is handed in and fetched over TLS too", async () => {
+    certify("DNS:somewhere.example");
+    const cwd = folder.path;
+    const { process } = await startServe(cwd, [], env);
+    fs.writeFileSync(
+      path.join(cwd, "box.bin"),
+      makeImage({ board: "tls-board", version: "2.6.0", codeBytes: 3_000_000 }),
+    );
+    const added = await run(["firmware", "add", "box.bin", "--board", "tls-board"], { cwd });
+    expect(added).toMatchObject({ code: 0, stderr: "" });
+    const boards = start(["simulate", "esp32", "--ota", "--count", "3", "--board", "tls-board"], { cwd });
+    await boards.until("stderr", /3 of 3 connected/);
+    const listed = await run(["firmware", "list"], { cwd });
+    expect(listed.stdout).toMatch(/tls-board +2\.6\.0 +2\.9 MiB +100 % +offered +0 +0 +3 +0/);
+    for (const one of [boards, process]) await one.end();
   });
 
   it("[TLS-3] elsewhere they trust what NODE_EXTRA_CA_CERTS names, and say so when it is missing", async () => {
