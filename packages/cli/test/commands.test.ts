@@ -278,7 +278,12 @@ describe("tendon config", () => {
       "    - { alias: notes, command: notes, env: { API: hunter2 } }",
     ];
     fs.writeFileSync(path.join(settings.path, "tendon.yaml"), yaml.join("\n"));
-    const env = { TENDON_CALLS_QUEUE: "7" };
+    const env = {
+      TENDON_CALLS_QUEUE: "7",
+      TENDON_STORAGE: "postgres://tendon:hunter2@db.example/tendon",
+      TENDON_CLUSTER: "nats://hunter2@nats.example",
+      TENDON_TOKEN: "hunter2-hunter2-hunter2",
+    };
     const shown = await run(["config", "show", "--json"], { cwd: settings.path, env });
     const table = await run(["config", "show"], { cwd: settings.path, env });
     settings.remove();

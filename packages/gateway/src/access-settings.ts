@@ -57,7 +57,8 @@ export const AccessSettings = Type.Object(
     }),
     quarantine: Type.Boolean({
       default: false,
-      description: "Keep a known tool that has changed shut until an operator accepts it",
+      description:
+        "Keep a known tool that has changed shut until an operator accepts it: `tendon device changes`, `tendon device accept`",
     }),
     urlHosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
       default: [],

@@ -40,6 +40,15 @@ export function explainProblem(complaint: SchemaComplaint, schema: TSchema, plac
   ];
 }
 
+/** A variable that looks like a setting and is none. */
+export function explainVariable(name: string, known: readonly string[], fileOnly: readonly string[]): string {
+  if (fileOnly.includes(name)) return "comes from the file only, so that no variable can start a program";
+  const near = nearest(name, known);
+  return near === undefined
+    ? "is no setting; `tendon config show` lists the variables there are"
+    : `is no setting; did you mean ${near}?`;
+}
+
 function expectation(complaint: SchemaComplaint): string {
   const { allowedValues } = complaint.params as { allowedValues?: unknown[] };
   if (allowedValues !== undefined) return `must be one of ${allowedValues.join(", ")}`;
@@ -76,12 +85,16 @@ function itemsOf(schema: TSchema | undefined, key: string): TSchema | undefined 
 }
 
 function hint(key: string, known: readonly string[]): string {
-  const near = known
+  const near = nearest(key, known);
+  if (near !== undefined) return `; did you mean \`${near}\`?`;
+  return known.length > 0 ? `; known here are ${known.join(", ")}` : "";
+}
+
+function nearest(key: string, known: readonly string[]): string | undefined {
+  return known
     .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
     .filter(({ distance }) => distance <= 3)
-    .sort((a, b) => a.distance - b.distance)[0];
-  if (near !== undefined) return `; did you mean \`${near.name}\`?`;
-  return known.length > 0 ? `; known here are ${known.join(", ")}` : "";
+    .sort((a, b) => a.distance - b.distance)[0]?.name;
 }
 
 function editDistance(a: string, b: string): number {

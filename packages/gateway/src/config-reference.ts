@@ -81,26 +81,3 @@ function typeOf({ type, enum: choices, minimum, exclusiveMinimum, maximum }: Ann
   }
   return { string: "text", boolean: "true, false", array: "list", object: "map" }[type ?? ""] ?? "any";
 }
-
-const secretName = /token|password|secret|key$/i;
-const shownInstead = "(hidden)";
-
-/** The settings as they may be shown: passwords, tokens and the variables of programs are hidden. */
-export function withoutSecrets(value: unknown, name = ""): unknown {
-  if (typeof value === "string") {
-    if (secretName.test(name)) return shownInstead;
-    return value.replace(/^([a-z]+:\/\/[^:@/]*:)[^@/]*@/i, `$1${shownInstead}@`);
-  }
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, name));
-  if (!isTree(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      name === "env" ? shownInstead : withoutSecrets(item, key === "tls" ? "" : key),
-    ]),
-  );
-}
-
-function isTree(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -7,10 +7,11 @@ import path from "node:path";
 import { checkActions, defaultActions } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { Settings } from "typebox/system";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { checkAccess } from "./access-settings.ts";
-import { explainProblem, type Problem, placeOf } from "./config-problems.ts";
-import { environmentName, fileOnly, leavesOf } from "./config-reference.ts";
+import { explainProblem, explainVariable, type Problem, placeOf } from "./config-problems.ts";
+import { environmentName, fileOnly, type Leaf, leavesOf } from "./config-reference.ts";
 import { type Config, ConfigSchema } from "./config-schema.ts";
 import { asUpstreamList } from "./config-voice.ts";
 import { messageOf, StartError } from "./errors.ts";
@@ -48,6 +49,7 @@ export interface LoadedConfig {
 }
 
 const shortestToken = 16;
+const mostProblems = 200;
 
 export function loadConfig(sources: ConfigSources): LoadedConfig {
   const problems: Problem[] = [];
@@ -61,7 +63,7 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const voice = merged["voice"];
   if (isTree(voice)) merged["voice"] = { ...voice, upstream: asUpstreamList(voice["upstream"]) };
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
-  for (const error of compiled.Errors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
+  for (const error of allErrors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {
     const { control, access } = merged as Config;
     const found = [
@@ -81,6 +83,17 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   }
   if (problems.length > 0) throw new StartError("The configuration is not valid:", unique(problems));
   return { config: deepFreeze(merged) as Config, file, adminToken };
+}
+
+/** The library stops at eight, which is right for what strangers send; whoever edits a file wants them all. */
+function allErrors(merged: Tree) {
+  const { maxErrors } = Settings.Get();
+  Settings.Set({ maxErrors: mostProblems });
+  try {
+    return [...compiled.Errors(merged)];
+  } finally {
+    Settings.Set({ maxErrors });
+  }
 }
 
 function unique(problems: readonly Problem[]): string[] {
@@ -119,11 +132,18 @@ function readFile(
   for (const error of document.errors) {
     problems.push({
       where: `${file}:${lines.linePos(error.pos[0]).line}`,
-      message: error.message.split("\n")[0] ?? "",
+      message: (error.message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:$/, ""),
     });
   }
   if (document.errors.length > 0) return nothing;
-  const tree: unknown = document.toJS() ?? {};
+  let tree: unknown;
+  try {
+    tree = document.toJS() ?? {};
+  } catch (error) {
+    // An alias of nothing, or so many that they would fill the memory.
+    problems.push({ where: file, message: messageOf(error) });
+    return nothing;
+  }
   if (!isTree(tree)) {
     problems.push({ where: `${file}:1`, message: "must be a list of settings (key: value)" });
     return nothing;
@@ -146,16 +166,17 @@ function readFile(
 function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Problem[]) {
   const tree: Tree = {};
   const names = new Map<string, string>();
+  const leaves = leavesOf(ConfigSchema);
+  const isFileOnly = (leaf: Leaf) => fileOnly.has(leaf.path.join("."));
+  const fileOnlyNames = leaves.filter(isFileOnly).map((leaf) => environmentName(leaf.path));
   const known = new Map(
-    leavesOf(ConfigSchema)
-      .filter((leaf) => !fileOnly.has(leaf.path.join(".")))
-      .map((leaf) => [environmentName(leaf.path), leaf]),
+    leaves.filter((leaf) => !isFileOnly(leaf)).map((leaf) => [environmentName(leaf.path), leaf]),
   );
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith("TENDON_") || text === undefined || notSettings.has(name)) continue;
     const leaf = known.get(name);
     if (leaf === undefined) {
-      problems.push({ where: name, message: `is no setting; known are ${[...known.keys()].join(", ")}` });
+      problems.push({ where: name, message: explainVariable(name, [...known.keys()], fileOnlyNames) });
       continue;
     }
     names.set(leaf.path.join("."), name);

@@ -8,7 +8,8 @@ export {
   type LoadedConfig,
   loadConfig,
 } from "./config.ts";
-export { type Setting, settingsReference, withoutSecrets } from "./config-reference.ts";
+export { withoutSecrets } from "./config-masking.ts";
+export { type Setting, settingsReference } from "./config-reference.ts";
 export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
 export { version } from "./version.ts";

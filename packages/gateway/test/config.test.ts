@@ -152,6 +152,40 @@ describe("the file", () => {
     expect(first).toContain("closed");
   });
 
+  it("with mistakes inside lists is reported with their lines", () => {
+    const file = write(
+      "devices:\n  stdio:\n    - alias: lamp\n      comand: x\n    - { alias: Lamp, command: 7 }\naccess:\n  rules:\n    - { tool: a, efect: deny }\n",
+    );
+    expect(problems({ file })).toEqual(
+      expect.arrayContaining([
+        `${file}:4: unknown setting \`devices.stdio.0.comand\`; did you mean \`command\`?`,
+        expect.stringMatching(/:5: `devices\.stdio\.1\.alias` must match/),
+        expect.stringMatching(/:5: `devices\.stdio\.1\.command` must be string/),
+        `${file}:8: unknown setting \`access.rules.0.efect\`; did you mean \`effect\`?`,
+      ]),
+    );
+  });
+
+  test.each([
+    ["http: *nowhere\n", /: Unresolved alias/],
+    ["http:\n\tport: 1\n", /:2: Tabs are not allowed as indentation$/],
+    ["http:\n  port: 1\nhttp:\n  port: 2\n", /:3: Map keys must be unique$/],
+    [
+      "a: &a [x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]\n",
+      /alias/,
+    ],
+  ])("that YAML itself refuses is no fault of ours: %j", (text, words) => {
+    const file = write(text);
+    const [first = "", ...others] = problems({ file });
+    expect(first).toMatch(words);
+    expect(others).toEqual([]);
+  });
+
+  it("with very many mistakes is told them all", () => {
+    const file = write(Array.from({ length: 30 }, (_, at) => `unknown${at}: 1\n`).join(""));
+    expect(problems({ file })).toHaveLength(30);
+  });
+
   it("is told everything that is wrong at once", () => {
     const file = write("http:\n  port: -1\n  hots: x\nlog:\n  level: loud\n");
     expect(problems({ file })).toHaveLength(3);
@@ -249,8 +283,11 @@ describe("environment variables", () => {
 
   it("that are no setting are refused by name", () => {
     const [first] = problems({ env: { TENDON_HTTP_PROT: "1" } });
-    expect(first).toContain("TENDON_HTTP_PROT: is no setting");
-    expect(first).toContain("TENDON_HTTP_PORT");
+    expect(first).toBe("TENDON_HTTP_PROT: is no setting; did you mean TENDON_HTTP_PORT?");
+    expect(problems({ env: { TENDON_QUITE_ANOTHER: "1" } })[0]).toContain(
+      "is no setting; `tendon config show`",
+    );
+    expect(problems({ env: { TENDON_DEVICES_STDIO: "[]" } })[0]).toContain("comes from the file only");
   });
 
   test.each([
