@@ -170,7 +170,7 @@ export const en = {
   "connect.lastUsed": "Last seen",
   "connect.where.terminal": "In a terminal.",
   "connect.where.claudeDesktop":
-    "Settings, Developer, Edit config; run from the folder where Tendon is installed.",
+    "Settings, Developer, Edit config. Put the folder of your Tendon in place of /path/to/tendon.",
   "connect.where.cursor": "In ~/.cursor/mcp.json, or .cursor/mcp.json of a project.",
   "connect.where.vscode": "In .vscode/mcp.json of a project.",
   "connect.where.node": "With npm install @modelcontextprotocol/client.",

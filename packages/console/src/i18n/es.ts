@@ -180,7 +180,7 @@ export const es: Catalogue = {
   "connect.lastUsed": "Último uso",
   "connect.where.terminal": "En una terminal.",
   "connect.where.claudeDesktop":
-    "Ajustes, Desarrollador, Editar configuración; desde la carpeta donde está instalado Tendon.",
+    "Ajustes, Desarrollador, Editar configuración. Ponga la carpeta de su Tendon en lugar de /path/to/tendon.",
   "connect.where.cursor": "En ~/.cursor/mcp.json, o .cursor/mcp.json de un proyecto.",
   "connect.where.vscode": "En .vscode/mcp.json de un proyecto.",
   "connect.where.node": "Con npm install @modelcontextprotocol/client.",

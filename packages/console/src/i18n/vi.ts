@@ -177,7 +177,8 @@ export const vi: Catalogue = {
   "connect.connected": "Đã kết nối.",
   "connect.lastUsed": "Lần cuối",
   "connect.where.terminal": "Trong terminal.",
-  "connect.where.claudeDesktop": "Settings, Developer, Edit config; chạy từ thư mục cài Tendon.",
+  "connect.where.claudeDesktop":
+    "Settings, Developer, Edit config. Thay /path/to/tendon bằng thư mục Tendon của bạn.",
   "connect.where.cursor": "Trong ~/.cursor/mcp.json, hoặc .cursor/mcp.json của dự án.",
   "connect.where.vscode": "Trong .vscode/mcp.json của dự án.",
   "connect.where.node": "Với npm install @modelcontextprotocol/client.",

@@ -174,7 +174,7 @@ export const zh: Catalogue = {
   "connect.connected": "已连接。",
   "connect.lastUsed": "最近使用",
   "connect.where.terminal": "在终端中运行。",
-  "connect.where.claudeDesktop": "设置 → 开发者 → 编辑配置；从安装 Tendon 的文件夹运行。",
+  "connect.where.claudeDesktop": "设置 → 开发者 → 编辑配置。把 /path/to/tendon 换成你的 Tendon 文件夹。",
   "connect.where.cursor": "写入 ~/.cursor/mcp.json，或项目的 .cursor/mcp.json。",
   "connect.where.vscode": "写入项目的 .vscode/mcp.json。",
   "connect.where.node": "先运行 npm install @modelcontextprotocol/client。",

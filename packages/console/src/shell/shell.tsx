@@ -1,7 +1,7 @@
 /** What stands around every page: where one can go, whether it is live, who is here. */
 import { useQueryClient } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Link, Redirect, Route, Switch, useLocation } from "wouter";
 import { useWaitingCount } from "../api/approvals.ts";
 import { api } from "../api/client.ts";
@@ -18,21 +18,39 @@ import { isHere, places } from "./navigation.ts";
 import { Palette, usePaletteKey } from "./palette.tsx";
 import { LanguageMenu, PreferenceItems, ThemeMenu } from "./preferences.tsx";
 
-const DevicePage = lazy(async () => ({ default: (await import("../pages/device/device.tsx")).DevicePage }));
-const CallsPage = lazy(async () => ({ default: (await import("../pages/calls/calls.tsx")).CallsPage }));
-const CallPage = lazy(async () => ({ default: (await import("../pages/calls/call.tsx")).CallPage }));
-const ApprovalsPage = lazy(async () => ({
-  default: (await import("../pages/approvals/approvals.tsx")).ApprovalsPage,
-}));
-const HomePage = lazy(async () => ({ default: (await import("../pages/home/home.tsx")).HomePage }));
-const OverviewPage = lazy(async () => ({
-  default: (await import("../pages/overview/overview.tsx")).OverviewPage,
-}));
-const ConnectPage = lazy(async () => ({
-  default: (await import("../pages/connect/connect.tsx")).ConnectPage,
-}));
+const load = {
+  device: () => import("../pages/device/device.tsx"),
+  calls: () => import("../pages/calls/calls.tsx"),
+  call: () => import("../pages/calls/call.tsx"),
+  approvals: () => import("../pages/approvals/approvals.tsx"),
+  home: () => import("../pages/home/home.tsx"),
+  overview: () => import("../pages/overview/overview.tsx"),
+  connect: () => import("../pages/connect/connect.tsx"),
+};
+
+const DevicePage = lazy(async () => ({ default: (await load.device()).DevicePage }));
+const CallsPage = lazy(async () => ({ default: (await load.calls()).CallsPage }));
+const CallPage = lazy(async () => ({ default: (await load.call()).CallPage }));
+const ApprovalsPage = lazy(async () => ({ default: (await load.approvals()).ApprovalsPage }));
+const HomePage = lazy(async () => ({ default: (await load.home()).HomePage }));
+const OverviewPage = lazy(async () => ({ default: (await load.overview()).OverviewPage }));
+const ConnectPage = lazy(async () => ({ default: (await load.connect()).ConnectPage }));
+
+const idleMs = 1_500;
+
+/** Once the first page stands, the others are fetched too, so that a click shows them at once. */
+function useFetchedAhead(): void {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      // One that cannot be fetched now is fetched when it is opened.
+      for (const page of Object.values(load)) void page().catch(() => undefined);
+    }, idleMs);
+    return () => clearTimeout(timer);
+  }, []);
+}
 
 export function Shell() {
+  useFetchedAhead();
   const { t } = useWords();
   const [location] = useLocation();
   const [finding, setFinding] = usePaletteKey();

@@ -36,7 +36,11 @@ export const clients = [
     snippet: ({ url, token }) =>
       json({
         mcpServers: {
-          tendon: { command: "npx", args: ["tendon", "mcp"], env: { TENDON_URL: url, TENDON_TOKEN: token } },
+          tendon: {
+            command: "node",
+            args: ["/path/to/tendon/node_modules/.bin/tendon", "mcp"],
+            env: { TENDON_URL: url, TENDON_TOKEN: token },
+          },
         },
       }),
   },

@@ -8,7 +8,7 @@ import { type InsightNeeds, insightRoutes } from "./insights.ts";
 import { Overview, type OverviewNeeds } from "./overview.ts";
 import { SignIn, type SignInNeeds } from "./sign-in.ts";
 
-export { withoutSecrets } from "./masking.ts";
+export { valueWithoutSecrets } from "./masking.ts";
 
 export type ConsoleNeeds = SignInNeeds & OverviewNeeds & Omit<InsightNeeds, "overview">;
 

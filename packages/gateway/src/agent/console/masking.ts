@@ -1,14 +1,80 @@
-/** Values that open doors are not shown, wherever they stand: in JSON, and in JSON that is a text inside JSON. */
-const words = "token|password|passwd|passphrase|secret|authorization|api_?key|private_?key|psk|pwd|ticket";
-/** A text ends at a quote with as many backslashes before it as its first one has, and no more. */
-const value = new RegExp(
-  String.raw`((\\*)"[^"\\]*(?:${words})[^"\\]*\2"\s*:\s*)(?:\2"(?:[\s\S]*?(?<!\\)\2"|[\s\S]*$)|-?\d[\d.eE+-]*)`,
-  "gi",
-);
-const bearer = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
+/**
+ * Values that open doors are not shown, wherever they stand: in JSON, and in JSON that is a text inside JSON. One walk
+ * over the text and no patterns that try again: what is masked here was written by whoever holds a device.
+ */
+import { isObject } from "@tendon/protocol";
+
+const secret =
+  /token|password|passwd|passphrase|secret|authorization|api_?key|private_?key|psk|pwd|ticket|credential/i;
+const bearer = /\b(Bearer|Basic) {1,4}[\w.~+/=-]{1,512}/gi;
+const longestKey = 128;
+const mask = "•••";
 
 export function withoutSecrets(text: string): string {
-  return text
-    .replace(value, (_whole, key: string, slashes: string) => `${key}${slashes}"•••${slashes}"`)
-    .replace(bearer, "$1 •••");
+  let out = "";
+  let done = 0;
+  for (let at = text.indexOf('"'); at !== -1; ) {
+    const depth = slashesBefore(text, at);
+    const end = text.indexOf('"', at + 1);
+    if (end === -1) break;
+    const value = isSecretKey(text, at, end, depth) ? valueAfter(text, end) : undefined;
+    if (value === undefined) {
+      at = end;
+      continue;
+    }
+    out += `${text.slice(done, value.from)}${"\\".repeat(depth)}"${mask}${"\\".repeat(depth)}"`;
+    done = value.to;
+    at = text.indexOf('"', done);
+  }
+  return (out + text.slice(done)).replace(bearer, `$1 ${mask}`);
+}
+
+/** The same for a value that is no text yet. */
+export function valueWithoutSecrets(value: unknown): unknown {
+  if (typeof value === "string") return withoutSecrets(value);
+  if (Array.isArray(value)) return value.map(valueWithoutSecrets);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, each]) => {
+    const hidden = secret.test(key) && (typeof each === "string" || typeof each === "number");
+    return [key, hidden ? mask : valueWithoutSecrets(each)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isSecretKey(text: string, from: number, to: number, depth: number): boolean {
+  if (to - from > longestKey || slashesBefore(text, to) !== depth) return false;
+  return secret.test(text.slice(from + 1, to - depth));
+}
+
+/** Where the value of the key that ends here stands, if it is a text or a number. */
+function valueAfter(
+  text: string,
+  keyEnd: number,
+): { readonly from: number; readonly to: number } | undefined {
+  const from = skip(text, keyEnd + 1, " \t\r\n:");
+  if (from === keyEnd + 1 || !text.slice(keyEnd + 1, from).includes(":")) return undefined;
+  const quote = skip(text, from, "\\");
+  if (text[quote] === '"') return { from, to: endOfText(text, quote, quote - from) };
+  const to = skip(text, from, "-+.0123456789eE");
+  return to === from ? undefined : { from, to };
+}
+
+/** A text ends at a quote with as many backslashes before it as its first one has, and no more. */
+function endOfText(text: string, quote: number, depth: number): number {
+  for (let at = text.indexOf('"', quote + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    if (slashesBefore(text, at) === depth) return at + 1;
+  }
+  return text.length;
+}
+
+function slashesBefore(text: string, at: number): number {
+  let start = at;
+  while (text[start - 1] === "\\") start -= 1;
+  return at - start;
+}
+
+function skip(text: string, from: number, over: string): number {
+  let at = from;
+  while (at < text.length && over.includes(text[at] ?? "")) at += 1;
+  return at;
 }
