@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 import { vendors } from "../packages/protocol/test/tools/vendor-rules.ts";
-import { data, ours, run, shown } from "./functions.ts";
+import { data, ours, run, shown, tokenWith } from "./functions.ts";
 import { textContent, tool } from "./raw-device.ts";
 import { firstDevice, openSite } from "./site.ts";
 
@@ -164,4 +164,22 @@ describe("[FUN-2] a function call", () => {
     device.reply(request.id, textContent("done"));
     expect((await answering).status).toBe(200);
   });
+
+  it.each(["raw-board-0001__on", "device_call"])(
+    "that a rule has a person asked about (%s) waits in the queue, and runs when it is repeated",
+    async (name) => {
+      const site = await openSite({ config: { access: { rules: [{ tool: "on", effect: "confirm" }] } } });
+      const device = await site.join({ tools: [tool("on")] });
+      const token = await tokenWith(site, ["read", "call"]);
+      const args = name === "device_call" ? { device: "raw-board-0001", tool: "on" } : {};
+      const held = await run(site, name, args, token);
+      expect([held.status, held.body["code"]]).toEqual([403, "approval_required"]);
+      const decided = await site.rest("POST", `/approvals/${String(held.body["approvalId"])}/approve`);
+      expect(decided.status).toBe(200);
+      const answering = run(site, name, args, token);
+      device.reply((await device.nextRequest("tools/call")).id, textContent("lit"));
+      expect((await answering).status).toBe(200);
+      expect((await run(site, name, args, token)).body["code"]).toBe("approval_required");
+    },
+  );
 });

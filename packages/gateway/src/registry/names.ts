@@ -51,9 +51,8 @@ export class Names {
   bare(device: string, tool: string): string {
     const tools = this.#bareOf(device);
     const plain = bareToolName(tool);
-    const holder = tools.get(plain) ?? tool;
-    const name =
-      holder === tool && fitsAsExposedName(plain) ? plain : shortenedName(plain, device, tool, sha256Hex);
+    const isFree = (name: string) => (tools.get(name) ?? tool) === tool;
+    const name = isFree(plain) && fitsAsExposedName(plain) ? plain : shortened(plain, device, tool, isFree);
     tools.set(name, tool);
     return name;
   }
@@ -82,9 +81,11 @@ export class Names {
     const given = this.#given.get(key);
     if (given !== undefined) return given;
     const plain = exposedName(alias, tool);
-    const taken = this.#addresses.get(plain);
-    const free = taken === undefined || (taken.device === device && taken.tool === tool);
-    const name = free && fitsAsExposedName(plain) ? plain : shortenedName(plain, device, tool, sha256Hex);
+    const isFree = (name: string) => {
+      const holder = this.#addresses.get(name);
+      return holder === undefined || (holder.device === device && holder.tool === tool);
+    };
+    const name = isFree(plain) && fitsAsExposedName(plain) ? plain : shortened(plain, device, tool, isFree);
     this.#given.set(key, name);
     this.#give(name, { device, tool });
     return name;
@@ -111,6 +112,15 @@ export class Names {
     this.#bare.set(device, tools);
     return tools;
   }
+}
+
+/** Six digits are enough until they are not: a name that is somebody's is never given to another. */
+function shortened(plain: string, device: string, tool: string, isFree: (name: string) => boolean): string {
+  let name = shortenedName(plain, device, tool, sha256Hex);
+  for (let attempt = 1; !isFree(name); attempt += 1) {
+    name = shortenedName(plain, device, `${tool}\u0000${attempt}`, sha256Hex);
+  }
+  return name;
 }
 
 function sha256Hex(text: string): string {

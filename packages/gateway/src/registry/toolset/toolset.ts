@@ -105,10 +105,21 @@ export class Toolset {
     { device }: { readonly device?: string | undefined } = {},
   ): ToolAddress | undefined {
     const { names, devices, shows } = this.#needs;
-    const address = device === undefined ? names.addressOf(name) : names.bareAddressOf(device, name);
+    const address = device === undefined ? names.addressOf(name) : this.#bareAddressOf(device, name);
     if (address === undefined) return undefined;
     const record = devices.get(address.device);
     return record !== undefined && shows(principal, record) ? address : undefined;
+  }
+
+  /** Names without prefix are given when a device's tools are first made ready to be shown. */
+  #bareAddressOf(device: string, name: string): ToolAddress | undefined {
+    const record = this.#needs.devices.get(device);
+    if (record === undefined) return undefined;
+    const { names } = this.#needs;
+    const known = names.bareAddressOf(device, name);
+    if (known !== undefined) return known;
+    this.#shown.of(record);
+    return names.bareAddressOf(device, name);
   }
 
   /** The devices' own name for a tool that some of them have, by that name or by the one without prefix. */

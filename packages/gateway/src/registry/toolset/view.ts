@@ -48,7 +48,8 @@ export class View {
     const known = this.#tools.get(device);
     if (known !== undefined) return known;
     const tools = this.#sight.toolsOf(this.#principal, device);
-    this.#tools.set(device, tools);
+    // Nothing is kept of names that an agent may have made up.
+    if (tools.length > 0) this.#tools.set(device, tools);
     return tools;
   }
 
