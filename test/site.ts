@@ -11,7 +11,7 @@ import { EventReader } from "./event-reader.ts";
 import { type Answer, ask, askAll, type Json } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { type Fields, firmwareHello, type Offer, RawDevice } from "./raw-device.ts";
-import type { DeviceClaim, DeviceTransport } from "./transport.ts";
+import type { CallDoor, DeviceClaim, DeviceTransport } from "./transport.ts";
 import { webSocketTransport } from "./websocket-wire.ts";
 
 export const adminToken = "an-admin-token-for-tests";
@@ -56,6 +56,7 @@ export class Site {
   readonly folder: string;
   readonly #devices: RawDevice[] = [];
   readonly #readers: EventReader[] = [];
+  #callDoor: CallDoor | undefined;
 
   constructor(tendon: Tendon, folder: string) {
     this.tendon = tendon;
@@ -89,6 +90,7 @@ export class Site {
   }
 
   async call(device: string, tool: string, args: Fields = {}, more: Fields = {}): Promise<Answer> {
+    if (this.#callDoor !== undefined) return await this.#callDoor(this, device, tool, args, more);
     const at = `/devices/${device}/tools/${encodeURIComponent(tool)}/call`;
     return await this.rest("POST", at, { arguments: args, ...more });
   }
@@ -121,6 +123,7 @@ export class Site {
   /** A connection that has not said anything yet. */
   async connect(options: JoinOptions = {}): Promise<RawDevice> {
     const transport = options.transport ?? webSocketTransport;
+    this.#callDoor = transport.callDoor;
     const deviceId = options.deviceId ?? firstDevice;
     const { token, pongs } = options;
     const claim = { deviceId, clientId: options.clientId ?? clientId, token, pongs };

@@ -1,3 +1,7 @@
+import type { Answer } from "./http-client.ts";
+import type { Fields } from "./raw-device.ts";
+import type { Site } from "./site.ts";
+
 /** What a scenario needs of a device's connection, whatever carries it. */
 export interface DeviceWire {
   sendText(text: string): void;
@@ -34,4 +38,15 @@ export interface DeviceTransport {
   /** What `ended` tells when the gateway sends a device away; 0 where the transport has no word for it. */
   readonly sentAwayCode: number;
   connect(gatewayUrl: string, claim: DeviceClaim): Promise<DeviceWire>;
+  /** The door that calls come in by; REST where it is left out. */
+  readonly callDoor?: CallDoor;
 }
+
+/** A call by another door than REST, with an answer in the shape of REST. */
+export type CallDoor = (
+  site: Site,
+  device: string,
+  tool: string,
+  args: Fields,
+  more: Fields,
+) => Promise<Answer>;

@@ -1,0 +1,14 @@
+import { describe } from "vitest";
+import { mcpDoor } from "../mcp/mcp-door.ts";
+import { webSocketTransport } from "../websocket-wire.ts";
+import { answerScenarios } from "./answers.ts";
+import { callScenarios } from "./calls.ts";
+import { departureScenarios } from "./departures.ts";
+
+const overMcp = { ...webSocketTransport, callDoor: mcpDoor };
+
+describe("a device that is called over /mcp", () => {
+  callScenarios(overMcp);
+  departureScenarios(overMcp);
+  answerScenarios(overMcp);
+});
