@@ -1,7 +1,8 @@
 import dgram from "node:dgram";
+import mqttPacket from "mqtt-packet";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
-import { mqttTransport } from "../mqtt-wire.ts";
+import { askForSettings, dial, type MqttSettings, mqttTransport } from "../mqtt-wire.ts";
 import { type Fields, type Frame, type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
 
@@ -36,6 +37,19 @@ async function called(site: Site, device: RawDevice): Promise<void> {
   expect((await running).body["result"]).toEqual(textContent("done"));
 }
 
+function connectPacket({ client_id: clientId, username, password }: MqttSettings): Buffer {
+  return mqttPacket.generate({
+    cmd: "connect",
+    protocolId: "MQTT",
+    protocolVersion: 4,
+    clean: true,
+    clientId,
+    username,
+    password: Buffer.from(password),
+    keepalive: 60,
+  });
+}
+
 async function sendDatagram(port: number, bytes: Buffer): Promise<void> {
   const socket = dgram.createSocket("udp4");
   onTestFinished(() => {
@@ -47,6 +61,36 @@ async function sendDatagram(port: number, bytes: Buffer): Promise<void> {
 }
 
 describe("a hello over MQTT", () => {
+  it("[MQT-7] is answered however soon after the CONNECT it comes, while the device is being let in or just was", async () => {
+    const site = await openSite();
+    const claim = { deviceId: "02:00:00:00:00:05", clientId: "early-bird" };
+    const settings = await askForSettings(site.url, claim);
+    for (let tenths = 0; tenths < 40; tenths += 1) {
+      const socket = dial(settings.endpoint);
+      onTestFinished(() => {
+        socket.destroy();
+      });
+      const said: string[] = [];
+      const parser = mqttPacket.parser({ protocolVersion: 4 });
+      parser.on("packet", (packet) => {
+        if (packet.cmd === "publish") said.push(packet.payload.toString());
+      });
+      socket.on("data", (chunk) => parser.parse(chunk));
+      socket.on("error", () => undefined);
+      socket.write(connectPacket(settings));
+      const at = performance.now() + tenths / 10;
+      while (performance.now() < at) await new Promise((resolve) => setImmediate(resolve));
+      const payload = JSON.stringify(hello("udp"));
+      const flags = { qos: 0, dup: false, retain: false } as const;
+      socket.write(mqttPacket.generate({ cmd: "publish", topic: settings.publish_topic, payload, ...flags }));
+      await until(
+        () => said.some((text) => text.includes('"type":"hello"')),
+        `the answer after ${tenths}/10 ms`,
+      );
+      socket.destroy();
+    }
+  });
+
   it.each(["udp", "mqtt"])(
     "[MQT-7][MQT-8] with transport %s is answered in full, told that there are tools only, and ended",
     async (transport) => {

@@ -36,6 +36,8 @@ interface DevicePeer {
   readonly clientId: string;
   readonly open: OpenDevice;
   listener: DeviceListener | undefined;
+  /** What came between the CONNACK and the moment the broker calls it ready: a board says hello at once. */
+  readonly early: Buffer[];
   /** A newer connection of the same device has been admitted. */
   displaced: boolean;
   readonly takenExactlyOnce: Set<number>;
@@ -227,6 +229,7 @@ export class EmbeddedBroker {
           clientId,
           open,
           listener: undefined,
+          early: [],
           displaced: false,
           takenExactlyOnce,
         };
@@ -256,6 +259,7 @@ export class EmbeddedBroker {
     else {
       try {
         peer.listener = peer.open(deviceConnection(client));
+        for (const message of peer.early.splice(0)) peer.listener.message(message);
       } catch {
         // It was revoked while it signed in.
         client.close();
@@ -272,13 +276,18 @@ export class EmbeddedBroker {
     }
     const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
     if (peer.kind === "app") peer.app.published(topic, bytes);
-    else if (topic === deviceTopic) peer.listener?.message(bytes);
+    else if (topic === deviceTopic) this.#takeFrame(peer, bytes);
     else
       this.#needs.events.frameNotUnderstood(
         peer.clientId.split(deviceMark)[1] ?? "",
         "unknown",
         "another topic",
       );
+  }
+
+  #takeFrame(peer: DevicePeer, bytes: Buffer): void {
+    if (peer.listener !== undefined) peer.listener.message(bytes);
+    else if (peer.early.length < mostEarly) peer.early.push(bytes);
   }
 
   #heard(client: Client): void {
@@ -317,6 +326,9 @@ export class EmbeddedBroker {
     if (peer?.kind === "app") for (const filter of filters) peer.filters.delete(filter);
   }
 }
+
+/** Milliseconds of it; whoever says more before it is answered says too much. */
+const mostEarly = 8;
 
 class Refused extends Error {}
 
