@@ -1,9 +1,10 @@
 import { fork } from "node:child_process";
 
 /** Starts a measured server and speaks with it. */
-export async function startServer(file) {
+export async function startServer(file, env = {}) {
   const child = fork(new URL(file, import.meta.url), {
     execArgv: ["--expose-gc"],
+    env: { ...process.env, ...env },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const next = () => new Promise((resolve) => child.once("message", resolve));

@@ -3,8 +3,8 @@ import net from "node:net";
 import mqttPacket from "mqtt-packet";
 import { answer } from "./quick-device.mjs";
 
-/** Resolves when the broker has accepted it; `listed` when the gateway has read its tools. */
-export function connectMqttDevice(settings) {
+/** Resolves when the broker has accepted it; `listed` when the gateway has read its tools. `onMessage`: all but MCP. */
+export function connectMqttDevice(settings, onMessage = () => {}) {
   const [host, port] = settings.endpoint.split(":");
   const socket = net.connect(Number(port), host);
   socket.setNoDelay(true);
@@ -23,8 +23,12 @@ export function connectMqttDevice(settings) {
         return;
       }
       if (packet.cmd !== "publish") return;
-      const { type, payload } = JSON.parse(packet.payload.toString());
-      if (type !== "mcp") return;
+      const message = JSON.parse(packet.payload.toString());
+      const { type, payload } = message;
+      if (type !== "mcp") {
+        onMessage(message);
+        return;
+      }
       const reply = { jsonrpc: "2.0", id: payload.id, result: answer(payload.method) };
       socket.write(publish(settings.publish_topic, { session_id: "", type: "mcp", payload: reply }));
       if (payload.method === "tools/list") {

@@ -7,6 +7,7 @@ import { benchMcp } from "./mcp.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
 import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
+import { benchVoice } from "./voice.mjs";
 
 const parallel = 64;
 const seconds = Number(process.env.BENCH_SECONDS ?? 5);
@@ -204,6 +205,9 @@ for (const [name, { rssKbEach, heapKbEach }] of [
 console.log(
   `RSS of a device / of a bare socket: ${(idleDevices.rssKbEach / bareSockets.rssKbEach).toFixed(2)}`,
 );
+
+console.log("");
+await benchVoice({ count: 50, seconds });
 
 console.log("");
 await benchHome();

@@ -6,8 +6,16 @@ import { reportTo } from "./report.mjs";
 
 const token = "bench-token-bench-token";
 const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-bench-"));
+const upstream = process.env.BENCH_VOICE;
 const tendon = await startTendon(
-  { http: { port: 0 }, mqtt: { port: 0 }, data, devices: { admission: "open" }, log: { level: "error" } },
+  {
+    http: { port: 0 },
+    mqtt: { port: 0 },
+    data,
+    devices: { admission: "open" },
+    log: { level: "error" },
+    voice: { udpPort: 0, upstream: upstream === undefined ? [] : [{ url: upstream }] },
+  },
   { adminToken: token },
 );
 process.on("exit", () => fs.rmSync(data, { recursive: true, force: true }));
