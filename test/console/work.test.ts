@@ -171,6 +171,15 @@ describe("finding one's way", () => {
     await page.getByRole("option", { name: /desk/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "desk" }).waitFor();
+    await page.getByText("self.audio_speaker.set_volume").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
+    // A tool of a device that was looked at, opened where it stands.
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("set_vol");
+    await page.getByRole("option", { name: /set_volume/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("slider", { name: "volume", exact: true }).waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("overv");
     await page.getByRole("option", { name: /Overview/ }).waitFor();

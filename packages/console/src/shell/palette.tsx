@@ -1,9 +1,10 @@
 /** ⌘K: to any device, page or action, by a few letters. */
-import { useQuery } from "@tanstack/react-query";
-import type { DeviceList } from "@tendon/protocol";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { DeviceDetail, DeviceList, ToolList } from "@tendon/protocol";
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from "react";
 import { useLocation } from "wouter";
 import { api, query } from "../api/client.ts";
+import { keys } from "../api/queries.ts";
 import { useWords } from "../i18n/i18n.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
@@ -138,8 +139,36 @@ function useEntries(text: string): readonly Entry[] {
       run: () => chooseTheme(theme),
     }),
   );
+  const tools = useKnownTools(needle).map(
+    ({ device, alias, tool }): Entry => ({
+      id: `${device} ${tool}`,
+      icon: "bolt",
+      title: tool,
+      hint: alias,
+      run: () => navigate(`${deviceAddress(device)}#${encodeURIComponent(tool)}`),
+    }),
+  );
   const fitting = [...pages, ...themes].filter(({ title }) => title.toLowerCase().includes(needle));
-  return text === "" ? [...fitting.slice(0, places.length), ...devices] : [...devices, ...fitting];
+  return text === "" ? [...fitting.slice(0, places.length), ...devices] : [...devices, ...tools, ...fitting];
+}
+
+const mostTools = 8;
+
+/** Tools of the devices that were looked at: their lists are here already. */
+function useKnownTools(needle: string) {
+  const client = useQueryClient();
+  if (needle === "") return [];
+  const lists = client.getQueriesData<ToolList>({
+    predicate: ({ queryKey }) => queryKey[0] === "device" && queryKey[2] === "tools",
+  });
+  return lists
+    .flatMap(([key, list]) => {
+      const device = String(key[1]);
+      const alias = client.getQueryData<DeviceDetail>(keys.device(device))?.alias ?? device;
+      return (list?.tools ?? []).map(({ name }) => ({ device, alias, tool: name }));
+    })
+    .filter(({ tool }) => tool.toLowerCase().includes(needle))
+    .slice(0, mostTools);
 }
 
 /** Opens by ⌘K or Ctrl K from anywhere. */

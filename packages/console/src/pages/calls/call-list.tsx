@@ -7,6 +7,7 @@ import { useWords } from "../../i18n/i18n.tsx";
 import { callAddress } from "../../shell/navigation.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { walkLinks } from "../../ui/keyboard.ts";
 import { outcomeWord, ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
@@ -41,7 +42,7 @@ export function CallHistoryList({
   if (calls.length === 0) return <p className="p-4 text-soft">{t("calls.none")}</p>;
   return (
     <>
-      <ol className="divide-y divide-line" aria-label={t("calls.title")}>
+      <ol className="divide-y divide-line" aria-label={t("calls.title")} onKeyDown={walkLinks}>
         {calls.map((call) => (
           <li key={call.callId}>
             <CallRow call={call} hideDevice={hideDevice} />

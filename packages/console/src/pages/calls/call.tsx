@@ -1,8 +1,8 @@
 /** One call's whole story: asked, allowed, queued, sent, answered or not, and why. */
 
 import { useQuery } from "@tanstack/react-query";
-import type { CallStory, FrameList } from "@tendon/protocol";
-import { useState } from "react";
+import { type CallStory, consolePaths, type FrameList } from "@tendon/protocol";
+import { useCallback, useState } from "react";
 import { Link, useLocation, useParams } from "wouter";
 import { useAliases } from "../../api/aliases.ts";
 import { useToolCall } from "../../api/calls.ts";
@@ -16,6 +16,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
+import { useEscape } from "../../ui/keyboard.ts";
 import { outcomeWord, ProblemNote, problemWords } from "../../ui/problem.tsx";
 import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
@@ -39,6 +40,8 @@ function Story({ story }: { readonly story: CallStory }) {
   const { t, duration } = words;
   const aliasOf = useAliases();
   const { may } = useSession();
+  const [, navigate] = useLocation();
+  useEscape(useCallback(() => navigate(consolePaths.calls), [navigate]));
   const alias = aliasOf(story.device);
   const failed = story.outcome !== "ok";
   return (

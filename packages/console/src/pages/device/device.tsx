@@ -1,14 +1,15 @@
 /** Everything about one device on one page: what it is and does now, what it can do, what it did. */
 
 import { useQuery } from "@tanstack/react-query";
-import type { DeviceDetail } from "@tendon/protocol";
-import { useEffect } from "react";
-import { Redirect, useParams } from "wouter";
+import { consolePaths, type DeviceDetail } from "@tendon/protocol";
+import { useCallback, useEffect } from "react";
+import { Redirect, useLocation, useParams } from "wouter";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { useStatus } from "../../api/status.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
+import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
 import { ControlPad } from "./control-pad.tsx";
@@ -38,6 +39,8 @@ function Device({ device }: { readonly device: DeviceDetail }) {
   const status = useStatus(device, tools.data, may("call"));
   const has = (name: string) =>
     tools.data?.tools.some((tool) => tool.name === name && tool.access !== "denied") === true;
+  const [, navigate] = useLocation();
+  useEscape(useCallback(() => navigate(consolePaths.fleet), [navigate]));
   useEffect(() => {
     document.title = `${device.alias} · Tendon`;
   }, [device.alias]);

@@ -1,6 +1,6 @@
 /** One tool: its name on the wire, what it is for, a form made from its schema, and what it answered. */
 import type { DeviceDetail, Tool } from "@tendon/protocol";
-import { lazy, Suspense, useId, useState } from "react";
+import { lazy, Suspense, useEffect, useId, useRef, useState, useSyncExternalStore } from "react";
 import { type Arguments, useToolCall } from "../../api/calls.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
@@ -21,6 +21,13 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
   const live = useIsLive();
   const id = useId();
   const [open, setOpen] = useState(false);
+  const row = useRef<HTMLLIElement>(null);
+  const named = useHash() === `#${encodeURIComponent(tool.name)}`;
+  useEffect(() => {
+    if (!named) return;
+    setOpen(true);
+    row.current?.scrollIntoView({ block: "center" });
+  }, [named]);
   const [values, setValues] = useState<Arguments>(() => firstValues(tool.inputSchema));
   const [asked, setAsked] = useState<Arguments>();
   const call = useToolCall(device.id);
@@ -40,7 +47,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
     </Button>
   );
   return (
-    <li>
+    <li ref={row}>
       <div className="flex items-start gap-2 px-4 py-2.5">
         <div className="min-w-0 flex-1">
           <button
@@ -110,4 +117,17 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
       )}
     </li>
   );
+}
+
+function onHash(changed: () => void): () => void {
+  const events = ["hashchange", "popstate", "pushState"] as const;
+  for (const event of events) window.addEventListener(event, changed);
+  return () => {
+    for (const event of events) window.removeEventListener(event, changed);
+  };
+}
+
+/** The part of the address that names one tool. */
+function useHash(): string {
+  return useSyncExternalStore(onHash, () => window.location.hash);
 }

@@ -58,10 +58,10 @@ export function FleetPage() {
         title={t("fleet.title")}
         lead={
           fleet.isSuccess && !isEmpty ? (
-            <>
+            <span role="status">
               {n("fleet.online", online)} · {n("fleet.offline", loaded.length - online)}
               {boards > 0 && ` · ${n("fleet.boards", boards)}`}
-            </>
+            </span>
           ) : (
             t("fleet.lead")
           )
