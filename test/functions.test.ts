@@ -25,6 +25,15 @@ describe("[FUN-1] function definitions", () => {
     );
   });
 
+  it("need `read`, as `/mcp` does", async () => {
+    const site = await openSite();
+    const headers = { authorization: `Bearer ${await tokenWith(site, ["call"])}` };
+    for (const vendor of ["openai", "anthropic"]) {
+      const answer = await site.rest("GET", `/tools.${vendor}.json`, undefined, headers);
+      expect(answer.body).toMatchObject({ code: "forbidden", scope: "read" });
+    }
+  });
+
   it("[AGT-9] are taken by every vendor, ours and those of odd devices", async () => {
     const site = await openSite();
     const odd = { type: "object", properties: { 名: { type: ["array", "null"] } }, anyOf: [{}] };

@@ -22,10 +22,10 @@ describe("what an agent is shown", () => {
     const site = await openSite();
     await site.join({ tools: [tool("on")], userTools: [tool("self.reboot")] });
     expect(await shown(site)).toEqual(["raw-board-0001__on"]);
-    expect(await shown(site, await tokenWith(site, ["call"]))).toEqual(["raw-board-0001__on"]);
+    expect(await shown(site, await tokenWith(site, ["read", "call"]))).toEqual(["raw-board-0001__on"]);
     expect(await shown(site, await tokenWith(site, ["read"]))).toEqual([]);
     const both = ["raw-board-0001__on", "raw-board-0001__reboot"];
-    expect(await shown(site, await tokenWith(site, ["call", "call:user"]))).toEqual(both);
+    expect(await shown(site, await tokenWith(site, ["read", "call", "call:user"]))).toEqual(both);
     expect(await shown(site, await tokenWith(site, ["admin", "call:user"]))).toEqual(both);
   });
 
@@ -33,7 +33,7 @@ describe("what an agent is shown", () => {
     const site = await openSite();
     await site.join({ tools: [tool("on")] });
     await site.join({ deviceId: secondDevice, tools: [tool("on")] });
-    const token = await tokenWith(site, ["call"], { ids: [secondDevice] });
+    const token = await tokenWith(site, ["read", "call"], { ids: [secondDevice] });
     expect(await shown(site, token)).toEqual(["raw-board-0002__on"]);
     const answer = await site.rest(
       "POST",

@@ -7,7 +7,7 @@ import { FunctionCallRequest, FunctionReply, isErrorCode, isObject, type JsonObj
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
-import { asAgent, type Principal, type Registry } from "../../registry/registry.ts";
+import { asAgent, type Principal, type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { type Asker, compactDefinitions, compactToolCalled, plainCalls } from "../mcp/compact/compact.ts";
 import { HangUp, hangUpSignal } from "./hang-up.ts";
@@ -97,6 +97,7 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
 }
 
 function shownTo(registry: Registry, principal: Principal): FunctionDefinition[] {
+  requireScope(principal, "read");
   const agent = asAgent(principal);
   const { toolset } = registry;
   const ours = compactDefinitions.map(({ name, description = "", inputSchema }) => ({

@@ -32,7 +32,7 @@ export class Grace {
 
   /** The devices of earlier runs. */
   restore(devices: readonly Absence[]): void {
-    const stoppedAt = Math.max(...devices.map(({ lastSeenAt = 0 }) => lastSeenAt), 0);
+    const stoppedAt = devices.reduce((latest, { lastSeenAt = 0 }) => Math.max(latest, lastSeenAt), 0);
     const now = this.#clock.now();
     const ends = devices
       .filter(({ online }) => !online)

@@ -77,7 +77,8 @@ export class ToolSearch {
     const kinds = device.tools.map((tool) => this.#kindOf(tool));
     for (const { devices } of kinds) devices.add(id);
     const { alias, board, tags, tools } = device;
-    const about = [...new Set(kinds.flatMap(({ document }) => document.concepts.split(" ")))];
+    const spoken = kinds.flatMap(({ document }) => document.concepts.split(" "));
+    const about = [...new Set(spoken)].filter((concept) => concept !== "");
     this.#places.set(id, { alias, board, tags, about });
     this.#devices.set(id, tools);
   }
