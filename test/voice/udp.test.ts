@@ -136,6 +136,33 @@ describe("audio over UDP", () => {
     );
   });
 
+  it("[UDP-3] stays with a board that is silent, however long somebody tries", async () => {
+    const clock = new ManualClock();
+    const { visitor, board, offer, device } = await talking({ clock });
+    const stranger = await UdpSender.open(offer);
+    await sendAll(board, 1, 5);
+    await hears(visitor, 5);
+    const key = randomKey();
+    for (let second = 0; second < 30; second += 1) {
+      for (let count = 0; count < 50; count += 1) {
+        await stranger.send(randomBytes(100), 6 + second * 50 + count, { key });
+      }
+      clock.advance(1_000);
+    }
+    await (device.wire as MqttWire).ping();
+    await speaksTo(visitor, board, stranger);
+    await sendAll(board, 6, 8);
+    await hears(visitor, 8);
+  });
+
+  it("[UDP-3] of a board whose packets play longer than its hello says is taken in all the same", async () => {
+    const { visitor, board } = await talking();
+    const short = Buffer.from([9 << 3, 1, 2, 3]);
+    for (let sequence = 1; sequence <= 10; sequence += 1) await board.send(short, sequence);
+    await hears(visitor, 10);
+    await speaksTo(visitor, board);
+  });
+
   it("[UDP-3] is not stolen by replaying what the board has sent", async () => {
     const { visitor, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);

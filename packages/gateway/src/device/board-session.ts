@@ -10,8 +10,10 @@ import {
   encodeMcp,
   encodeRequest,
   encodeServerMessage,
+  isObject,
   type JsonObject,
   limits,
+  parseJson,
   type ServerMessage,
   speaksMcp,
 } from "@tendon/protocol";
@@ -190,11 +192,20 @@ export class BoardSession implements DeviceSession {
         this.events.frameNotUnderstood(this.deviceId, "unknown", decoded.kind);
         return;
       case "invalid":
+        this.#passOnUnread(text);
         this.events.frameNotUnderstood(this.deviceId, "invalid", decoded.reason);
         return;
       default:
         decoded satisfies never;
     }
+  }
+
+  /** [VOI-4] What is odd here may be new and known to the voice server; MCP and hellos are for us alone. */
+  #passOnUnread(text: string): void {
+    const message = this.#conversation === undefined ? undefined : parseJson(text);
+    if (!isObject(message) || typeof message["type"] !== "string") return;
+    if (message["type"] !== "mcp" && message["type"] !== "hello")
+      this.#conversation?.fromBoard(text, message);
   }
 
   /** [AUD-4] Audio is counted and dropped until there is somebody to hear it. */

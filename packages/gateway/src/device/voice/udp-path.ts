@@ -45,10 +45,11 @@ interface Candidate {
 const downlinkFlags = 0x80;
 /** Four seconds of packets may be lost and the next one still count as the next one. */
 const windowPackets = 64;
-/** A packet of the duration that was agreed on. */
-const strong = 2;
-const trustToBegin = 2;
-const trustToMove = 8;
+/** A packet that plays as long as the board's do; anything else that could be Opus counts little, and only at first. */
+const strong = 4;
+const weak = 1;
+const trustToBegin = 4;
+const trustToMove = 16;
 const strangersPerSecond = 60;
 const packetsPerSecond = 200;
 const packetBurst = 1_000;
@@ -62,10 +63,13 @@ export class UdpPath {
   #heard = 0;
   #said = 0;
   #lastTimestamp = 0;
+  /** How long the board's packets play: as its hello says, until they show otherwise. */
+  #frameMs: number | undefined;
   #candidate: Candidate | undefined;
 
   constructor(needs: UdpPathNeeds) {
     this.#needs = needs;
+    this.#frameMs = needs.frameMs;
     this.#ownRate = new RateGate(packetsPerSecond, packetBurst, needs.now());
     this.#strangerRate = new RateGate(strangersPerSecond, strangersPerSecond, needs.now());
   }
@@ -84,7 +88,7 @@ export class UdpPath {
     const audio = { timestampMs: header.timestampMs, opus };
     const worth = this.#worthOf(opus);
     if (known && ahead <= windowPackets) {
-      if (worth > 0) this.#accept(header.sequence, audio);
+      if (worth > 0) this.#accept(header.sequence, audio, worth);
       return;
     }
     this.#consider(header.sequence, audio, worth, from);
@@ -102,9 +106,9 @@ export class UdpPath {
     return true;
   }
 
-  #accept(sequence: number, audio: AudioFrame): void {
+  #accept(sequence: number, audio: AudioFrame, worth: number): void {
     // Whoever else was asking to be believed was not the board: it is still where it was.
-    this.#candidate = undefined;
+    if (worth === strong) this.#candidate = undefined;
     if (sequence - this.#heard > 1) this.#needs.onLost(sequence - this.#heard - 1);
     this.#heard = sequence;
     this.#needs.receive(audio);
@@ -112,7 +116,7 @@ export class UdpPath {
 
   /** [UDP-3] Sound packets in a row, from one address, while the old one is silent: then it is the board. */
   #consider(sequence: number, audio: AudioFrame, worth: number, from: UdpPeer): void {
-    if (worth === 0) {
+    if (worth === 0 || (worth === weak && this.#peer !== undefined)) {
       if (isSame(from, this.#candidate?.peer)) this.#candidate = undefined;
       return;
     }
@@ -135,6 +139,7 @@ export class UdpPath {
 
   #believe(candidate: Candidate): void {
     this.#candidate = undefined;
+    if (this.#peer === undefined) this.#frameMs = opusDurationMs(candidate.held.at(-1)?.opus ?? nothing);
     this.#peer = candidate.peer;
     const missed = candidate.last - this.#heard - candidate.held.length;
     if (missed > 0) this.#needs.onLost(missed);
@@ -146,7 +151,7 @@ export class UdpPath {
   #worthOf(opus: Uint8Array): number {
     const ms = opusDurationMs(opus);
     if (ms === undefined) return 0;
-    return ms === this.#needs.frameMs && isMonoOpus(opus) ? strong : 1;
+    return ms === this.#frameMs && isMonoOpus(opus) ? strong : weak;
   }
 
   /**
@@ -173,6 +178,8 @@ export class UdpPath {
     return createCipheriv("aes-128-ctr", this.#needs.key, header).update(bytes);
   }
 }
+
+const nothing = new Uint8Array();
 
 function isSame(a: UdpPeer, b: UdpPeer | undefined): boolean {
   return b !== undefined && a.port === b.port && a.address === b.address;

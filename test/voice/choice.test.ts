@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { mqttTransport } from "../mqtt-wire.ts";
+import { firmwareHello } from "../raw-device.ts";
+import { firstDevice } from "../site.ts";
+import { openUpstream, openVoiceSite, webSocketBoard } from "./voice-site.ts";
+
+const ids = { plain: "02:00:00:00:0e:01", tagged: "02:00:00:00:0e:02", own: "02:00:00:00:0e:03" };
+
+describe("which voice server a board talks to", () => {
+  it("is its own, else one of its tags', else everybody's; looked up at every hello", async () => {
+    const [everybody, kitchen, desk] = [await openUpstream(), await openUpstream(), await openUpstream()];
+    const site = await openVoiceSite([
+      { url: everybody.server.url },
+      { url: kitchen.server.url, tag: "kitchen" },
+      { url: desk.server.url, device: "desk" },
+    ]);
+    const talksTo = async (id: string, upstream: typeof everybody) => {
+      const device = webSocketBoard(site, { id });
+      await device.connect();
+      expect((await upstream.visitors.take()).device).toBe(id);
+      await device.stop();
+    };
+    for (const id of Object.values(ids)) await talksTo(id, everybody);
+    await site.rest("PATCH", `/devices/${ids.tagged}`, { tags: ["hall", "kitchen"] });
+    await site.rest("PATCH", `/devices/${ids.own}`, { alias: "desk", tags: ["kitchen"] });
+    await talksTo(ids.plain, everybody);
+    await talksTo(ids.tagged, kitchen);
+    await talksTo(ids.own, desk);
+  });
+
+  it("may be none: it is for tools only, as without any voice server", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite([{ url: upstream.server.url, tag: "kitchen" }]);
+    const overWebSocket = await site.connect();
+    overWebSocket.send(firmwareHello);
+    await overWebSocket.nextFrame("hello");
+    expect((await overWebSocket.nextFrame("alert"))["status"]).toBe("Tools only");
+    await overWebSocket.setUp();
+    overWebSocket.cut();
+    await until(async () => (await site.device(firstDevice))["online"] === false, "the board to be gone");
+
+    const overMqtt = await site.join({ transport: mqttTransport });
+    overMqtt.send({ ...firmwareHello, version: 3, transport: "udp" });
+    const hello = await overMqtt.nextFrame("hello");
+    expect(hello["udp"]).toMatchObject({ port: expect.any(Number), nonce: expect.stringMatching(/^01/) });
+    expect((await overMqtt.nextFrame("alert"))["status"]).toBe("Tools only");
+    expect((await overMqtt.nextFrame("goodbye"))["session_id"]).toBe(hello["session_id"]);
+    expect(upstream.server.visitors.size).toBe(0);
+  });
+
+  it("is not asked for by a board that offers no audio", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const device = await site.connect();
+    const { audio_params: _, ...silent } = firmwareHello;
+    device.send(silent);
+    await device.nextFrame("hello");
+    await device.setUp();
+    expect(upstream.server.visitors.size).toBe(0);
+  });
+});
