@@ -1,10 +1,11 @@
 // Adds to package-lock.json the optional platform packages that a registry did not offer when it was written, so
-// that `npm ci` accepts it everywhere. Run it after every change of a dependency: node scripts/complete-lockfile.mjs
+// that `npm ci` accepts it everywhere. Run it after every change of a dependency: node scripts/complete-lockfile.mjs [folder]
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-const file = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "package-lock.json");
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const file = path.resolve(root, process.argv[2] ?? ".", "package-lock.json");
 const lock = JSON.parse(fs.readFileSync(file, "utf8"));
 const systems = [
   "darwin",

@@ -6,6 +6,12 @@ import { OperationError, UsageError } from "./errors.ts";
 import { version } from "./version.ts";
 
 export async function main(argv: string[]): Promise<void> {
+  // Whoever reads along may stop reading, as `head` does; that is no failure of ours.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
   const program = build();
   try {
     await program.parseAsync(argv);

@@ -121,7 +121,7 @@ export const ConfigSchema = Type.Object(
       Type.String({
         pattern: "^(nats|tls)://[^/]+",
         description:
-          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of several on one PostgreSQL; the name, `tendon` by default, keeps two fleets on one server apart",
+          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of several on one PostgreSQL; the name, `tendon` by default, keeps two fleets on one server apart; `?replicas=3` has three servers of a NATS cluster keep each thing",
       }),
     ),
     storage: Type.String({

@@ -50,7 +50,11 @@ export class Directory {
     this.#watch?.stop();
     const { link } = this.#needs;
     // In memory: it tells of connections, and none of them outlives what holds it.
-    this.#bucket = await link.buckets.create(`${link.name}_presence`, { storage: "memory", history: 1 });
+    this.#bucket = await link.buckets.create(`${link.name}_presence`, {
+      storage: "memory",
+      history: 1,
+      replicas: link.replicas,
+    });
     const changes = await this.#bucket.watch();
     this.#watch = changes;
     let told = () => {};

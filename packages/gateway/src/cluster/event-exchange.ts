@@ -23,7 +23,8 @@ interface Unsent<Event> {
   readonly event: Event;
 }
 
-const waitingMax = 10_000;
+/** As many devices as one node may hold could leave at once. */
+const waitingMax = 200_000;
 const keptNanoseconds = 24 * 60 * 60 * 1_000_000_000;
 const repeatsNanoseconds = 120 * 1_000_000_000;
 const ackMs = 3_000;
@@ -91,6 +92,7 @@ export class EventExchange<Event> {
       subjects: [this.#subject],
       storage: StorageType.File,
       discard: DiscardPolicy.Old,
+      num_replicas: link.replicas,
       max_msgs: keep,
       max_age: keptNanoseconds,
       duplicate_window: repeatsNanoseconds,

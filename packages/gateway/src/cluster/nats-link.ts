@@ -12,6 +12,8 @@ interface NatsAddress {
   readonly password: string | undefined;
   /** What all subjects begin with: two fleets may share a server. */
   readonly name: string;
+  /** How many servers of a NATS cluster keep each thing. */
+  readonly replicas: number;
 }
 
 const patienceAtStartMs = 15_000;
@@ -22,14 +24,17 @@ const pingEveryMs = 2_000;
 const reconnectMs = 250;
 const defaultName = "tendon";
 
-/** `nats://user:password@host:4222/name`; the name may be left out. */
+/** `nats://user:password@host:4222/name?replicas=3`; the name and what follows may be left out. */
 function readNatsAddress(url: string): NatsAddress {
-  const { protocol, host, username, password, pathname } = new URL(url);
+  const { protocol, host, username, password, pathname, searchParams } = new URL(url);
   const name = pathname.replaceAll("/", "");
   if (!/^[a-zA-Z0-9_-]{0,32}$/.test(name)) {
     throw new StartError("The name in `cluster` may have letters, digits, `_` and `-`, 32 at most.");
   }
+  const replicas = Number(searchParams.get("replicas") ?? 1);
+  if (![1, 3, 5].includes(replicas)) throw new StartError("`replicas` in `cluster` may be 1, 3 or 5.");
   return {
+    replicas,
     server: host,
     tls: protocol === "tls:",
     user: username === "" ? undefined : decodeURIComponent(username),
@@ -40,13 +45,15 @@ function readNatsAddress(url: string): NatsAddress {
 
 export class NatsLink {
   readonly name: string;
+  readonly replicas: number;
   readonly #connection: NatsConnection;
   readonly #listeners = new Set<(connected: boolean) => void>();
   #connected = true;
 
-  private constructor(connection: NatsConnection, name: string) {
+  private constructor(connection: NatsConnection, { name, replicas }: NatsAddress) {
     this.#connection = connection;
     this.name = name;
+    this.replicas = replicas;
     void this.#watchState();
   }
 
@@ -73,7 +80,7 @@ export class NatsLink {
           pingInterval: pingEveryMs,
           maxPingOut: 2,
         });
-        return new NatsLink(connection, address.name);
+        return new NatsLink(connection, address);
       } catch (error) {
         if (clock.monotonic() >= until) {
           throw new StartError(`NATS at ${address.server} cannot be reached (${messageOf(error)}).`);

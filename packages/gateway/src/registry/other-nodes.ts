@@ -177,14 +177,19 @@ export class OtherNodes {
 
   /** One of those who are left says so for all, and clears the directory. */
   #nodeLost(instance: string): void {
+    const { cluster } = this.#needs;
+    const lost = [...this.#placed].filter(([, { claim }]) => claim.instance === instance);
+    for (const [device] of lost) this.#hide(device, "its node is gone");
+    if (cluster.nodes()[0]?.instance === cluster.instance) this.#do(this.#mourn(lost));
+  }
+
+  /** A node may have held a hundred thousand: they go one group after the other. */
+  async #mourn(lost: readonly (readonly [string, Placed])[]): Promise<void> {
     const { cluster, events } = this.#needs;
-    const speaks = cluster.nodes()[0]?.instance === cluster.instance;
-    for (const [device, placed] of this.#placed) {
-      if (placed.claim.instance !== instance) continue;
-      this.#hide(device, "its node is gone");
-      if (!speaks) continue;
-      events.deviceLostWithNode(device);
-      void cluster.directory.release(device, placed.revision);
+    for (let at = 0; at < lost.length; at += claimsAtOnce) {
+      const group = lost.slice(at, at + claimsAtOnce);
+      for (const [device] of group) events.deviceLostWithNode(device);
+      await Promise.all(group.map(([device, { revision }]) => cluster.directory.release(device, revision)));
     }
   }
 
