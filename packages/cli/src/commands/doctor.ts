@@ -3,7 +3,9 @@ import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { lanAddress, loadConfig, version } from "@tendon/gateway";
+import { clientSnippets, placeOf } from "../client-snippets.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
+import { mcpToken } from "../mcp-token.ts";
 import { colours, print, printJson } from "../output.ts";
 import { readTarget, type Target, type TargetOptions } from "../target.ts";
 
@@ -26,6 +28,8 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   if (settings !== undefined) {
     findings.push(checkData(settings.data));
     const running = await findGateway(target);
+    // The snippets below name its file; where it cannot be made, the first client says why.
+    if (running !== undefined) await mcpToken(options).catch(() => undefined);
     findings.push(running ?? (await checkPort("port", settings.http.host, settings.http.port, "--port")));
     if (running === undefined && settings.mqtt.broker === undefined) {
       findings.push(await checkPort("MQTT port", settings.http.host, settings.mqtt.port, "--mqtt-port"));
@@ -36,7 +40,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     findings.push(checkAdmission(settings.devices.admission, settings.http.host));
   }
   const failed = findings.some(({ state }) => state === "failed");
-  if (options.json === true) printJson({ ok: !failed, findings });
+  if (options.json === true) printJson({ ok: !failed, findings, clients: clientSnippets(placeOf(target)) });
   else {
     const marks = { ok: colours.green("ok  "), warning: colours.yellow("warn"), failed: colours.red("FAIL") };
     for (const { check, state, message } of findings)
@@ -182,5 +186,10 @@ function snippets(target: Target): string {
     "",
     colours.bold("The same over REST"),
     `  curl ${target.certificate === undefined ? "" : `--cacert ${target.certificate} `}-H "Authorization: Bearer $(cat ${token})" ${target.url}/api/v1/devices`,
+    ...clientSnippets(placeOf(target)).flatMap(({ client, where, text }) => [
+      "",
+      `${colours.bold(client)}: ${where}`,
+      ...text.split("\n").map((line) => `  ${line}`),
+    ]),
   ].join("\n");
 }
