@@ -62,6 +62,20 @@ describe("examples/mqtt-app.mjs", () => {
   });
 });
 
+describe("examples/mcp-agent.mjs", () => {
+  it("[SRV-1] finds a tool by what is to be done, calls it, and fails when the call does", async () => {
+    const { site, device } = await openDevice();
+    const at = ["examples/mcp-agent.mjs", "set the volume"];
+    const agent = run(process.execPath, [...at, '{"volume":31}', site.url]);
+    expect([await agent.ended, agent.output()]).toEqual([0, expect.stringContaining("set_volume: true")]);
+    expect(device.state.get("volume")).toBe(31);
+    const wrong = run(process.execPath, [...at, '{"volume":300}', site.url]);
+    expect([await wrong.ended, wrong.output()]).toEqual([1, expect.stringContaining("arguments_invalid")]);
+    const lost = run(process.execPath, ["examples/mcp-agent.mjs"]);
+    expect([await lost.ended, lost.output()]).toEqual([2, expect.stringContaining("usage:")]);
+  });
+});
+
 describe("examples/function-calling.mjs", () => {
   it("[FUN-2] lets a model set a device's volume by a function, and repeats what the device said", async () => {
     const { site, device } = await openDevice();

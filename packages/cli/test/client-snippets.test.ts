@@ -1,9 +1,11 @@
 /** What `doctor` prints for MCP clients: parsed as each client would, and what it names is started. */
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { clientSnippets } from "../src/client-snippets.ts";
 import { run, startServe, temporaryFolder } from "./run-tendon.ts";
 
 interface Snippet {
@@ -53,6 +55,23 @@ async function toolsOver(transport: StdioClientTransport | StreamableHTTPClientT
   await client.close();
   return tools.map(({ name }) => name);
 }
+
+describe("the guides for clients", () => {
+  const docs = fileURLToPath(new URL("../../../docs/clients", import.meta.url));
+  const data = "/path/to/data";
+  const snippets = clientSnippets({
+    command: "/usr/bin/node",
+    args: ["/path/to/tendon/packages/cli/bin/tendon.js", "mcp", "--data", data],
+    url: "http://127.0.0.1:8000/mcp",
+    tokenFile: `${data}/mcp-token`,
+  });
+
+  it.each(snippets)("show for $client what doctor prints", ({ client, text, language }) => {
+    const page = client.split(" over ")[0]?.toLowerCase().replaceAll(" ", "-");
+    const guide = fs.readFileSync(path.join(docs, `${page}.md`), "utf8");
+    expect(guide).toContain(`\`\`\`${language}\n${text}\n\`\`\``);
+  });
+});
 
 describe("the snippets for clients", () => {
   it("start what they say, from any folder, and none has a token in it", async () => {
