@@ -78,7 +78,7 @@ describe("tendon serve", () => {
     const { code, stderr } = await run(["serve"], { cwd: folder.path });
     expect(code).toBe(1);
     expect(stderr).toContain("tendon.yaml:2: unknown setting `http.prot`; did you mean `port`?");
-    expect(stderr).toContain("tendon.yaml:4: `devices.admission` must be one of approve, open, closed");
+    expect(stderr).toContain("tendon.yaml:4: `devices.admission` must be one of approve, list, open, closed");
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
