@@ -12,6 +12,8 @@ export const Problem = Type.Object(
     errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
     phase: Type.Optional(Type.Enum(["queue", "device"])),
     sent: Type.Optional(Type.Boolean()),
+    approvalId: Type.Optional(Type.String({ description: "What a person has to approve first" })),
+    retryAfterMs: Type.Optional(Type.Number({ description: "How long to wait, where that is known" })),
   },
   { $id: "Problem", additionalProperties: true },
 );
