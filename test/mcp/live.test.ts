@@ -23,7 +23,7 @@ async function board(site: Site): Promise<VirtualDevice> {
 
 describe.each(eras)("an agent of the %s era", (era) => {
   it("[SRV-9] sees a device appear, calls it, gets its picture, sees it go and come back", async () => {
-    const site = await openSite();
+    const site = await openSite({ config: { agents: { offlineGraceMs: 0 } } });
     const changes = new Inbox<string[]>("change of the tool list");
     const agent = await openAgent(site, era, {
       listChanged: {
@@ -65,6 +65,8 @@ describe.each(eras)("an agent of the %s era", (era) => {
       arguments: { since, types: ["device.offline"] },
     });
     expect(gone.structuredContent).toMatchObject({ events: [{ type: "device.offline", device: mac }] });
+    while (listed.includes(volume.name)) listed = await changes.take();
+    expect(listed).toHaveLength(7);
     const failed = await agent.callTool(volume);
     expect(failed.isError).toBe(true);
     expect(textOf(failed)).toMatch(/^device_offline: offline since .*\nlast known state: .*"volume":30/);
@@ -72,6 +74,7 @@ describe.each(eras)("an agent of the %s era", (era) => {
     const again = (gone.structuredContent as { next: string }).next;
     device = await board(site);
     await agent.callTool({ name: "events_wait", arguments: { since: again, types: ["device.online"] } });
+    while (!listed.includes(volume.name)) listed = await changes.take();
     expect(textOf(await agent.callTool(volume))).toBe("true");
   });
 });

@@ -275,12 +275,13 @@ async function assemble(
   });
   started.push(stopProcesses);
 
+  const reportFault = (error: unknown) => log.error({ err: error }, "a request failed");
   const http = await createHttp({
     ...config.http,
     publicUrl: config.http.publicUrl,
     tls: certificate?.pair,
     version,
-    reportFault: (error) => log.error({ err: error }, "a request failed"),
+    reportFault,
   });
   serveCertificate(http, certificate);
   if (cluster !== undefined) forwardStrays(http, cluster.cluster);
@@ -343,7 +344,7 @@ async function assemble(
     voice: voices,
     nodes,
   });
-  await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark: mark, stateKey });
+  await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark: mark, stateKey, reportFault });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) devices.upgrade(request, socket, head);

@@ -17,6 +17,8 @@ export interface AgentViewNeeds {
   /** How many agents wait for events now, whoever they are. */
   readonly waits: { count: number };
   readonly states: RequestStates;
+  /** Faults of ours; an agent is told only that there was one. */
+  readonly reportFault: (error: unknown) => void;
   /** What ids of sessions given out here begin with, so that another node can tell whose they are. */
   readonly idMark: string;
 }
@@ -36,6 +38,7 @@ export class AgentView {
   readonly events: Events;
   readonly waits: { count: number };
   readonly states: RequestStates;
+  readonly reportFault: (error: unknown) => void;
   readonly surface: Surface;
   /** The list as it was last shown, and what it was made from. */
   #shown: readonly ExposedTool[] | undefined;
@@ -48,6 +51,7 @@ export class AgentView {
     this.events = needs.events;
     this.waits = needs.waits;
     this.states = needs.states;
+    this.reportFault = needs.reportFault;
     this.surface = surface;
   }
 
@@ -80,7 +84,7 @@ export class AgentView {
 
   #refresh(): boolean {
     const shown = this.#deviceTools();
-    if (shown === this.#shown) return false;
+    if (this.#shown !== undefined && isSameList(shown, this.#shown)) return false;
     this.#shown = shown;
     const bare = this.surface.kind === "device";
     const tools = shown.map((tool) => listed(tool, bare));
@@ -105,6 +109,11 @@ export class AgentView {
 }
 
 const none: readonly ExposedTool[] = [];
+
+function isSameList(one: readonly ExposedTool[], other: readonly ExposedTool[]): boolean {
+  if (one === other) return true;
+  return one.length === other.length && one.every((tool, index) => tool === other[index]);
+}
 
 function listed(tool: ExposedTool, bare: boolean): Tool {
   return {

@@ -37,6 +37,7 @@ function callOne(request: McpRequest): CallDevice {
       const known = asTendonError(error);
       if (known.cause instanceof AskPerson) return ask(request, rounds, known.cause.confirmation);
       throwIfIncapable(known);
+      if (known.code === "internal") view.reportFault(known.cause);
       return failedResult(known, lastStatus(view, device, known));
     }
   };

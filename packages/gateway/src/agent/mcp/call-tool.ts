@@ -16,6 +16,8 @@ export async function callTool(request: McpRequest, { params }: CallToolRequest)
     return await calls.call(view.addressOf(name), args, undefined);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
-    return failedResult(asTendonError(error));
+    const known = asTendonError(error);
+    if (known.code === "internal") view.reportFault(known.cause);
+    return failedResult(known);
   }
 }

@@ -80,6 +80,12 @@ export class Exchange {
     this.#reply.raw.destroy();
   }
 
+  /** After a fault of ours. */
+  fail(): void {
+    if (this.#reply.raw.headersSent) this.cut();
+    else this.send(500, { jsonrpc: "2.0", id: null, error: { code: -32603, message: "Internal error" } });
+  }
+
   get isStreaming(): boolean {
     return this.#streaming;
   }

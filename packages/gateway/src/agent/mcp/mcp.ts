@@ -63,7 +63,13 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
           const surface = surfaceOf(request, principal);
           const open = await loaded();
           reply.hijack();
-          await open.serve(principal, surface, new Exchange(request, reply));
+          const exchange = new Exchange(request, reply);
+          try {
+            await open.serve(principal, surface, exchange);
+          } catch (error) {
+            needs.reportFault(error);
+            exchange.fail();
+          }
         },
       });
     serve("/mcp", () => ({ kind: "auto" }));
