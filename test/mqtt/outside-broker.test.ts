@@ -190,7 +190,11 @@ describe("an outside broker", () => {
     const { status, body } = await askAll(site.url, { path: "/readyz" });
     expect([status, body]).toEqual([
       503,
-      { status: "unready", problems: ["the outside MQTT broker does not answer"] },
+      {
+        status: "unready",
+        problems: ["mqtt: the outside MQTT broker does not answer"],
+        parts: { mqtt: "the outside MQTT broker does not answer" },
+      },
     ]);
     expect((await site.call(device.id, "a")).body).toMatchObject({ code: "device_offline" });
     await broker.run();

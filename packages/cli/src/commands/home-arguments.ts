@@ -8,6 +8,8 @@ const load = async () => await import("./home.ts");
 export function addHomeCommand(program: Command): void {
   const home = program
     .command("home")
+    // Its options are understood before and after any of its words.
+    .enablePositionalOptions(false)
     .summary("the simulated home: JSON lines for programs, and by hand")
     .description(
       "A simulated home: lights, an alarm, who is there. Its state is in DATA/home.json, its settings in DATA/home.yaml.",
@@ -26,7 +28,6 @@ export function addHomeCommand(program: Command): void {
     await (await import("./home-serve.ts")).serveHomeLines(mcp, options);
   });
 
-  // The options above are understood before and after any of the words below.
   const options = () => home.opts();
   home
     .command("status")

@@ -14,7 +14,7 @@ import { addPairingSources } from "./0006-pairing-sources.ts";
 import { createFirmwareUpdates } from "./0007-firmware-updates.ts";
 import { createVoiceAccounts } from "./0008-voice-accounts.ts";
 import { createFirstAnswers } from "./0009-first-answers.ts";
-import { createToolPins } from "./0009-tool-pins.ts";
+import { createToolPins } from "./0010-tool-pins.ts";
 
 export interface Migration {
   readonly name: string;
