@@ -112,6 +112,7 @@ async function converse({ count, seconds, connect, server }) {
     boards.push(...(await Promise.all(group)));
   }
   const before = await server?.memoryKb();
+  const cpuBefore = await server?.cpuMs();
   const timers = [];
   // Spread over the pace, as boards are that began to speak at different times.
   await Promise.all(
@@ -136,22 +137,33 @@ async function converse({ count, seconds, connect, server }) {
   await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
   for (const timer of timers) clearInterval(timer);
   await new Promise((resolve) => setTimeout(resolve, 500));
+  const cpuMs = server === undefined ? 0 : (await server.cpuMs()) - cpuBefore;
   const after = await server?.memoryKb();
   for (const board of boards) board.close();
   times.sort((a, b) => a - b);
   const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
   const grownKb = before === undefined ? 0 : after.heapKb - before.heapKb;
-  return { sent, lost: sent - times.length, p50: at(0.5), p99: at(0.99), grownKb };
+  // A packet goes both ways.
+  const cpuEach = (cpuMs * 1_000) / Math.max(1, sent + times.length);
+  return { sent, lost: sent - times.length, p50: at(0.5), p99: at(0.99), grownKb, cpuEach };
 }
 
-function row(name, { sent, lost, p50, p99, grownKb }, base) {
+function row(name, { sent, lost, p50, p99, grownKb, cpuEach }, base) {
   const added = base === undefined ? "" : (p99 - base.p99).toFixed(2);
-  const cells = [String(sent), String(lost), p50.toFixed(2), p99.toFixed(2), added, grownKb.toFixed(0)];
+  const cells = [
+    String(sent),
+    String(lost),
+    p50.toFixed(2),
+    p99.toFixed(2),
+    added,
+    cpuEach.toFixed(0),
+    grownKb.toFixed(0),
+  ];
   console.log(`${name.padEnd(44)}${cells.map((cell) => cell.padStart(10)).join("")}`);
 }
 
 export async function benchVoice({ count, seconds }) {
-  const heads = ["packets", "lost", "p50 ms", "p99 ms", "added p99", "heap KB"];
+  const heads = ["packets", "lost", "p50 ms", "p99 ms", "added p99", "CPU µs", "heap KB"];
   console.log(
     `${`${count} conversations, ${seconds} s`.padEnd(44)}${heads.map((head) => head.padStart(10)).join("")}`,
   );
