@@ -64,8 +64,8 @@ async function comesToRest({ clock, site, device, upstream }: Scene): Promise<vo
 describe.each(transports)("a voice server that fails a board over %s", (transport) => {
   test.each([
     ["refuse", "The voice server does not let this device in."],
-    ["refuse-in-words", "The voice server ended the conversation."],
-    ["leave-before-hello", "The voice server ended the conversation."],
+    ["refuse-in-words", "The voice server does not let this device in."],
+    ["leave-before-hello", "The voice server does not let this device in."],
   ])("[VOI-9] by the fault %s: the board is told, rests, and is of use", async (fault, words) => {
     const all = await scene(transport, { faults: [fault] });
     await all.device.openAudio();

@@ -285,6 +285,17 @@ describe("audio over UDP", () => {
     await again.nextRequest("initialize");
   });
 
+  it("[UDP-5] that was over before the connection broke off is not spoken of again", async () => {
+    const { site, visitor, device, board } = await talking();
+    await board.send(packet(1), 1);
+    await hears(visitor, 1);
+    visitor.close();
+    await until(() => device.wire.untaken.some((text) => text.includes('"goodbye"')), "the goodbye");
+    device.cut();
+    const back = await site.connect({ transport: mqttTransport });
+    await back.nextRequest("initialize");
+  });
+
   it("[DEV-23] a goodbye of another session ends nothing", async () => {
     const { visitor, device, board } = await talking();
     device.send({ type: "goodbye", session_id: "somebody-else" });

@@ -179,7 +179,7 @@ export class BoardSession implements DeviceSession {
 
   receiveText(text: string): void {
     if (!this.#admitFrame()) return;
-    const kept = this.#conversation === undefined ? text : this.#voice?.kept(text);
+    const kept = this.conversation === undefined ? text : this.#voice?.kept(text);
     this.#frames.note(this.deviceId, "in", kept ?? "");
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
@@ -188,7 +188,7 @@ export class BoardSession implements DeviceSession {
         return;
       case "unknown":
         // A kind that is unknown here may be known to the voice server.
-        this.#conversation?.fromBoard(text, { type: decoded.kind });
+        this.conversation?.fromBoard(text, { type: decoded.kind });
         this.events.frameNotUnderstood(this.deviceId, "unknown", decoded.kind);
         return;
       case "invalid":
@@ -202,17 +202,18 @@ export class BoardSession implements DeviceSession {
 
   /** [VOI-4] What is odd here may be new and known to the voice server; MCP and hellos are for us alone. */
   #passOnUnread(text: string): void {
-    const message = this.#conversation === undefined ? undefined : parseJson(text);
+    const { conversation } = this;
+    const message = conversation === undefined ? undefined : parseJson(text);
     if (!isObject(message) || typeof message["type"] !== "string") return;
-    if (message["type"] !== "mcp" && message["type"] !== "hello")
-      this.#conversation?.fromBoard(text, message);
+    if (message["type"] !== "mcp" && message["type"] !== "hello") conversation?.fromBoard(text, message);
   }
 
   /** [AUD-4] Audio is counted and dropped until there is somebody to hear it. */
   receiveBinary(bytes: Uint8Array): void {
     if (!this.#admitFrame()) return;
-    if (this.#conversation !== undefined) {
-      this.#conversation.audioFromBoard(bytes);
+    const { conversation } = this;
+    if (conversation !== undefined) {
+      conversation.audioFromBoard(bytes);
       return;
     }
     const decoded = decodeAudio(this.#framing, bytes);
@@ -236,8 +237,9 @@ export class BoardSession implements DeviceSession {
     this.owner.greeted(this);
   }
 
+  /** The one under way; one that is over takes no part in anything. */
   get conversation(): Conversation | undefined {
-    return this.#conversation;
+    return this.#conversation?.over === false ? this.#conversation : undefined;
   }
 
   /** Begins to talk through the board's voice server; false where it has none. */
@@ -322,7 +324,7 @@ export class BoardSession implements DeviceSession {
     const wasGreeted = this.#state.kind !== "greeting";
     this.#state = transition(this.#state, { step: "close", reason });
     this.#helloTimer?.cancel();
-    if (this.#conversation !== undefined && this.transport === "mqtt") {
+    if (this.conversation !== undefined && this.transport === "mqtt") {
       this.#voice?.boardCutOff(this.deviceId, this.sessionId);
     }
     this.endConversation(reason);

@@ -100,6 +100,11 @@ export class Conversation {
     }
   }
 
+  /** Nothing that is said from now on is part of it. */
+  get over(): boolean {
+    return this.#state.kind === "ended";
+  }
+
   /** How many calls the voice server has made. */
   get calls(): number {
     return this.#calls + (this.#state.kind === "open" ? this.#state.tools.calls : 0);
@@ -259,9 +264,12 @@ export class Conversation {
   }
 
   /** [VOI-8] A server that hangs up between sentences has ended the talk; anything else has failed in it. */
-  #upstreamEnded(end: UpstreamEnd): void {
+  #upstreamEnded(how: UpstreamEnd): void {
     const state = this.#state;
     if (state.kind !== "opening" && state.kind !== "open") return;
+    // Some servers let everybody connect and hang up on those they do not know.
+    const end: UpstreamEnd =
+      state.kind === "opening" && how.kind === "closed" ? { ...how, kind: "refused" } : how;
     if (state.kind === "open") this.#dismiss(state.tools);
     if (!this.#welcomed) {
       const fields = this.#needs.audio.helloFields;
@@ -270,8 +278,10 @@ export class Conversation {
         JSON.stringify({ type: "hello", session_id: sessionId, audio_params: audioParams, ...fields }),
       );
     }
-    const inOrder = end.kind === "closed" && this.#phase !== "speaking" && state.kind === "open";
+    const inOrder = end.kind === "closed" && this.#phase !== "speaking";
     if (!inOrder) this.#tell(end);
+    // The board may have left in the middle of it, and has taken the conversation with it.
+    if (this.over) return;
     // A board whose button is pressed to talk goes to rest by itself; its connection need not end for that.
     if (this.#pressToTalk && this.board.lane !== undefined) this.#park(end);
     else this.#rest(end, inOrder ? 0 : readingMs);
