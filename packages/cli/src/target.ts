@@ -13,6 +13,8 @@ export interface Target {
   readonly url: string;
   readonly token: string | undefined;
   readonly dataFolder: string;
+  /** Whether somebody named the gateway: a flag, a variable, or the gateway itself in its data folder. */
+  readonly named: boolean;
   /** The certificate that the gateway of the data folder serves, a file; only where that is the one meant. */
   readonly certificate: string | undefined;
 }
@@ -22,13 +24,15 @@ const defaultUrl = "http://127.0.0.1:8000";
 export function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target {
   const dataFolder = options.data ?? env["TENDON_DATA"] ?? "./data";
   const announced = readAnnouncement(dataFolder);
-  const url = (options.url ?? env["TENDON_URL"] ?? announced?.url ?? defaultUrl).replace(/\/+$/, "");
+  const named = options.url ?? env["TENDON_URL"] ?? announced?.url;
+  const url = (named ?? defaultUrl).replace(/\/+$/, "");
   if (!/^https?:\/\/[^/]/.test(url))
     throw new UsageError(`--url must begin with http:// or https://, got ${url}`);
   return {
     url,
     token: options.token ?? env["TENDON_TOKEN"] ?? readText(path.join(dataFolder, "admin-token")),
     dataFolder,
+    named: named !== undefined,
     certificate: url === announced?.url ? announced.certificate : undefined,
   };
 }

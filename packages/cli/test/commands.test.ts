@@ -237,25 +237,6 @@ describe("every command", () => {
   });
 });
 
-describe("tendon doctor", () => {
-  it("finds the running gateway and nothing wrong", async () => {
-    const { code, stdout } = await run(["doctor"], { cwd });
-    expect(code).toBe(0);
-    expect(stdout).toContain(`running at ${url}, ready`);
-    expect(stdout).toContain("/api/v1/devices");
-  });
-
-  it("fails on settings that would keep the gateway from starting", async () => {
-    const broken = temporaryFolder();
-    fs.writeFileSync(path.join(broken.path, "tendon.yaml"), "calls:\n  timeoutMs: soon\n");
-    const { code, stdout } = await run(["doctor", "--json"], { cwd: broken.path });
-    broken.remove();
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
-    expect(stdout).toContain("tendon.yaml:2");
-  });
-});
-
 describe("tendon config", () => {
   it("check says whether the settings are valid, and where they are not", async () => {
     const settings = temporaryFolder();

@@ -10,13 +10,17 @@ function isEveryInterface(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** The first IPv4 address a board on the same network could reach. */
-export function lanAddress(): string | undefined {
-  for (const addresses of Object.values(os.networkInterfaces())) {
-    for (const { address, family, internal } of addresses ?? [])
-      if (family === "IPv4" && !internal) return address;
-  }
-  return undefined;
+/** The IPv4 addresses a board could reach, with the networks they are in; the first is the one boards are given. */
+export function lanAddresses(): { readonly address: string; readonly network: string }[] {
+  return Object.entries(os.networkInterfaces()).flatMap(([network, addresses]) =>
+    (addresses ?? [])
+      .filter(({ family, internal }) => family === "IPv4" && !internal)
+      .map(({ address }) => ({ address, network })),
+  );
+}
+
+function lanAddress(): string | undefined {
+  return lanAddresses()[0]?.address;
 }
 
 /** Where a request comes from. Of a proxy's list only what the proxy itself has added, the last, can be believed. */

@@ -1,5 +1,5 @@
 /** The gateway as a library: start one inside your own program or test, and stop it again. */
-export { type Addresses, lanAddress } from "./addresses.ts";
+export { type Addresses, addressesOf, isLoopbackHost, lanAddresses } from "./addresses.ts";
 export { type Clock, systemClock, type Timer } from "./clock.ts";
 export {
   type Config,
@@ -12,4 +12,5 @@ export { withoutSecrets } from "./config-masking.ts";
 export { type Setting, settingsReference } from "./config-reference.ts";
 export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
+export { examineStorage } from "./store/store.ts";
 export { version } from "./version.ts";

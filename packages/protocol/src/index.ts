@@ -82,6 +82,7 @@ export {
   decodeAudio,
   encodeAudio,
 } from "./device/audio.ts";
+export { type BoardUrl, boardTlsPort, readBoardEndpoint, readBoardUrl } from "./device/board-url.ts";
 export {
   type DeviceMessage,
   decodeDeviceFrame,

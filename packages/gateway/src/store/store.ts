@@ -9,6 +9,7 @@ export type { Approval, GuardedCall } from "./approval-row.ts";
 export type { CallRecord } from "./call-row.ts";
 export { openDataFolder } from "./data-folder.ts";
 export type { StoredDevice } from "./device-row.ts";
+export { examineStorage } from "./examine-storage.ts";
 export { FirmwareFiles } from "./firmware-files.ts";
 export type { FirmwareImage } from "./firmware-images.ts";
 export type { FirmwareUpdate, UpdateCounts } from "./firmware-updates.ts";

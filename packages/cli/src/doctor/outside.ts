@@ -1,0 +1,63 @@
+import net from "node:net";
+import { type Config, examineStorage } from "@tendon/gateway";
+import { type Finding, failed, fine } from "./finding.ts";
+
+export interface StorageFindings {
+  readonly findings: Finding[];
+  readonly clockAheadMs: number | undefined;
+}
+
+const connectMs = 3_000;
+
+/** Looked at and not changed; the gateway makes and updates tables when it starts. */
+export async function checkStorage(config: Config): Promise<StorageFindings> {
+  const { place, state, detail, clockAheadMs } = await examineStorage(config.storage, config.data);
+  if (state === "ready" || state === "empty") {
+    return { findings: [fine("storage", `${place}: ${detail}`)], clockAheadMs };
+  }
+  const todo =
+    state === "newer"
+      ? "run the newer program, or choose another place with --data or `storage`"
+      : config.storage === "sqlite:"
+        ? "look at the file; a back-up can be put in its place while the gateway is stopped"
+        : "see that PostgreSQL runs there, and that user, password and database in `storage` are right";
+  const why = "the gateway does not start without it";
+  return { findings: [failed("storage", { message: `${place}: ${detail}`, why, todo })], clockAheadMs };
+}
+
+/** Other servers of the settings: whether something answers at all. Nobody signs in there. */
+export async function checkServers({ mqtt, cluster }: Config): Promise<Finding[]> {
+  const servers = [
+    { check: "broker", url: mqtt.broker, usual: { "mqtt:": 1883, "mqtts:": 8883 }, setting: "mqtt.broker" },
+    { check: "cluster", url: cluster, usual: { "nats:": 4222, "tls:": 4222 }, setting: "cluster" },
+  ];
+  const found = servers.map(async ({ check, url, usual, setting }): Promise<Finding[]> => {
+    if (url === undefined) return [];
+    const { hostname, port, protocol } = new URL(url);
+    const known: Record<string, number> = usual;
+    const at = { host: hostname, port: Number(port || known[protocol]) };
+    const problem = await tryToConnect(at);
+    if (problem === undefined) return [fine(check, `${at.host}:${at.port} answers`)];
+    return [
+      failed(check, {
+        message: `nothing answers at ${at.host}:${at.port} (${problem})`,
+        why: check === "cluster" ? "a node does not start without it" : "devices cannot be reached over MQTT",
+        todo: `start it, or look at \`${setting}\` and the firewalls between`,
+      }),
+    ];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function tryToConnect(at: { readonly host: string; readonly port: number }): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = net.connect(at);
+    const end = (problem: string | undefined) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.setTimeout(connectMs, () => end("no answer"));
+    socket.once("connect", () => end(undefined));
+    socket.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+  });
+}

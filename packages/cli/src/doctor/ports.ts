@@ -1,0 +1,77 @@
+import net from "node:net";
+import type { Config } from "@tendon/gateway";
+import { type Finding, failed, fine } from "./finding.ts";
+import { ownerOf } from "./port-owner.ts";
+
+interface Wanted {
+  readonly check: string;
+  readonly port: number;
+  /** Where another is chosen. */
+  readonly setting: string;
+}
+
+const mqttTlsPort = 8883;
+
+/** Whether the ports the gateway would take are free; if not, who has them. */
+export async function checkPorts(config: Config): Promise<Finding[]> {
+  const { http, mqtt, tls } = config;
+  const wanted: Wanted[] = [{ check: "port", port: http.port, setting: "--port or http.port" }];
+  if (mqtt.broker === undefined) {
+    wanted.push({ check: "MQTT port", port: mqtt.port, setting: "--mqtt-port or mqtt.port" });
+    if (tls.cert !== undefined)
+      wanted.push({ check: "MQTT TLS port", port: mqtt.tlsPort ?? mqttTlsPort, setting: "mqtt.tlsPort" });
+  }
+  return await Promise.all(wanted.map((one) => checkPort(http.host, one)));
+}
+
+async function checkPort(host: string, { check, port, setting }: Wanted): Promise<Finding> {
+  const problem = await tryToListen(host, port);
+  if (problem === undefined) {
+    return fine(check, port === 0 ? "any free one" : `${host}:${port} is free; no gateway is running`);
+  }
+  const why = "the gateway does not start without it";
+  if (problem === "EADDRINUSE") {
+    return failed(check, {
+      message: `${host}:${port} is taken by ${await describeOwner(host, port)}`,
+      why,
+      todo: `end that program, or choose another port with ${setting}`,
+    });
+  }
+  const reason = {
+    EACCES: "may not be used by this user: ports below 1024 are for the administrator",
+    EADDRNOTAVAIL: "cannot be listened on: this machine has no such address",
+    ENOTFOUND: "cannot be listened on: the name leads nowhere",
+  }[problem];
+  const todo =
+    problem === "EACCES"
+      ? `choose a port above 1023 with ${setting}`
+      : "set http.host to 127.0.0.1 or 0.0.0.0";
+  return failed(check, { message: `${host}:${port} ${reason ?? `cannot be used (${problem})`}`, why, todo });
+}
+
+function tryToListen(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+}
+
+async function describeOwner(host: string, port: number): Promise<string> {
+  const owner = ownerOf(port);
+  const shown = owner === undefined ? "" : `: ${owner}`;
+  return (await isGateway(host, port))
+    ? `another Tendon gateway, not the one of this data folder${shown}`
+    : `another program${shown}`;
+}
+
+async function isGateway(host: string, port: number): Promise<boolean> {
+  const here = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
+  try {
+    const answer = await fetch(`http://${here}:${port}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    const { status } = (await answer.json()) as { status?: unknown };
+    return status === "ready" || status === "unready";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,337 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { describe, expect, it, onTestFinished, test } from "vitest";
+import { selfSigned } from "../../../test/self-signed.ts";
+import { run, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const program = "openssl";
+
+interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "warning" | "failed";
+  readonly message: string;
+  readonly why?: string;
+  readonly todo?: string;
+}
+
+function folder(): string {
+  const made = temporaryFolder();
+  onTestFinished(() => made.remove());
+  return made.path;
+}
+
+/** Free ports, so that nothing of this machine gets in the way. */
+const anyPorts = { TENDON_HTTP_PORT: "0", TENDON_MQTT_PORT: "0" };
+
+async function diagnose(cwd: string, env: Record<string, string> = {}, args: readonly string[] = []) {
+  const { code, stdout, stderr } = await run(["doctor", "--json", ...args], {
+    cwd,
+    env: { ...anyPorts, ...env },
+  });
+  expect(stderr).toBe("");
+  const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
+  expect(code).toBe(ok ? 0 : 1);
+  expect(ok).toBe(findings.every(({ state }) => state !== "failed"));
+  for (const { state, why, todo } of findings) {
+    // What is not right says why that matters and what to do.
+    const told = why !== undefined && why !== "" && todo !== undefined && todo !== "";
+    expect(told).toBe(state !== "ok");
+  }
+  const of = (check: string) => findings.filter((finding) => finding.check === check);
+  return { ok, findings, of, stdout };
+}
+
+describe("tendon doctor", () => {
+  it("finds nothing broken where nothing is set up yet, and says that boards could not come", async () => {
+    const { ok, of } = await diagnose(folder());
+    expect(ok).toBe(true);
+    expect(of("device address")).toMatchObject([
+      { state: "warning", message: "127.0.0.1 is this machine alone" },
+    ]);
+    expect(of("storage")).toMatchObject([{ state: "ok" }]);
+    expect(of("clock")).toMatchObject([
+      { state: "ok", message: expect.stringContaining("no outside clock") },
+    ]);
+  });
+
+  const troubles: readonly {
+    readonly what: string;
+    readonly env: Record<string, string>;
+    readonly found: readonly (readonly [string, Finding["state"], RegExp])[];
+  }[] = [
+    {
+      what: "an address with IPv6, servers that are away, a token of digits",
+      env: {
+        TENDON_HTTP_PUBLIC_URL: "http://[fd00::1]:8000",
+        TENDON_CLUSTER: "nats://hunter2@127.0.0.1:1",
+        TENDON_STORAGE: "postgres://u:hunter2@127.0.0.1:1/tendon",
+        TENDON_MQTT_BROKER: "mqtts://u:hunter2@127.0.0.1:1",
+        TENDON_TOKEN: "9081726354436271",
+      },
+      found: [
+        ["OTA address", "failed", /IPv6/],
+        ["cluster", "failed", /nothing answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/],
+        ["storage", "failed", /127\.0\.0\.1:1\/tendon: .*ECONNREFUSED/],
+        ["broker", "failed", /nothing answers at 127\.0\.0\.1:1/],
+        ["MQTT address", "failed", /plain MQTT to 127\.0\.0\.1:1, where TLS is expected/],
+        ["TENDON_TOKEN", "warning", /can be guessed/],
+      ],
+    },
+    {
+      what: "a user name in the address, a plain broker on 8883, a token that is a word",
+      env: {
+        TENDON_HTTP_PUBLIC_URL: "http://u:hunter2@192.0.2.1:8000",
+        TENDON_MQTT_BROKER: "mqtt://127.0.0.1:8883",
+        TENDON_TOKEN: "hunter2-password",
+      },
+      found: [
+        ["OTA address", "failed", /user name/],
+        ["MQTT address", "failed", /speak TLS to 127\.0\.0\.1:8883, and nothing there does/],
+        ["TENDON_TOKEN", "warning", /can be guessed/],
+      ],
+    },
+    {
+      what: "a colon in the address's path, 8883 that nobody serves here, everybody let in from the network",
+      env: {
+        TENDON_HTTP_PUBLIC_URL: "http://192.0.2.1/a:b",
+        TENDON_MQTT_PUBLIC_ENDPOINT: "192.0.2.1:8883",
+        TENDON_HTTP_HOST: "0.0.0.0",
+        TENDON_DEVICES_ADMISSION: "open",
+      },
+      found: [
+        ["OTA address", "failed", /restart over it/],
+        ["MQTT address", "warning", /does not serve itself/],
+        ["admission", "warning", /open, and 0\.0\.0\.0/],
+      ],
+    },
+    {
+      what: "a name that leads nowhere, and an address this machine has not",
+      env: { TENDON_HTTP_PUBLIC_URL: "http://tendon.invalid:8000", TENDON_HTTP_HOST: "192.0.2.1" },
+      found: [
+        ["device name", "failed", /leads nowhere/],
+        ["port", "failed", /no such address/],
+      ],
+    },
+    {
+      what: "a name of mDNS, and boards sent past the port",
+      env: { TENDON_HTTP_PORT: "18000", TENDON_HTTP_PUBLIC_URL: "http://tendon.local" },
+      found: [
+        ["device name", "warning", /mDNS/],
+        ["device address", "warning", /listens on 127\.0\.0\.1, and boards are sent to tendon\.local/],
+        ["public port", "warning", /port 80, and the gateway listens on 18000/],
+      ],
+    },
+    {
+      what: "a proxy that is not believed",
+      env: {
+        TENDON_HTTP_PORT: "18000",
+        TENDON_HTTP_PUBLIC_URL: "https://192.0.2.1",
+        TENDON_HTTP_HOST: "0.0.0.0",
+      },
+      found: [["proxy", "warning", /trustProxy is off/]],
+    },
+    {
+      what: "loopback handed out on purpose",
+      env: { TENDON_HTTP_HOST: "0.0.0.0", TENDON_HTTP_PUBLIC_URL: "http://localhost:8000" },
+      found: [["device address", "failed", /this machine alone/]],
+    },
+  ];
+
+  test.each(troubles)("finds $what", async ({ env, found }) => {
+    const { of, stdout } = await diagnose(folder(), env);
+    for (const [check, state, message] of found)
+      expect(of(check)).toMatchObject([{ state, message: expect.stringMatching(message) }]);
+    expect(stdout).not.toContain("hunter2");
+  });
+
+  it("is content with a good token, and with boards that have a network", async () => {
+    const { of } = await diagnose(folder(), {
+      TENDON_TOKEN: "vN3xQ0pRk2LmT7wZ9yBc",
+      TENDON_HTTP_HOST: "0.0.0.0",
+      TENDON_HTTP_PUBLIC_URL: "http://192.0.2.1:8000",
+      TENDON_HTTP_PORT: "0",
+    });
+    expect(of("TENDON_TOKEN")).toMatchObject([{ state: "ok" }]);
+    expect(of("OTA address")).toMatchObject([{ state: "ok", message: "http://192.0.2.1:8000/xiaozhi/ota/" }]);
+    expect(of("device address")).toEqual([]);
+  });
+
+  it("finds settings that are wrong, with their line", async () => {
+    const cwd = folder();
+    fs.writeFileSync(path.join(cwd, "tendon.yaml"), "calls:\n  timeoutMs: soon\n");
+    const { of } = await diagnose(cwd);
+    expect(of("settings")).toMatchObject([
+      { state: "failed", message: expect.stringContaining("tendon.yaml:2") },
+    ]);
+    const { code, stdout } = await run(["doctor"], { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAIL {2}settings/m);
+    expect(stdout).toMatch(/^ +why {2}the gateway does not start/m);
+    expect(stdout).toMatch(/^ +do {3}mend the lines/m);
+  });
+
+  it("finds a data folder that cannot be one", async () => {
+    const cwd = folder();
+    fs.writeFileSync(path.join(cwd, "taken"), "");
+    const file = await diagnose(cwd, {}, ["--data", "taken"]);
+    expect(file.of("data folder")).toMatchObject([
+      { state: "failed", message: expect.stringContaining("is a file") },
+    ]);
+    const below = await diagnose(cwd, {}, ["--data", "taken/below"]);
+    expect(below.of("data folder")).toMatchObject([{ state: "failed" }]);
+    const nowhere = await diagnose(cwd, {}, ["--data", "/proc/tendon"]);
+    expect(nowhere.of("data folder")).toMatchObject([{ state: "failed" }]);
+  });
+
+  it("finds secrets that others can read, and files from the future", async () => {
+    const cwd = folder();
+    const data = path.join(cwd, "data");
+    fs.mkdirSync(data);
+    fs.writeFileSync(path.join(data, "admin-token"), "x\n", { mode: 0o644 });
+    const tomorrow = Date.now() / 1_000 + 86_400;
+    fs.utimesSync(path.join(data, "admin-token"), tomorrow, tomorrow);
+    const { of } = await diagnose(cwd);
+    expect(of("secrets")).toMatchObject([
+      { state: "warning", message: expect.stringContaining("admin-token") },
+    ]);
+    expect(of("clock")).toMatchObject([
+      { state: "warning", message: expect.stringMatching(/was written 24 h from now/) },
+    ]);
+  });
+
+  it("finds who has the port: another program, or another gateway", async () => {
+    const server = net.createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      server.close();
+    });
+    await once(server, "listening");
+    const { port } = server.address() as net.AddressInfo;
+    const taken = await diagnose(folder(), {
+      TENDON_HTTP_PORT: String(port),
+      TENDON_MQTT_PORT: String(port),
+    });
+    const words = expect.stringMatching(
+      new RegExp(`:${port} is taken by another program(: .+ \\(process ${process.pid}\\))?$`),
+    );
+    expect(taken.of("port")).toMatchObject([{ state: "failed", message: words }]);
+    expect(taken.of("MQTT port")).toMatchObject([{ state: "failed", message: words }]);
+
+    const other = await startServe(folder());
+    onTestFinished(() => void other.process.end());
+    const theirs = await diagnose(folder(), { TENDON_HTTP_PORT: new URL(other.url).port });
+    expect(theirs.of("port")).toMatchObject([
+      {
+        state: "failed",
+        message: expect.stringContaining("another Tendon gateway, not the one of this data folder"),
+      },
+    ]);
+    await other.process.end();
+  });
+
+  it("finds the gateway of this folder, makes the clients' token, and says when that no longer counts", async () => {
+    const cwd = folder();
+    const { process: gateway, url } = await startServe(cwd);
+    onTestFinished(() => void gateway.end());
+    const first = await diagnose(cwd);
+    expect(first.ok).toBe(true);
+    expect(first.of("gateway")).toMatchObject([{ state: "ok", message: `running at ${url}, ready` }]);
+    expect(first.of("port")).toEqual([]);
+    const file = path.join(cwd, "data", "mcp-token");
+    const token = fs.readFileSync(file, "utf8").trim();
+    const admin = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
+    expect(first.of("client token")).toMatchObject([{ state: "ok" }]);
+    const shown = await run(["doctor"], { cwd });
+    for (const secret of [token, admin]) expect(first.stdout + shown.stdout).not.toContain(secret);
+    expect(shown.stdout).toContain(`${url}/api/v1/devices`);
+
+    const list = await run(["token", "list", "--json"], { cwd });
+    const [{ id = "", scopes = [] } = {}] = (
+      JSON.parse(list.stdout) as { tokens: { id?: string; scopes?: string[] }[] }
+    ).tokens;
+    expect(scopes).toEqual(["read", "call"]);
+    await run(["token", "revoke", id], { cwd });
+    const revoked = await diagnose(cwd);
+    expect(revoked.of("client token")).toMatchObject([
+      { state: "warning", message: expect.stringContaining("no longer counts") },
+    ]);
+    fs.rmSync(file);
+    expect((await diagnose(cwd)).of("client token")).toMatchObject([{ state: "ok" }]);
+    expect((await gateway.end()).code).toBe(0);
+  });
+});
+
+describe("tendon doctor on certificates", () => {
+  const published = (name: string) => ({
+    TENDON_HTTP_PUBLIC_URL: `https://${name}:8443`,
+    TENDON_HTTP_HOST: "0.0.0.0",
+    TENDON_MQTT_TLS_PORT: "0",
+  });
+  const files = ({ cert, key }: { cert: string; key: string }) => ({
+    TENDON_TLS_CERT: cert,
+    TENDON_TLS_KEY: key,
+  });
+
+  /** For 192.0.2.1, signed by an authority of the test's own. */
+  function signed(days: number) {
+    const authority = selfSigned("DNS:authority.example", 30);
+    const file = (name: string) => path.join(path.dirname(authority.cert), name);
+    const made = { cert: file("own.pem"), key: file("own.key") };
+    const openssl = (...args: string[]) => execFileSync(program, args, { stdio: "ignore" });
+    const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    openssl("req", ...curve, "-subj", "/CN=x", "-keyout", made.key, "-out", file("own.csr"));
+    fs.writeFileSync(file("names"), "subjectAltName=IP:192.0.2.1\n");
+    const by = ["-CA", authority.cert, "-CAkey", authority.key, "-CAcreateserial"];
+    const what = ["-in", file("own.csr"), "-extfile", file("names"), "-out", made.cert];
+    openssl("x509", "-req", ...by, ...what, "-days", String(days));
+    fs.appendFileSync(made.cert, fs.readFileSync(authority.cert));
+    return made;
+  }
+
+  it("finds one that is self-signed, and one that is for another name", async () => {
+    const own = selfSigned("IP:192.0.2.1", 30);
+    const good = await diagnose(folder(), { ...files(own), ...published("192.0.2.1") });
+    expect(good.of("certificate")).toMatchObject([{ state: "ok" }]);
+    expect(good.of("authority")).toMatchObject([
+      {
+        state: "warning",
+        message: expect.stringContaining("self-signed"),
+        why: expect.stringContaining("Wi-Fi"),
+      },
+    ]);
+    const named = await diagnose(folder(), { ...files(own), ...published("192.0.2.9") });
+    expect(named.of("certificate's name")).toMatchObject([
+      { state: "failed", message: expect.stringContaining("is not for 192.0.2.9") },
+    ]);
+  });
+
+  it("finds one of a private authority that ends soon, and TLS for MQTT that boards would never use", async () => {
+    const env = { ...files(signed(5)), ...published("192.0.2.1"), TENDON_MQTT_TLS_PORT: "18885" };
+    const { of } = await diagnose(folder(), env);
+    expect(of("authority")).toMatchObject([
+      { state: "warning", message: expect.stringContaining("does not lead to a public authority") },
+    ]);
+    expect(of("certificate")).toMatchObject([
+      { state: "warning", message: expect.stringMatching(/ends in [45] days/) },
+    ]);
+    expect(of("MQTT address")).toMatchObject([{ state: "warning", message: "mqtt.tlsPort is 18885" }]);
+  });
+
+  it("finds one that has expired, and a key that is another's", async () => {
+    const old = signed(0);
+    const expired = await diagnose(folder(), { ...files(old), ...published("192.0.2.1") });
+    expect(expired.of("certificate")).toMatchObject([
+      { state: "failed", message: expect.stringContaining("expired on") },
+    ]);
+    const other = selfSigned();
+    const mixed = await diagnose(folder(), {
+      ...files({ cert: old.cert, key: other.key }),
+      ...published("192.0.2.1"),
+    });
+    expect(mixed.of("certificate")).toMatchObject([
+      { state: "failed", message: expect.stringContaining("is not the key of") },
+    ]);
+  });
+});
