@@ -13,6 +13,8 @@ export default defineConfig({
       })),
       { extends: true as const, test: { name: "system", include: ["test/**/*.test.ts"] } },
     ],
+    // Much of the time is spent waiting: two files at once also on a machine with two cores.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,
     reporters: ["./scripts/suite-reporter.mjs"],
