@@ -111,7 +111,8 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     const after = await gateway.rest("GET", "/devices/desk");
     expect(after.body).toMatchObject({
       online: false,
-      lastDisconnect: { reason: "the gateway ended without a word" },
+      // When it was last seen is written within a second; killed before that, the end before counts.
+      lastDisconnect: { reason: expect.stringMatching(/^the gateway (ended without a word|is stopping)$/) },
     });
     await gateway.join(unseen, offer, newcomer);
     const again = await gateway.join(lamp, offer, credentials);
