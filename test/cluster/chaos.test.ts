@@ -132,8 +132,8 @@ it(
       expect(slow, "calls answered after their deadline").toEqual([]);
       const codes = ["ok", "node died", "device_offline", "device_disconnected", "device_timeout"];
       // Of a board that died before its first list was read nobody knows a tool, and at first not the board.
-    const early = ["tool_unknown", "device_unknown"];
-    const known = new Set([...codes, ...early, "node_unreachable", "shutting_down", "queue_full"]);
+      const early = ["tool_unknown", "device_unknown"];
+      const known = new Set([...codes, ...early, "node_unreachable", "shutting_down", "queue_full"]);
       expect([...outcomes.keys()].filter((outcome) => !known.has(outcome))).toEqual([]);
       expect(outcomes.get("ok")).toBeGreaterThan(10);
       const kept = await history(standing()[0], answered.length);
