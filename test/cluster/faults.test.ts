@@ -44,7 +44,10 @@ async function ringing(node: ProcessNode, deviceId: string) {
 }
 
 async function online(node: ProcessNode, device: string, wanted: boolean): Promise<void> {
-  await until(async () => (await node.get(`/devices/${device}`))["online"] === wanted, `online: ${wanted}`);
+  await until(async () => {
+    const { online: is, toolCount } = await node.get(`/devices/${device}`);
+    return is === wanted && (!wanted || toolCount === 1);
+  }, `online: ${wanted}`);
 }
 
 describe("a node that is killed", () => {
