@@ -28,7 +28,8 @@ function callOne(request: McpRequest): CallDevice {
       const done = await registry.calls.call(principal, device, tool, args, {
         timeoutMs,
         signal: givenUp(context),
-        relay: relayTo(request, rounds),
+        // Boards know nothing of it.
+        relay: registry.extras.of(principal, device) === undefined ? undefined : relayTo(request, rounds),
         confirm: confirmIn(request, rounds, (asked) => new AskPerson(asked)),
       });
       const { inputRequired } = done.result;

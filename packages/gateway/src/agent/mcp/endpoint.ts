@@ -36,16 +36,22 @@ export class Endpoint {
   readonly #modern: McpHttpHandler;
   readonly #sessions = new Map<string, Session>();
   readonly #open = new Set<Exchange>();
+  /** Streams of the newer era on which changes are told. */
+  #listening = 0;
   #usedAt: number;
 
   constructor(needs: EndpointNeeds, principal: Principal, surface: Surface) {
     this.#needs = needs;
     this.principal = principal;
     this.#view = new AgentView(needs, principal, surface);
-    this.#modern = createMcpHandler(() => agentServer(this.#view), {
-      legacy: "reject",
-      maxSubscriptions: limits.mcpSubscriptionStreams.max,
-    });
+    const make = (method: string | undefined) => agentServer(this.#view, undefined, method);
+    this.#modern = createMcpHandler(
+      ({ requestInfo }) => make(requestInfo?.headers.get("mcp-method") ?? undefined),
+      {
+        legacy: "reject",
+        maxSubscriptions: limits.mcpSubscriptionStreams.max,
+      },
+    );
     this.#usedAt = needs.clock.monotonic();
   }
 
@@ -72,14 +78,8 @@ export class Endpoint {
 
   /** Told to whoever watches what has changed. */
   changed({ parts, own, resourceLists, promptLists }: Changes): void {
-    if (this.#open.size === 0 && this.#sessions.size === 0) return;
-    const { registry } = this.#needs;
-    for (const [device, changed] of parts) {
-      if (!this.#shows(device)) continue;
-      const { alias } = registry.device(this.principal, device);
-      for (const part of changed)
-        for (const uri of spellings(device, alias, part)) this.#resourceUpdated(uri);
-    }
+    if (this.#listening === 0 && this.#sessions.size === 0) return;
+    if (this.#isWatched()) this.#partsChanged(parts);
     const only = this.#view.surface.kind === "device" ? this.#view.surface.device : undefined;
     for (const uri of (only === undefined ? undefined : own.get(only)) ?? []) this.#resourceUpdated(uri);
     if (only === undefined) return;
@@ -90,6 +90,20 @@ export class Endpoint {
     if (promptLists.has(only) && this.#view.extras?.prompts === true) {
       this.#modern.notify.promptsChanged();
       for (const session of this.#sessions.values()) session.promptsChanged();
+    }
+  }
+
+  #isWatched(): boolean {
+    return this.#listening > 0 || [...this.#sessions.values()].some(({ watches }) => watches);
+  }
+
+  #partsChanged(parts: Changes["parts"]): void {
+    const { registry } = this.#needs;
+    for (const [device, changed] of parts) {
+      if (!this.#shows(device)) continue;
+      const { alias } = registry.device(this.principal, device);
+      for (const part of changed)
+        for (const uri of spellings(device, alias, part)) this.#resourceUpdated(uri);
     }
   }
 
@@ -141,6 +155,11 @@ export class Endpoint {
 
   /** The SDK keeps the streams of the newer era; what a device has to be asked for is asked for here. */
   async #watchFor(exchange: Exchange): Promise<void> {
+    if (exchange.header("mcp-method") !== "subscriptions/listen") return;
+    this.#listening += 1;
+    exchange.onEnd(() => {
+      this.#listening -= 1;
+    });
     const uris = watchedUris(exchange.body);
     if (uris.length === 0 || this.#view.extras === undefined) return;
     const subscriptions = new Subscriptions(this.#view);

@@ -5,6 +5,7 @@
  */
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Cancellation } from "../../cancellation.ts";
 
 const handedOn = new Set([
   "accept",
@@ -22,14 +23,14 @@ const eventStream = {
   "x-accel-buffering": "no",
 };
 
-export class Exchange {
+export class Exchange implements Cancellation {
   readonly body: unknown;
   readonly method: string;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #onEnd: (() => void)[] = [];
-  readonly #onHangUp: (() => void)[] = [];
-  #hungUp: AbortController | undefined;
+  readonly #onHangUp = new Set<() => void>();
+  #hungUp = false;
   #streaming = false;
 
   constructor(request: FastifyRequest, reply: FastifyReply) {
@@ -40,7 +41,7 @@ export class Exchange {
     const { raw } = reply;
     raw.once("close", () => {
       if (!raw.writableFinished) {
-        this.#hungUp?.abort();
+        this.#hungUp = true;
         for (const hungUp of this.#onHangUp) hungUp();
       }
       for (const end of this.#onEnd) end();
@@ -59,10 +60,22 @@ export class Exchange {
 
   /** As the SDK knows a request. Safe: it looks at nothing else where it is handed the body. */
   get webRequest(): Request {
-    this.#hungUp ??= new AbortController();
     const { url } = this.#request;
     const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
-    return { method: this.method, url, headers, signal: this.#hungUp.signal } as unknown as Request;
+    return { method: this.method, url, headers, signal: this } as unknown as Request;
+  }
+
+  /** This and the next two: the exchange as the signal that it was hung up, as far as the SDK uses one. */
+  get aborted(): boolean {
+    return this.#hungUp;
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    this.#onHangUp.add(listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#onHangUp.delete(listener);
   }
 
   /** Called once, when the answer is out or nobody waits for it any more. */
@@ -72,7 +85,7 @@ export class Exchange {
 
   /** Called when whoever waits is gone before the answer is out. */
   onHangUp(listener: () => void): void {
-    this.#onHangUp.push(listener);
+    this.#onHangUp.add(listener);
   }
 
   /** Ends it from our side, whatever is still to come. */
@@ -134,10 +147,12 @@ export class Exchange {
     }
     if (body === null || headers.get("content-type") !== "text/event-stream") {
       const text = body === null ? "" : await response.text();
-      raw.writeHead(response.status, {
-        ...Object.fromEntries(headers),
-        "content-length": Buffer.byteLength(text),
-      });
+      const length = Buffer.byteLength(text);
+      const type = {
+        "content-type": headers.get("content-type") ?? "application/json",
+        "content-length": length,
+      };
+      raw.writeHead(response.status, response.ok ? type : { ...Object.fromEntries(headers), ...type });
       raw.end(text);
       return;
     }

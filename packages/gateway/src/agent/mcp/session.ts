@@ -47,6 +47,11 @@ export class Session {
     return this.#transport.isOpen;
   }
 
+  /** It wants to be told of changes of something. */
+  get watches(): boolean {
+    return this.#subscriptions.size > 0;
+  }
+
   serve(exchange: Exchange): void {
     this.#openExchanges += 1;
     exchange.onEnd(() => {

@@ -15,6 +15,10 @@ export class Subscriptions {
     this.#view = view;
   }
 
+  get size(): number {
+    return this.#uris.size;
+  }
+
   has(uri: string): boolean {
     return this.#uris.has(uri);
   }
