@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../../test/inbox.ts";
 import { type RunningTendon, run, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
@@ -52,11 +53,6 @@ async function home(client: Client): Promise<string | undefined> {
   const { structuredContent } = await client.callTool({ name: "devices_list", arguments: { query: "home" } });
   const { devices } = structuredContent as { devices: { id: string; online: boolean }[] };
   return devices.find(({ id, online }) => id === "home" && online)?.id;
-}
-
-async function until(what: () => Promise<unknown>): Promise<void> {
-  const end = Date.now() + 20_000;
-  while ((await what()) === undefined) expect(Date.now()).toBeLessThan(end);
 }
 
 describe.each(eras)("tendon mcp in the %s era", (era) => {
@@ -107,7 +103,7 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
     await serve();
     expect((await meanwhile).isError).toBeFalsy();
     await until(() => home(client));
-    await until(async () => (changes > before ? true : undefined));
+    await until(() => changes > before);
   });
 
   it("is told so when its token no longer counts", async () => {

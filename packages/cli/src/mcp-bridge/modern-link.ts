@@ -65,7 +65,8 @@ export class ModernLink {
   /** Kept open for as long as the client wants it: after a restart everything may be new, and the client is told so. */
   async #listen(message: Message, id: RequestId): Promise<void> {
     const signal = this.#pending.start(id);
-    for (let first = true; !signal.aborted; first = false) {
+    let acknowledged = false;
+    while (!signal.aborted) {
       try {
         const response = await this.#door.askPatiently(
           { headers: headersOf(message), body: message, signal },
@@ -79,8 +80,10 @@ export class ModernLink {
           // The gateway ends its streams with an answer when it stops; for the client nothing has ended.
           if (answeredBy(said) === id && said["result"] !== undefined) break;
           if (answeredBy(said) === id) return this.#write(said);
-          if (methodOf(said) !== "notifications/subscriptions/acknowledged" || first) this.#write(said);
-          else this.#tellAllChanged(message, id);
+          const acknowledges = methodOf(said) === "notifications/subscriptions/acknowledged";
+          if (acknowledges && acknowledged) this.#tellAllChanged(message, id);
+          else this.#write(said);
+          acknowledged ||= acknowledges;
         }
         await pause(reopenMs, signal);
       } catch (error) {
