@@ -2,6 +2,7 @@
 import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Inbox } from "../inbox.ts";
+import { tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
 import { eras, openAgent, textOf } from "./agent.ts";
 
@@ -76,5 +77,39 @@ describe.each(eras)("an agent of the %s era", (era) => {
     await agent.callTool({ name: "events_wait", arguments: { since: again, types: ["device.online"] } });
     while (!listed.includes(volume.name)) listed = await changes.take();
     expect(textOf(await agent.callTool(volume))).toBe("true");
+  });
+});
+
+describe("[SRV-9] a change", () => {
+  it("is told to everybody who listens, also when somebody has seen it already", async () => {
+    const site = await openSite();
+    const told = new Inbox<string>("change of the tool list");
+    const listen = (name: string) =>
+      openAgent(site, "legacy", {
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told.put(name) } },
+      });
+    const hasty = await listen("hasty");
+    await listen("patient");
+    await site.join({ tools: [tool("a")] });
+    // Asked for at once, before anybody was told.
+    expect((await hasty.listTools()).tools).toHaveLength(8);
+    expect([await told.take(), await told.take()].sort()).toEqual(["hasty", "patient"]);
+  });
+
+  it("that leaves the list as it is, is told to nobody", async () => {
+    const site = await openSite();
+    const told = new Inbox<string>("change of the tool list");
+    const onChanged = () => told.put("changed");
+    await openAgent(site, "legacy", {
+      at: "/mcp/compact",
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+    });
+    const all = await openAgent(site, "legacy", {
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told.put("all") } },
+    });
+    await site.join({ tools: [tool("a")] });
+    expect(await told.take()).toBe("all");
+    await all.listTools();
+    expect(told.waiting).toEqual([]);
   });
 });

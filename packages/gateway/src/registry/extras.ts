@@ -55,7 +55,13 @@ export class Extras {
     this.#watched.set(device, counts);
     const before = counts.get(uri) ?? 0;
     counts.set(uri, before + 1);
-    if (before === 0) await session.extras?.watch?.watch(uri);
+    if (before > 0) return;
+    try {
+      await session.extras?.watch?.watch(uri);
+    } catch (error) {
+      this.unwatch(device, uri);
+      throw error;
+    }
   }
 
   /** Never fails: a device that is gone watches nothing. */

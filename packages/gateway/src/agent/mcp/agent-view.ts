@@ -40,9 +40,11 @@ export class AgentView {
   readonly states: RequestStates;
   readonly reportFault: (error: unknown) => void;
   readonly surface: Surface;
-  /** The list as it was last shown, and what it was made from. */
+  /** The list as it was last asked for, and what it was made from. */
   #shown: readonly ExposedTool[] | undefined;
   #pages = new ListPages<Tool>([], "name");
+  /** What those who listen know: somebody who asks by himself changes nothing for them. */
+  #told: readonly ExposedTool[];
 
   constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
     this.principal = principal;
@@ -53,12 +55,14 @@ export class AgentView {
     this.states = needs.states;
     this.reportFault = needs.reportFault;
     this.surface = surface;
+    this.#told = this.#deviceTools();
   }
 
   /** What a standard MCP server offers beside its tools, where it is shown alone. */
   get extras(): ReturnType<Registry["extras"]["of"]> {
-    if (this.surface.kind !== "device") return undefined;
-    return this.registry.extras.of(this.principal, this.surface.device);
+    const { registry, principal, surface } = this;
+    if (surface.kind !== "device" || !registry.visible(principal, surface.device)) return undefined;
+    return registry.extras.of(principal, surface.device);
   }
 
   list(cursor: string | undefined): ListToolsResult {
@@ -67,10 +71,13 @@ export class AgentView {
     return { tools: [...items], ...(nextCursor === undefined ? {} : { nextCursor }) };
   }
 
-  /** Whether a change of these devices changes the list here. */
+  /** Whether a change of these devices makes the list another than those who listen know. */
   noticeChange(devices: ReadonlySet<string>): boolean {
     if (this.surface.kind === "device" && !devices.has(this.surface.device)) return false;
-    return this.#refresh();
+    const now = this.#deviceTools();
+    const isNew = !isSameList(now, this.#told);
+    this.#told = now;
+    return isNew;
   }
 
   /** Where a name leads; a name that leads nowhere is the one mistake that is an error of the protocol [SRV-5]. */
@@ -82,14 +89,13 @@ export class AgentView {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}`);
   }
 
-  #refresh(): boolean {
+  #refresh(): void {
     const shown = this.#deviceTools();
-    if (this.#shown !== undefined && isSameList(shown, this.#shown)) return false;
+    if (this.#shown !== undefined && isSameList(shown, this.#shown)) return;
     this.#shown = shown;
     const bare = this.surface.kind === "device";
     const tools = shown.map((tool) => listed(tool, bare));
     this.#pages = new ListPages(bare ? tools : [...compactDefinitions, ...tools], "name");
-    return true;
   }
 
   #deviceTools(): readonly ExposedTool[] {

@@ -163,7 +163,7 @@ export class Endpoint {
     const uris = watchedUris(exchange.body);
     if (uris.length === 0 || this.#view.extras === undefined) return;
     const subscriptions = new Subscriptions(this.#view);
-    exchange.onEnd(() => subscriptions.clear());
+    exchange.onEnd(() => subscriptions.close());
     // What cannot be watched is acknowledged all the same, and stays silent.
     for (const uri of uris) await subscriptions.add(uri).catch(() => undefined);
   }
@@ -194,7 +194,7 @@ export class Endpoint {
       subscriptions,
       this.#needs,
       (closed) => {
-        subscriptions.clear();
+        subscriptions.close();
         this.#sessions.delete(closed.id);
         sessionCount.give(this.principal.id);
       },

@@ -31,6 +31,7 @@ export class Exchange implements Cancellation {
   readonly #onEnd: (() => void)[] = [];
   readonly #onHangUp = new Set<() => void>();
   #hungUp = false;
+  #ended = false;
   #streaming = false;
 
   constructor(request: FastifyRequest, reply: FastifyReply) {
@@ -44,6 +45,7 @@ export class Exchange implements Cancellation {
         this.#hungUp = true;
         for (const hungUp of this.#onHangUp) hungUp();
       }
+      this.#ended = true;
       for (const end of this.#onEnd) end();
     });
   }
@@ -80,12 +82,14 @@ export class Exchange implements Cancellation {
 
   /** Called once, when the answer is out or nobody waits for it any more. */
   onEnd(listener: () => void): void {
-    this.#onEnd.push(listener);
+    if (this.#ended) listener();
+    else this.#onEnd.push(listener);
   }
 
   /** Called when whoever waits is gone before the answer is out. */
   onHangUp(listener: () => void): void {
-    this.#onHangUp.add(listener);
+    if (this.#hungUp) listener();
+    else this.#onHangUp.add(listener);
   }
 
   /** Ends it from our side, whatever is still to come. */

@@ -61,10 +61,10 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
         handler: async (request: FastifyRequest, reply: FastifyReply) => {
           const { principal } = request;
           const surface = surfaceOf(request, principal);
-          const open = await loaded();
           reply.hijack();
           const exchange = new Exchange(request, reply);
           try {
+            const open = await loaded();
             await open.serve(principal, surface, exchange);
           } catch (error) {
             needs.reportFault(error);

@@ -10,6 +10,7 @@ export class Subscriptions {
   readonly #uris = new Set<string>();
   /** Those that a device was asked to tell. */
   readonly #passedOn = new Set<string>();
+  #closed = false;
 
   constructor(view: AgentView) {
     this.#view = view;
@@ -24,21 +25,33 @@ export class Subscriptions {
   }
 
   async add(uri: string): Promise<void> {
-    if (this.#uris.has(uri)) return;
+    if (this.#closed || this.#uris.has(uri)) return;
     if (this.#uris.size >= limits.mcpSubscriptions.max) {
       throw new TendonError("rate_limited", `at most ${limits.mcpSubscriptions.max} resources are watched`);
     }
     const { registry, principal, surface, extras } = this.#view;
     const own = readDeviceUri(uri);
-    if (own !== undefined) {
-      if (!registry.visible(principal, registry.idOf(own.device))) throw new ResourceNotFoundError(uri);
-    } else if (surface.kind === "device" && extras?.resources === true) {
-      this.#passedOn.add(uri);
-      await registry.extras.watch(principal, surface.device, uri);
-    } else {
+    if (own === undefined && surface.kind === "device" && extras?.resources === true) {
+      await this.#passOn(surface.device, uri);
+      return;
+    }
+    if (own === undefined || !registry.visible(principal, registry.idOf(own.device))) {
       throw new ResourceNotFoundError(uri);
     }
     this.#uris.add(uri);
+  }
+
+  async #passOn(device: string, uri: string): Promise<void> {
+    const { registry, principal } = this.#view;
+    this.#uris.add(uri);
+    this.#passedOn.add(uri);
+    try {
+      await registry.extras.watch(principal, device, uri);
+    } catch (error) {
+      this.#uris.delete(uri);
+      this.#passedOn.delete(uri);
+      throw error;
+    }
   }
 
   remove(uri: string): void {
@@ -47,7 +60,9 @@ export class Subscriptions {
     if (surface.kind === "device" && this.#passedOn.delete(uri)) registry.extras.unwatch(surface.device, uri);
   }
 
-  clear(): void {
+  /** For good: whoever wanted to be told is gone. */
+  close(): void {
+    this.#closed = true;
     for (const uri of [...this.#uris, ...this.#passedOn]) this.remove(uri);
   }
 }
