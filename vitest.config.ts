@@ -11,7 +11,14 @@ export default defineConfig({
         extends: true as const,
         test: { name, include: [`packages/${name}/test/**/*.test.ts`] },
       })),
-      { extends: true as const, test: { name: "system", include: ["test/**/*.test.ts"] } },
+      {
+        extends: true as const,
+        test: {
+          name: "system",
+          include: ["test/**/*.test.ts"],
+          setupFiles: ["./test/secret-watch-setup.ts"],
+        },
+      },
     ],
     // Much of the time is spent waiting: two files at once also on a machine with two cores.
     maxWorkers: 2,

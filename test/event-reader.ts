@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Inbox } from "./inbox.ts";
+import { secretWatch } from "./secret-watch.ts";
 
 export interface SeenEvent {
   readonly id: string | undefined;
@@ -53,6 +54,7 @@ export class EventReader {
   }
 
   #take(block: string): void {
+    secretWatch.show(block, "an event");
     if (block.startsWith(":")) {
       this.comments.push(block);
       return;

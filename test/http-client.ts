@@ -1,5 +1,6 @@
 import http from "node:http";
 import https from "node:https";
+import { secretWatch } from "./secret-watch.ts";
 
 /** Any JSON, to be looked at by assertions. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -38,6 +39,7 @@ function open(base: string, ask: Ask): http.ClientRequest {
 
 /** The answer as soon as its headers are there. */
 export async function ask(base: string, question: Ask): Promise<http.IncomingMessage> {
+  secretWatch.asked(question.method ?? "GET", question.path, question.headers ?? {}, question.body);
   const request = open(base, question);
   return await new Promise((resolve, reject) => {
     request.once("response", resolve);
@@ -50,7 +52,9 @@ export async function askAll(base: string, question: Ask): Promise<Answer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString("utf8");
-  return { status: response.statusCode ?? 0, headers: response.headers, text, body: asObject(text) };
+  const { statusCode: status = 0, headers } = response;
+  secretWatch.answered(question.method ?? "GET", question.path, status, headers, text);
+  return { status, headers, text, body: asObject(text) };
 }
 
 export function asObject(text: string): { [key: string]: Json } {

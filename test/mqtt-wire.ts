@@ -2,6 +2,7 @@ import net from "node:net";
 import mqttPacket, { type IConnectPacket, type IPublishPacket, type Packet } from "mqtt-packet";
 import { askAll } from "./http-client.ts";
 import { Inbox } from "./inbox.ts";
+import { secretWatch } from "./secret-watch.ts";
 import type { DeviceClaim, DeviceTransport, DeviceWire } from "./transport.ts";
 
 /** What a device is told to connect with, as the gateway's OTA address gives it. */
@@ -48,7 +49,9 @@ export class MqttWire implements DeviceWire {
         return;
       }
       this.messages.push(packet);
-      this.#texts.put(packet.payload.toString());
+      const text = packet.payload.toString();
+      secretWatch.learn(text, "a device's message");
+      this.#texts.put(text);
     });
     this.ended = new Promise((resolve) => {
       socket.once("close", () => resolve({ code: 0, reason: "" }));
@@ -62,6 +65,8 @@ export class MqttWire implements DeviceWire {
   ): Promise<MqttWire> {
     const wire = new MqttWire(socket, settings);
     const { client_id: clientId, username, password, keepalive } = settings;
+    secretWatch.keep(password, "an MQTT password");
+    secretWatch.keep(clientId.split("@@@")[2], "a Client-Id");
     wire.send({
       cmd: "connect",
       protocolId: "MQTT",

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { RawDevice, textContent, tool } from "./raw-device.ts";
+import { secretWatch } from "./secret-watch.ts";
 import { webSocketTransport } from "./websocket-wire.ts";
 
 const token = "a-token-for-these-tests";
@@ -19,7 +20,7 @@ function dataFolder(): string {
 async function start(data: string, admission: "open" | "approve" = "approve"): Promise<Tendon> {
   const tendon = await startTendon(
     { data, http: { port: 0 }, mqtt: { port: 0 }, devices: { admission }, log: { level: "silent" } },
-    { adminToken: token },
+    { adminToken: token, logger: secretWatch.logger() },
   );
   onTestFinished(() => tendon.stop());
   return tendon;

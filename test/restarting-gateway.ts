@@ -9,6 +9,7 @@ import { EventReader } from "./event-reader.ts";
 import { type Answer, ask, askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { type Offer, RawDevice } from "./raw-device.ts";
+import { secretWatch } from "./secret-watch.ts";
 import { webSocketTransport } from "./websocket-wire.ts";
 
 const adminToken = "an-admin-token-for-restarts";
@@ -28,7 +29,7 @@ function inThisProcess(config: ConfigInput): Launch {
   return async (folder) => {
     const tendon = await startTendon(
       { data: folder, log: { level: "silent" }, ...config, http: { port: 0 }, mqtt: { port: 0 } },
-      { adminToken },
+      { adminToken, logger: secretWatch.logger() },
     );
     return {
       url: tendon.url,

@@ -11,6 +11,7 @@ import { EventReader } from "./event-reader.ts";
 import { type Answer, ask, askAll, type Json } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { type Fields, firmwareHello, type Offer, RawDevice } from "./raw-device.ts";
+import { secretWatch } from "./secret-watch.ts";
 import type { CallDoor, DeviceClaim, DeviceTransport } from "./transport.ts";
 import { webSocketTransport } from "./websocket-wire.ts";
 
@@ -46,7 +47,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       mqtt: { port: 0, ...config.mqtt },
       devices: { admission: "open", ...config.devices },
     },
-    { ...startOptions, adminToken },
+    { logger: secretWatch.logger(), ...startOptions, adminToken },
   );
   return new Site(tendon, folder);
 }

@@ -1,5 +1,6 @@
 import { WebSocket } from "ws";
 import { Inbox } from "./inbox.ts";
+import { secretWatch } from "./secret-watch.ts";
 import type { DeviceClaim, DeviceTransport, DeviceWire } from "./transport.ts";
 
 /** The gateway refused the upgrade; `status` and `body` are its HTTP answer. */
@@ -32,7 +33,10 @@ export class WebSocketWire implements DeviceWire {
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on("message", (data: Buffer, isBinary) => {
-      if (!isBinary) this.#texts.put(data.toString("utf8"));
+      if (isBinary) return;
+      const text = data.toString("utf8");
+      secretWatch.learn(text, "a device's frame");
+      this.#texts.put(text);
     });
     socket.on("ping", () => {
       this.pings += 1;
@@ -45,6 +49,7 @@ export class WebSocketWire implements DeviceWire {
 
   static async open(gatewayUrl: string, claim: WebSocketClaim): Promise<WebSocketWire> {
     const url = `${gatewayUrl.replace(/^http/, "ws")}${claim.path ?? "/xiaozhi/v1/"}`;
+    secretWatch.asked("GET", url, claim.headers, undefined);
     const socket = new WebSocket(url, {
       headers: claim.headers,
       rejectUnauthorized: false,
@@ -61,6 +66,7 @@ export class WebSocketWire implements DeviceWire {
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("end", () => {
           const body = Buffer.concat(chunks).toString("utf8");
+          secretWatch.show(body, "a refusal");
           reject(new Refused(response.statusCode ?? 0, response.headers["content-type"], body));
         });
       });
