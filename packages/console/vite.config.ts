@@ -14,7 +14,7 @@ function compress(): Plugin {
     apply: "build",
     closeBundle() {
       for (const name of fs.readdirSync(outDir, { recursive: true, encoding: "utf8" })) {
-        if (!/\.(html|js|css|svg|webmanifest)$/.test(name)) continue;
+        if (!/\.(html|js|css|svg|md|webmanifest)$/.test(name)) continue;
         const file = path.join(outDir, name);
         const plain = fs.readFileSync(file);
         fs.writeFileSync(`${file}.gz`, gzipSync(plain, { level: 9 }));

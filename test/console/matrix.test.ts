@@ -6,16 +6,17 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Site } from "../site.ts";
+import { ask, openUpstream } from "../voice/voice-site.ts";
 import { closeBrowser, openConsole, openPage } from "./browser.ts";
 import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
 afterAll(closeBrowser);
 
 const headings = {
-  en: ["Fleet", "Calls", "Set volume", "Approvals", "Home", "Overview", "Connect an agent"],
-  zh: ["设备", "调用", "Set volume", "审批", "家", "概览", "连接智能体"],
-  es: ["Flota", "Llamadas", "Set volume", "Aprobaciones", "Casa", "Resumen", "Conectar un agente"],
-  vi: ["Thiết bị", "Lệnh gọi", "Set volume", "Phê duyệt", "Nhà", "Tổng quan", "Kết nối tác tử"],
+  en: ["Fleet", "Calls", "Set volume", "Approvals", "Home", "Voice", "Overview", "Connect an agent"],
+  zh: ["设备", "调用", "Set volume", "审批", "家", "语音", "概览", "连接智能体"],
+  es: ["Flota", "Llamadas", "Set volume", "Aprobaciones", "Casa", "Voz", "Resumen", "Conectar un agente"],
+  vi: ["Thiết bị", "Lệnh gọi", "Set volume", "Phê duyệt", "Nhà", "Giọng nói", "Tổng quan", "Kết nối tác tử"],
 } as const;
 type Language = keyof typeof headings;
 const languages = Object.keys(headings) as Language[];
@@ -29,16 +30,21 @@ const looks = (["light", "dark"] as const).flatMap((theme) =>
 async function livelySite(): Promise<{ site: Site; pages: string[] }> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const upstream = await openUpstream();
   const config = {
+    voice: { udpPort: 0, upstream: [{ url: upstream.server.url }] },
     access: {
       rules: [{ tool: "self.screen.set_brightness", effect: "confirm" as const, principal: "*agent*" }],
     },
   };
   const site = await openConsoleSite({ config, processes: [homeProgram(folder)] });
-  await startBoard(site, desk, longAlias, { board: { battery: { level: 12, charging: false } } });
+  const talking = await startBoard(site, desk, longAlias, {
+    board: { battery: { level: 12, charging: false } },
+  });
   await site.rest("PATCH", `/devices/${desk}`, {
     tags: ["a-tag-that-is-long", "upstairs", "quiet"],
   });
+  await ask(talking, await upstream.visitors.take());
   await untilOnline(site, "home", true);
   const done = await site.call(desk, "self.audio_speaker.set_volume", { volume: 30 });
   await site.call(desk, "self.audio_speaker.set_volume", { volume: 300 });
@@ -67,6 +73,7 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
       `/calls/${String(done.body["callId"])}`,
       "/approvals",
       "/home",
+      "/voice",
       "/overview",
       "/connect",
       `/devices/${desk}`,
@@ -87,7 +94,7 @@ async function look(page: Page, where: string): Promise<void> {
   const text = String(await page.evaluate("document.body.innerText"));
   expect(text, `${where}: a value that nobody filled in`).not.toMatch(/\{\w+\}|undefined|NaN|\[object/);
   const keys =
-    /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form)\.[a-z][A-Za-z]+\b/;
+    /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form|voice)\.[a-z][A-Za-z]+\b/;
   const own = text
     .split("\n")
     .filter(

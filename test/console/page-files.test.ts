@@ -53,6 +53,7 @@ describe("the console's page", () => {
       "/calls/x",
       "/approvals",
       "/home",
+      "/voice",
       "/overview",
       "/connect",
       "/sign-in",

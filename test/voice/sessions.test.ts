@@ -65,6 +65,24 @@ describe("the conversations under way", () => {
     expect(status).toBe(403);
   });
 
+  it("[VOI-10] begin and end with an event that names the voice server and nothing that was said", async () => {
+    const upstream = await openUpstream();
+    const site = await openVoiceSite(upstream.server.url);
+    const events = await site.events("?type=voice.started,voice.ended");
+    const device = mqttBoard(site);
+    await device.connect();
+    await talk(device, upstream);
+    const host = new URL(upstream.server.url).host;
+    expect(await events.next()).toMatchObject({ type: "voice.started", device: boardId });
+    await device.closeAudio();
+    const ended = await events.next();
+    expect(ended).toMatchObject({ type: "voice.ended", device: boardId });
+    expect(events.seen.map(({ data }) => data)).toEqual([
+      { upstream: host },
+      { upstream: host, kind: "left" },
+    ]);
+  });
+
   it("are empty where no voice server is configured", async () => {
     const site = await openVoiceSite([]);
     const device = await site.join({ transport: mqttTransport });

@@ -229,6 +229,7 @@ export class Events {
   voiceStarted(device: string, upstream: string): void {
     this.#metrics.voiceSessions.inc();
     this.#log.info({ device, upstream }, "conversation started");
+    this.#publish("voice.started", device, { upstream });
   }
 
   voiceEnded(device: string, data: EndedConversation): void {
@@ -240,6 +241,7 @@ export class Events {
     }
     const failed = data.kind !== "left" && data.kind !== "closed";
     this.#log[failed ? "warn" : "info"]({ device, ...data }, "conversation ended");
+    this.#publish("voice.ended", device, { upstream: data.upstream, kind: data.kind });
   }
 
   /** The voice server is gone, and the board has stayed. */

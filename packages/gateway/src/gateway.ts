@@ -323,6 +323,7 @@ async function assemble(
     spend,
     frames,
     addresses,
+    voice: voice !== undefined,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
   });
   await routes(http, settingsOf, firmware.offer, voice?.ota);
@@ -331,7 +332,6 @@ async function assemble(
   const startedAt = clock.now();
   const nodes = () =>
     nodeList({ cluster: cluster?.cluster, store, registry, node: os.hostname(), nodeId, startedAt });
-  const voices = () => voice?.relay.sessions() ?? [];
   await restRoutes(http, {
     clock,
     registry,
@@ -341,7 +341,7 @@ async function assemble(
     events,
     console,
     settingsOf,
-    voice: voices,
+    voice: () => voice?.relay.sessions() ?? [],
     nodes,
   });
   await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark: mark, stateKey, reportFault });

@@ -22,6 +22,7 @@ export const keys = {
   pending: ["pending"] as const,
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
+  talks: ["talks"] as const,
 };
 
 export const sessionQuery = queryOptions({

@@ -4,7 +4,7 @@ import { createContext, type ReactNode, useContext, useMemo } from "react";
 type Who = NonNullable<SessionView["principal"]>;
 type About = NonNullable<SessionView["gateway"]>;
 
-interface Session {
+export interface Session {
   readonly principal: Who;
   readonly gateway: About;
   /** What the token lacks is not offered as if it worked. */

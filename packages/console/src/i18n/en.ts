@@ -1,8 +1,10 @@
 import { errors } from "./en-errors.ts";
+import { voice } from "./en-voice.ts";
 
 /** The words of the console. The other languages have the same keys and the same places for values. */
 export const en = {
   ...errors,
+  ...voice,
   "action.cancel": "Cancel",
   "action.copy": "Copy",
   "action.copied": "Copied",

@@ -1,8 +1,10 @@
 import { errors } from "./es-errors.ts";
+import { voice } from "./es-voice.ts";
 import type { Catalogue } from "./i18n.tsx";
 
 export const es: Catalogue = {
   ...errors,
+  ...voice,
   "action.cancel": "Cancelar",
   "action.copy": "Copiar",
   "action.copied": "Copiado",

@@ -1,8 +1,10 @@
 import type { Catalogue } from "./i18n.tsx";
 import { errors } from "./vi-errors.ts";
+import { voice } from "./vi-voice.ts";
 
 export const vi: Catalogue = {
   ...errors,
+  ...voice,
   "action.cancel": "Hủy",
   "action.copy": "Sao chép",
   "action.copied": "Đã sao chép",

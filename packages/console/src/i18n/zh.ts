@@ -1,8 +1,10 @@
 import type { Catalogue } from "./i18n.tsx";
 import { errors } from "./zh-errors.ts";
+import { voice } from "./zh-voice.ts";
 
 export const zh: Catalogue = {
   ...errors,
+  ...voice,
   "action.cancel": "取消",
   "action.copy": "复制",
   "action.copied": "已复制",

@@ -83,6 +83,10 @@ function handle(
         queryKey: [event.type === "device.pending" ? "pending" : "approvals"],
       });
       return;
+    case "voice.started":
+    case "voice.ended":
+      void client.invalidateQueries({ queryKey: keys.talks });
+      return;
     case "device.notification":
     case "device.firmware":
     case "firmware.halted":

@@ -1,21 +1,36 @@
 import { consolePaths } from "@tendon/protocol";
+import { type Session, useSession } from "../api/session.tsx";
 import type { Key } from "../i18n/i18n.tsx";
 import type { IconName } from "../ui/icon.tsx";
 
 export interface Place {
   readonly to: string;
   readonly icon: IconName;
-  readonly word: Key;
+  readonly word: Extract<Key, `nav.${string}`>;
+  /** For whom it is of any use; for everybody by default. */
+  readonly isFor?: (session: Session) => boolean;
 }
 
-export const places = [
+const places: readonly Place[] = [
   { to: consolePaths.fleet, icon: "fleet", word: "nav.fleet" },
   { to: consolePaths.calls, icon: "calls", word: "nav.calls" },
   { to: consolePaths.approvals, icon: "approvals", word: "nav.approvals" },
   { to: consolePaths.home, icon: "home", word: "nav.home" },
+  {
+    to: consolePaths.voice,
+    icon: "voice",
+    word: "nav.voice",
+    // Whoever can set a voice server up is told how.
+    isFor: ({ may, gateway }) => may("read") && (gateway.voice || may("admin")),
+  },
   { to: consolePaths.overview, icon: "overview", word: "nav.overview" },
   { to: consolePaths.connect, icon: "connect", word: "nav.connect" },
-] as const satisfies readonly Place[];
+];
+
+export function usePlaces(): readonly Place[] {
+  const session = useSession();
+  return places.filter(({ isFor }) => isFor === undefined || isFor(session));
+}
 
 /** Whether a place is where the page is now; a device belongs to the fleet. */
 export function isHere(place: Place, location: string): boolean {

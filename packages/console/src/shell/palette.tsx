@@ -8,7 +8,7 @@ import { keys } from "../api/queries.ts";
 import { useWords } from "../i18n/i18n.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { deviceAddress, places } from "./navigation.ts";
+import { deviceAddress, usePlaces } from "./navigation.ts";
 import { chooseTheme } from "./theme.ts";
 
 interface Entry {
@@ -99,6 +99,7 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
 function useEntries(text: string): readonly Entry[] {
   const { t } = useWords();
   const [, navigate] = useLocation();
+  const places = usePlaces();
   const q = useDeferredValue(text);
   const { data } = useQuery({
     queryKey: ["palette", q],

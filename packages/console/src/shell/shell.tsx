@@ -14,7 +14,7 @@ import { Icon, Logo } from "../ui/icon.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { SkeletonRows } from "../ui/states.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
-import { isHere, places } from "./navigation.ts";
+import { isHere, usePlaces } from "./navigation.ts";
 import { Palette, usePaletteKey } from "./palette.tsx";
 import { LanguageMenu, PreferenceItems, ThemeMenu } from "./preferences.tsx";
 
@@ -24,6 +24,7 @@ const load = {
   call: () => import("../pages/calls/call.tsx"),
   approvals: () => import("../pages/approvals/approvals.tsx"),
   home: () => import("../pages/home/home.tsx"),
+  voice: () => import("../pages/voice/voice.tsx"),
   overview: () => import("../pages/overview/overview.tsx"),
   connect: () => import("../pages/connect/connect.tsx"),
 };
@@ -33,6 +34,7 @@ const CallsPage = lazy(async () => ({ default: (await load.calls()).CallsPage })
 const CallPage = lazy(async () => ({ default: (await load.call()).CallPage }));
 const ApprovalsPage = lazy(async () => ({ default: (await load.approvals()).ApprovalsPage }));
 const HomePage = lazy(async () => ({ default: (await load.home()).HomePage }));
+const VoicePage = lazy(async () => ({ default: (await load.voice()).VoicePage }));
 const OverviewPage = lazy(async () => ({ default: (await load.overview()).OverviewPage }));
 const ConnectPage = lazy(async () => ({ default: (await load.connect()).ConnectPage }));
 
@@ -94,6 +96,7 @@ function Pages() {
       <Route path={consolePaths.call} component={CallPage} />
       <Route path={consolePaths.approvals} component={ApprovalsPage} />
       <Route path={consolePaths.home} component={HomePage} />
+      <Route path={consolePaths.voice} component={VoicePage} />
       <Route path={consolePaths.overview} component={OverviewPage} />
       <Route path={consolePaths.connect} component={ConnectPage} />
       <Route component={NotFoundPage} />
@@ -119,6 +122,7 @@ function Sidebar(props: {
 }) {
   const { location, waiting, onFind } = props;
   const { t } = useWords();
+  const places = usePlaces();
   return (
     <aside className="sticky top-0 hidden h-dvh flex-col gap-1 border-r border-line px-3 py-4 md:flex">
       <Link href="/" className="mb-4 flex items-center gap-2 rounded-lg px-2 py-1 text-lg font-semibold">
@@ -208,6 +212,7 @@ function isApple(): boolean {
 
 function BottomBar({ location, waiting }: { readonly location: string; readonly waiting: number }) {
   const { t } = useWords();
+  const places = usePlaces();
   const [first, rest] = [places.slice(0, 4), places.slice(4)];
   const [, navigate] = useLocation();
   return (

@@ -19,11 +19,13 @@ export interface ConsoleLinkNeeds {
   readonly spend: (principal: Principal) => void;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
+  /** Whether there is a voice server that devices talk to. */
+  readonly voice: boolean;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }
 
 export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<Console> {
-  const { store, frames, addresses, startDemoDevice, ...rest } = needs;
+  const { store, frames, addresses, voice, startDemoDevice, ...rest } = needs;
   // Made with the storage and kept in it.
   const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));
   return await consoleRoutes(http, {
@@ -34,7 +36,7 @@ export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<
     instanceId: String(instanceId),
     about() {
       const { public: url, ota, mqtt } = addresses();
-      return { version, url, ota, mqtt, demo: startDemoDevice !== undefined };
+      return { version, url, ota, mqtt, demo: startDemoDevice !== undefined, voice };
     },
   });
 }

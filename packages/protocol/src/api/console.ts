@@ -7,6 +7,7 @@ export const consolePaths = {
   call: "/calls/:call",
   approvals: "/approvals",
   home: "/home",
+  voice: "/voice",
   overview: "/overview",
   connect: "/connect",
 } as const;

@@ -14,6 +14,8 @@ export const eventTypes = [
   "call.late",
   "approval.requested",
   "approval.decided",
+  "voice.started",
+  "voice.ended",
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -26,6 +26,7 @@ const About = Type.Object({
   ota: Type.String({ description: "What a board is told to ask for its settings" }),
   mqtt: Type.String({ description: "MQTT for apps" }),
   demo: Type.Boolean({ description: "Whether a virtual device can be started from here" }),
+  voice: Type.Boolean({ description: "Whether devices talk to a voice server through this gateway" }),
 });
 
 /** Who is signed in here, and what the page needs to know of its gateway. Asked without a session it says so. */

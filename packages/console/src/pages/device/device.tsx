@@ -18,6 +18,7 @@ import { PhotoPanel } from "./photo-panel.tsx";
 import { StatusPanel } from "./status-panel.tsx";
 import { StoryTabs } from "./story-tabs.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
+import { VoicePanel } from "./voice-panel.tsx";
 
 export function DevicePage() {
   const { device: reference = "" } = useParams<{ device: string }>();
@@ -49,6 +50,7 @@ function Device({ device }: { readonly device: DeviceDetail }) {
       <DeviceHeader device={device} />
       <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
         <div className="grid grid-cols-1 gap-5">
+          <VoicePanel device={device} />
           <StatusPanel device={device} tools={tools.data} status={status} />
           {may("call") && has(volumeTool) && <ControlPad device={device} />}
           {may("call") && has(photoTool) && <PhotoPanel device={device} />}

@@ -29,6 +29,8 @@ const types: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
   ".webmanifest": "application/manifest+json",
   ".json": "application/json",
+  // Guides, to be read and not to be saved.
+  ".md": "text/plain; charset=utf-8",
 };
 
 /** Nothing from elsewhere, no script but our own files, no frame around us. */

@@ -1,0 +1,114 @@
+/** Talks as a person sees them: a board speaks to a scripted voice server while the page is open. */
+import type { Page } from "playwright-core";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Site } from "../site.ts";
+import { openUpstream, type Upstream } from "../voice/voice-site.ts";
+import { closeBrowser, openConsole } from "./browser.ts";
+import { kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+
+afterAll(closeBrowser);
+
+const sentence = "a sentence that is nobody's business";
+
+async function talkative(): Promise<{ site: Site; upstream: Upstream; host: string }> {
+  // It answers when the test says so.
+  const script = { sentences: [sentence], heard: sentence, questionPackets: 1_000 };
+  const upstream = await openUpstream({ script });
+  const { url } = upstream.server;
+  const site = await openConsoleSite({ config: { voice: { udpPort: 0, upstream: [{ url }] } } });
+  return { site, upstream, host: new URL(url).host };
+}
+
+async function as(site: Site, scopes: string[]): Promise<string> {
+  const { body } = await site.rest("POST", "/tokens", { name: "reader", scopes });
+  const headers = { authorization: `Bearer ${String(body["token"])}` };
+  return String((await site.rest("POST", "/session/codes", undefined, headers)).body["url"]);
+}
+
+const places = (page: Page) => page.getByRole("navigation").first();
+
+describe("the voice page", () => {
+  it("shows a talk while it lasts, in numbers, and none of its words", { timeout: 30_000 }, async () => {
+    const { site, upstream, host } = await talkative();
+    const board = await startBoard(site, kitchen, "kitchen");
+    const { page, complaints } = await openConsole(site, "/voice");
+    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    await board.openAudio();
+    const visitor = await upstream.visitors.take();
+    await page.getByText("1 board is talking").waitFor();
+    const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
+    await talk.getByText(host).waitFor();
+    await talk.getByText("Listening").waitFor();
+    await talk.getByText("0 packets").first().waitFor();
+    await board.speak();
+    await talk.getByText("20 packets").waitFor();
+    visitor.say({ type: "tts", state: "start" });
+    await talk.getByText("Speaking").waitFor();
+    await visitor.answer();
+    await talk.getByText("20 packets").nth(1).waitFor();
+    expect(await talk.getByText("0 % lost").count()).toBe(2);
+    expect(await talk.getByText(/^jitter [\d.]+ ms$/).count()).toBe(2);
+    await talk.getByText(/^0:\d\d$/).waitFor();
+    expect(await page.locator("body").textContent()).not.toContain(sentence);
+    visitor.close();
+    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    complaints.check();
+  });
+
+  it("is on the device's own page too, and goes with the talk", { timeout: 30_000 }, async () => {
+    const { site, host } = await talkative();
+    const board = await startBoard(site, kitchen, "kitchen");
+    const { page, complaints } = await openConsole(site, `/devices/${kitchen}`);
+    const panel = page.locator("section").filter({ has: page.getByRole("heading", { name: "Talking" }) });
+    await page.getByText("Tools an agent may use").waitFor();
+    expect(await panel.count()).toBe(0);
+    await board.openAudio();
+    await panel.getByText("Listening").waitFor();
+    await panel.getByText(host).waitFor();
+    await board.speak({ paceMs: 0 });
+    await panel.getByText("20 packets").waitFor();
+    await board.closeAudio();
+    await panel.waitFor({ state: "detached" });
+    complaints.check();
+  });
+
+  it("does not pass old numbers off as live ones", { timeout: 30_000 }, async () => {
+    const { site } = await talkative();
+    const board = await startBoard(site, kitchen, "kitchen");
+    await board.openAudio();
+    const { page, context } = await openConsole(site, "/voice");
+    await page.getByText("1 board is talking").waitFor();
+    await context.setOffline(true);
+    const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
+    await talk.getByText("Last known").waitFor();
+    await page.getByText("Not live: this is how it was last.").waitFor();
+    expect(await talk.getByText(/^0:\d\d$/).count()).toBe(0);
+    await board.closeAudio();
+    await context.setOffline(false);
+    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+  });
+
+  it("is for those who may look, and says how to set a voice server up where there is none", async () => {
+    const { site } = await talkative();
+    const reader = await openConsole(site, "/", {}, await as(site, ["read"]));
+    await places(reader.page).getByRole("link", { name: "Voice" }).click();
+    await reader.page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    const caller = await openConsole(site, "/voice", {}, await as(site, ["call"]));
+    await caller.page.getByText("Your token may not look at devices: that needs read.").waitFor();
+    expect(await places(caller.page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+
+    const plain = await openConsoleSite();
+    const other = await openConsole(plain, "/", {}, await as(plain, ["read"]));
+    await places(other.page).getByRole("link", { name: "Overview" }).waitFor();
+    expect(await places(other.page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+    const { page, complaints } = await openConsole(plain);
+    await places(page).getByRole("link", { name: "Voice" }).click();
+    await page.getByRole("heading", { name: "No voice server yet" }).waitFor();
+    await page.getByText("upstream: ws://").waitFor();
+    const guide = await page.getByRole("link", { name: "Read the guide" }).getAttribute("href");
+    const answer = await page.request.get(`${plain.url}${String(guide)}`);
+    expect(answer.headers()["content-type"]).toBe("text/plain; charset=utf-8");
+    expect(await answer.text()).toContain("a gateway in front of the voice server you have");
+    complaints.check();
+  });
+});
