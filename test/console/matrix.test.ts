@@ -3,7 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Site } from "../site.ts";
 import { ask, openUpstream } from "../voice/voice-site.ts";
@@ -81,46 +81,84 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
   };
 }
 
-/** Without loading the page anew, as a link would. */
-async function go(page: Page, at: string, heading: string): Promise<void> {
-  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(at)})`);
-  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
-  await page.locator(".skeleton").first().waitFor({ state: "detached" });
+interface Seen {
+  readonly lang: string;
+  readonly text: string;
+  /** By how many pixels it is wider than the screen. */
+  readonly wide: number;
 }
 
-async function look(page: Page, where: string): Promise<void> {
-  const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+const quietMs = 100;
+const patienceMs = 15_000;
+
+/**
+ * Goes there without loading the page anew, as a link would, and looks when the page has come to rest: its heading is
+ * there, nothing is being waited for, and nothing has moved for a moment. All of it inside the page, because asking from
+ * outside whether it is there yet takes longer than the page does.
+ */
+async function go(page: Page, at: string, heading: string): Promise<Seen> {
+  const script = `new Promise((resolve, reject) => {
+    const heading = ${JSON.stringify(heading)};
+    const arrived = () =>
+      [...document.querySelectorAll("h1")].some((each) => each.innerText.includes(heading)) &&
+      document.querySelector(".skeleton") === null;
+    const leave = () => { watch.disconnect(); clearTimeout(quiet); clearTimeout(late); };
+    const see = () => {
+      if (!arrived()) return;
+      leave();
+      const { lang, scrollWidth } = document.documentElement;
+      resolve({ lang, text: document.body.innerText, wide: scrollWidth - innerWidth });
+    };
+    let quiet;
+    const moved = () => { clearTimeout(quiet); quiet = setTimeout(see, ${quietMs}); };
+    const watch = new MutationObserver(moved);
+    const late = setTimeout(() => {
+      leave();
+      reject(new Error(${JSON.stringify(at)} + " did not come to rest: " + document.body.innerText.slice(0, 500)));
+    }, ${patienceMs});
+    watch.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    history.pushState(null, "", ${JSON.stringify(at)});
+    moved();
+  })`;
+  return (await page.evaluate(script)) as Seen;
+}
+
+const keys =
+  /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form|voice)\.[a-z][A-Za-z]+\b/;
+const namesOfOthers =
+  /self\.|\{|device\.(online|offline|tools|pending|approved|notification)|call\.(finished|late)/;
+
+function judge({ text, wide }: Seen, where: string): void {
   expect(wide, `${where}: wider than the screen`).toBeLessThanOrEqual(0);
-  const text = String(await page.evaluate("document.body.innerText"));
   expect(text, `${where}: a value that nobody filled in`).not.toMatch(/\{\w+\}|undefined|NaN|\[object/);
-  const keys =
-    /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form|voice)\.[a-z][A-Za-z]+\b/;
-  const own = text
-    .split("\n")
-    .filter(
-      (line) =>
-        keys.test(line) &&
-        !/self\.|\{|device\.(online|offline|tools|pending|approved|notification)|call\.(finished|late)/.test(
-          line,
-        ),
-    );
+  const own = text.split("\n").filter((line) => keys.test(line) && !namesOfOthers.test(line));
   expect(own, `${where}: a key instead of words`).toEqual([]);
+}
+
+/** Each look in a browser profile of its own, all at once: most of the time of each goes by waiting. */
+async function inEveryLook(
+  visit: (options: BrowserContextOptions, name: string) => Promise<void>,
+): Promise<void> {
+  await Promise.all(
+    looks.map(({ theme, width }) =>
+      visit({ colorScheme: theme, viewport: widths[width] }, `${theme} ${width}`),
+    ),
+  );
 }
 
 describe.each(languages)("in %s", (language) => {
   it("every page is whole, in both themes, on a desk and on a phone", { timeout: 90_000 }, async () => {
     const { site, pages } = await livelySite();
-    for (const { theme, width } of looks) {
-      const options = { locale: language, colorScheme: theme, viewport: widths[width] };
-      const { page, context, complaints } = await openConsole(site, "/", options);
+    await inEveryLook(async (options, name) => {
+      const { page, context, complaints } = await openConsole(site, "/", { ...options, locale: language });
       for (const [place, at] of pages.entries()) {
-        await go(page, at, headings[language][place] ?? longAlias);
-        await look(page, `${language} ${theme} ${width} ${at}`);
+        const seen = await go(page, at, headings[language][place] ?? longAlias);
+        judge(seen, `${language} ${name} ${at}`);
+        expect(seen.lang).toBe(language);
       }
-      expect(await page.evaluate("document.documentElement.lang")).toBe(language);
       complaints.check();
       await context.close();
-    }
+    });
   });
 });
 
@@ -130,11 +168,14 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** Run from outside, because the page's own policy lets no other script in. */
+/** From outside, because the page's own policy lets no other script in; once, because it is long. */
+async function bringInspector(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+}
+
 async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(`if (!window.axe) { ${axe.source} }`);
   const found = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] }).then((run) => run.violations)",
+    "axe.run(document, { resultTypes: ['violations'], preload: false }).then((run) => run.violations)",
   )) as Finding[];
   return found
     .filter(({ impact }) => impact === "serious" || impact === "critical")
@@ -147,24 +188,25 @@ async function seriousFindings(page: Page): Promise<string[]> {
 describe("for everybody", () => {
   it("no page has a serious accessibility finding", { timeout: 120_000 }, async () => {
     const { site, pages } = await livelySite();
-    for (const { theme, width } of looks) {
-      const options = { colorScheme: theme, viewport: widths[width] };
+    await inEveryLook(async (options, name) => {
       const { page, context } = await openConsole(site, "/", options);
+      await bringInspector(page);
       for (const [place, at] of pages.entries()) {
         await go(page, at, headings.en[place] ?? longAlias);
-        expect(await seriousFindings(page), `${at} ${theme} ${width}`).toEqual([]);
+        expect(await seriousFindings(page), `${at} ${name}`).toEqual([]);
       }
       await page.getByText("self.audio_speaker.set_volume").first().click();
       await page.getByText("self.upgrade_firmware").first().click();
       await page.getByLabel("url").waitFor();
-      expect(await seriousFindings(page), `tools opened ${theme} ${width}`).toEqual([]);
+      expect(await seriousFindings(page), `tools opened ${name}`).toEqual([]);
       await context.close();
       const entrance = await openPage(options);
       await entrance.page.goto(site.url);
       await entrance.page.getByLabel("Token or code").waitFor();
-      expect(await seriousFindings(entrance.page), `the entrance ${theme} ${width}`).toEqual([]);
+      await bringInspector(entrance.page);
+      expect(await seriousFindings(entrance.page), `the entrance ${name}`).toEqual([]);
       await entrance.context.close();
-    }
+    });
   });
 });
 
