@@ -3,14 +3,12 @@
  * node is asked on its own. Answers larger than one message are fetched in parts. Whoever stops waiting says so.
  */
 import { randomUUID } from "node:crypto";
-import type { Cancellation } from "../cancellation.ts";
+import { type Cancellation, Recall } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { type ErrorContext, messageOf, TendonError } from "../errors.ts";
-import { type NatsLink, unreachable } from "./nats-link.ts";
+import { type NatsLink, nobodyThere, nothingBack, unreachable } from "./nats-link.ts";
 
 interface Letter {
-  readonly id: string;
-  readonly from: string;
   /** When it was written, and how long its writer waits: one that was held up on the way is not acted on. */
   readonly at: number;
   readonly timeoutMs: number;
@@ -36,11 +34,17 @@ type Answer =
     }
   | Parts;
 
-export type Handler = (body: unknown, signal: AbortSignal) => Promise<unknown>;
+export type Handler = (body: unknown, signal: Cancellation) => Promise<unknown>;
 
 export interface AskOptions {
   readonly timeoutMs: number;
   readonly signal?: Cancellation | undefined;
+}
+
+/** Somebody waits for this node to answer. */
+interface Awaited {
+  readonly node: string;
+  readonly fail: (error: TendonError) => void;
 }
 
 export interface CourierNeeds {
@@ -58,9 +62,10 @@ const clockSlackMs = 5_000;
 
 export class Courier {
   readonly #needs: CourierNeeds;
-  readonly #running = new Map<string, AbortController>();
+  /** What others asked, by where its answer goes. */
+  readonly #running = new Map<string, Recall>();
   readonly #parts = new Map<string, { readonly text: string; readonly timer: Timer }>();
-  readonly #waiting = new Map<string, Set<(error: TendonError) => void>>();
+  readonly #awaited = new Set<Awaited>();
   readonly #stops: (() => void)[] = [];
 
   constructor(needs: CourierNeeds) {
@@ -69,36 +74,71 @@ export class Courier {
     this.#stops.push(
       link.subscribe(link.subject("cancel", instance), (body) => this.#cancel(body)),
       link.subscribe(link.subject("part", instance), (body, message) => {
-        message.respond(JSON.stringify(this.#part(body) ?? null));
+        link.respond(message, JSON.stringify(this.#part(body) ?? null));
       }),
       link.onState((connected) => {
-        if (!connected) for (const node of this.#waiting.keys()) this.nodeLost(node);
+        if (!connected) this.#failAll();
       }),
     );
   }
 
   serveDevice(device: string, handle: Handler): () => void {
-    return this.#serve(this.#deviceSubject(device), handle);
+    return this.#serve(this.deviceSubject(device), handle);
   }
 
   serveNode(topic: string, handle: Handler): () => void {
     return this.#serve(this.#needs.link.subject("node", this.#needs.instance, topic), handle);
   }
 
-  /** `node`: who is expected to answer, so that its end ends the waiting too. */
-  askDevice(device: string, node: string, body: unknown, options: AskOptions): Promise<unknown> {
-    return this.#ask(this.#deviceSubject(device), node, body, options);
+  /** Where a device is asked; worked out once for each of its connections. */
+  deviceSubject(device: string): string {
+    return this.#needs.link.subject("device", Buffer.from(device).toString("base64url"));
   }
 
   askNode(node: string, topic: string, body: unknown, options: AskOptions): Promise<unknown> {
-    return this.#ask(this.#needs.link.subject("node", node, topic), node, body, options);
+    return this.ask(this.#needs.link.subject("node", node, topic), node, body, options);
+  }
+
+  /** `node`: who is expected to answer, so that its end ends the waiting too. */
+  ask(subject: string, node: string, body: unknown, { timeoutMs, signal }: AskOptions): Promise<unknown> {
+    const { link, clock } = this.#needs;
+    if (signal?.aborted === true) return Promise.reject(cancelled(false));
+    if (!link.connected) return Promise.reject(unreachable(false));
+    const letter = this.#write({ at: clock.now(), timeoutMs, body });
+    // One promise, ended by whatever comes first: this is the whole cost of a call to another node.
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        timer.cancel();
+        question.forget();
+        signal?.removeEventListener("abort", onAbort);
+        this.#awaited.delete(awaited);
+      };
+      const fail = (error: TendonError) => {
+        done();
+        reject(error);
+      };
+      const onAbort = () => {
+        link.publish(link.subject("cancel", node), { id: question.reply });
+        fail(cancelled(true));
+      };
+      const awaited: Awaited = { node, fail };
+      const timer = clock.after(timeoutMs + graceMs, () => fail(nothingBack(timeoutMs + graceMs)));
+      const question = link.ask(subject, letter, (outcome, answer) => {
+        if (outcome === "no one") fail(nobodyThere());
+        else if (answer === undefined) fail(unreachable(true));
+        else {
+          done();
+          this.#open(answer as Answer, resolve, reject);
+        }
+      });
+      signal?.addEventListener("abort", onAbort);
+      this.#awaited.add(awaited);
+    });
   }
 
   /** What it was asked and has not answered has an unknown fate. */
   nodeLost(node: string): void {
-    const waiting = this.#waiting.get(node);
-    this.#waiting.delete(node);
-    for (const fail of waiting ?? []) fail(unreachable(true));
+    for (const awaited of this.#awaited) if (awaited.node === node) awaited.fail(unreachable(true));
   }
 
   stop(): void {
@@ -106,40 +146,17 @@ export class Courier {
     for (const { timer } of this.#parts.values()) timer.cancel();
     this.#parts.clear();
     for (const running of this.#running.values()) running.abort();
+    this.#failAll();
   }
 
-  #deviceSubject(device: string): string {
-    return this.#needs.link.subject("device", Buffer.from(device).toString("base64url"));
+  #failAll(): void {
+    for (const { fail } of this.#awaited) fail(unreachable(true));
   }
 
-  async #ask(subject: string, node: string, body: unknown, { timeoutMs, signal }: AskOptions) {
-    const { link, clock, instance } = this.#needs;
-    if (signal?.aborted === true) throw cancelled(false);
-    const id = randomUUID();
-    const letter = this.#write({ id, from: instance, at: clock.now(), timeoutMs, body });
-    const lost = this.#waitFor(node);
-    let onAbort = () => {};
-    const stopped = new Promise<never>((_resolve, reject) => {
-      onAbort = () => {
-        link.publish(link.subject("cancel", node), { id });
-        reject(cancelled(true));
-      };
-      signal?.addEventListener("abort", onAbort);
-    });
-    try {
-      const answered = link.requestText(subject, letter, timeoutMs + graceMs);
-      const answer = (await Promise.race([answered, lost.promise, stopped])) as Answer;
-      return await this.#open(answer);
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-      lost.done();
-    }
-  }
-
-  async #open(answer: Answer): Promise<unknown> {
-    if ("parts" in answer) return await this.#fetch(answer);
-    if (answer.ok) return answer.body;
-    throw new TendonError(answer.code, answer.detail, answer.context);
+  #open(answer: Answer, resolve: (body: unknown) => void, reject: (error: TendonError) => void): void {
+    if ("parts" in answer) resolve(this.#fetch(answer));
+    else if (answer.ok) resolve(answer.body);
+    else reject(new TendonError(answer.code, answer.detail, answer.context));
   }
 
   async #fetch({ parts, node, answer }: Parts): Promise<unknown> {
@@ -153,34 +170,17 @@ export class Courier {
     return JSON.parse(text) as unknown;
   }
 
-  #waitFor(node: string) {
-    const waiting = this.#waiting.get(node) ?? new Set();
-    this.#waiting.set(node, waiting);
-    let fail: (error: TendonError) => void = () => {};
-    const promise = new Promise<never>((_resolve, reject) => {
-      fail = reject;
-    });
-    waiting.add(fail);
-    const done = () => {
-      waiting.delete(fail);
-      if (waiting.size === 0 && this.#waiting.get(node) === waiting) this.#waiting.delete(node);
-    };
-    return { promise, done };
-  }
-
   #serve(subject: string, handle: Handler): () => void {
-    return this.#needs.link.subscribe(subject, (body, message) => {
+    const { link } = this.#needs;
+    return link.subscribe(subject, (body, message) => {
       // Safe: only nodes of this cluster write here.
-      void this.#answer(body as Letter, handle).then((answer) => {
-        // A requester that is gone, or a link that is closed, has nobody to tell.
-        try {
-          message.respond(answer);
-        } catch {}
-      });
+      void this.#answer(message.reply ?? "", body as Letter, handle).then((answer) =>
+        link.respond(message, answer),
+      );
     });
   }
 
-  async #answer(letter: Letter, handle: Handler): Promise<string> {
+  async #answer(id: string, letter: Letter, handle: Handler): Promise<string> {
     if (this.#needs.clock.now() > letter.at + letter.timeoutMs + clockSlackMs) {
       const late = new TendonError("device_timeout", "the call came too late to be sent", {
         phase: "queue",
@@ -188,29 +188,25 @@ export class Courier {
       });
       return JSON.stringify(failure(late));
     }
-    const running = new AbortController();
-    this.#running.set(letter.id, running);
+    const running = new Recall();
+    this.#running.set(id, running);
     try {
       const asked = letter.parts === undefined ? letter.body : await this.#fetch(letter.parts);
-      const body = (await handle(asked, running.signal)) ?? null;
+      const body = (await handle(asked, running)) ?? null;
       const text = JSON.stringify({ ok: true, body } satisfies Answer);
-      return this.#fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
+      return this.#needs.link.fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", messageOf(error), {}, error);
       return JSON.stringify(failure(known));
     } finally {
-      this.#running.delete(letter.id);
+      this.#running.delete(id);
     }
-  }
-
-  #fits(text: string): boolean {
-    return Buffer.byteLength(text) <= this.#needs.link.largestMessage;
   }
 
   #write(letter: Letter): string {
     const text = JSON.stringify(letter);
-    if (this.#fits(text)) return text;
+    if (this.#needs.link.fits(text)) return text;
     return JSON.stringify({ ...letter, body: null, parts: this.#keep(letter.body) } satisfies Letter);
   }
 

@@ -6,9 +6,10 @@
 
 import { randomUUID } from "node:crypto";
 import { type ConsumerMessages, DeliverPolicy, DiscardPolicy, StorageType } from "@nats-io/jetstream";
-import type { Clock } from "../clock.ts";
+import { isObject } from "@tendon/protocol";
+import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
-import type { NatsLink } from "./nats-link.ts";
+import { type NatsLink, once } from "./nats-link.ts";
 
 export interface ExchangeNeeds<Event> {
   readonly link: NatsLink;
@@ -18,9 +19,10 @@ export interface ExchangeNeeds<Event> {
   readonly onFault: (detail: string) => void;
 }
 
-interface Unsent<Event> {
+interface Unsent {
   readonly id: string;
-  readonly event: Event;
+  /** The event as JSON. */
+  readonly text: string;
 }
 
 /** As many devices as one node may hold could leave at once. */
@@ -28,6 +30,12 @@ const waitingMax = 200_000;
 const keptNanoseconds = 24 * 60 * 60 * 1_000_000_000;
 const repeatsNanoseconds = 120 * 1_000_000_000;
 const ackMs = 3_000;
+/**
+ * Events of so long go out together. Keeping and handing out each by itself costs every node and the server more than
+ * the call it tells of, and nobody sees ten milliseconds.
+ */
+const gatherMs = 10;
+const batchSize = 100;
 const retryMs = 500;
 
 export class EventExchange<Event> {
@@ -35,9 +43,10 @@ export class EventExchange<Event> {
   readonly #subject: string;
   readonly #stream: string;
   /** In order: published and not yet acknowledged, or waiting for NATS. */
-  #unsent: Unsent<Event>[] = [];
+  #unsent: Unsent[] = [];
   #lost = 0;
   #sending = false;
+  #gathering: Timer | undefined;
   #messages: ConsumerMessages | undefined;
   #last = 0;
   #stopped = false;
@@ -56,18 +65,27 @@ export class EventExchange<Event> {
     return exchange;
   }
 
-  /** Events that found no room while NATS was away. */
+  /** Events that found no room while NATS was away, or in a message. */
   get lost(): number {
     return this.#lost;
   }
 
   publish(event: Event): void {
+    const text = JSON.stringify(event);
+    if (!this.#needs.link.fits(text)) {
+      this.#lost += 1;
+      return;
+    }
     if (this.#unsent.length >= waitingMax) {
       this.#unsent.shift();
       this.#lost += 1;
     }
-    this.#unsent.push({ id: randomUUID(), event });
-    if (!this.#sending) void this.#send();
+    this.#unsent.push({ id: randomUUID(), text });
+    if (this.#sending) return;
+    this.#gathering ??= this.#needs.clock.after(gatherMs, () => {
+      this.#gathering = undefined;
+      if (!this.#sending) void this.#send();
+    });
   }
 
   /** After a break: the stream may be new, and has to be listened to again. */
@@ -79,8 +97,11 @@ export class EventExchange<Event> {
     if (!this.#sending) void this.#send();
   }
 
+  /** What is known here goes out before this node does, if NATS takes it at once. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#gathering?.cancel();
+    if (this.#needs.link.connected) await this.#publishAll(this.#unsent);
     await this.#messages?.close();
   }
 
@@ -135,22 +156,42 @@ export class EventExchange<Event> {
   /** One after the other, many under way: an id that arrives twice is kept once. */
   async #send(): Promise<void> {
     this.#sending = true;
-    const { link } = this.#needs;
+    const { link, clock } = this.#needs;
     while (this.#unsent.length > 0 && link.connected && !this.#stopped) {
-      const batch = this.#unsent.slice(0, 100);
-      const sent = await Promise.allSettled(
-        batch.map(({ id, event }) =>
-          link.stream.publish(this.#subject, JSON.stringify(event), { msgID: id, timeout: ackMs }),
-        ),
-      );
-      const failed = new Set(batch.filter((_, index) => sent[index]?.status === "rejected"));
-      this.#unsent = this.#unsent.filter((each) => failed.has(each) || !batch.includes(each));
-      if (failed.size > 0) {
+      const batch = this.#unsent.slice(0, batchSize);
+      const kept = await this.#publishAll(batch);
+      this.#unsent = this.#unsent.filter((each) => !kept.has(each));
+      const pauseMs = kept.size < batch.length ? retryMs : this.#unsent.length < batchSize ? gatherMs : 0;
+      if (pauseMs > 0 && this.#unsent.length > 0) {
         await new Promise<void>((resolve) => {
-          this.#needs.clock.after(retryMs, resolve);
+          clock.after(pauseMs, resolve);
         });
       }
     }
     this.#sending = false;
+  }
+
+  /** Resolves with those that the stream says it has. */
+  #publishAll(batch: readonly Unsent[]): Promise<Set<Unsent>> {
+    const { link, clock } = this.#needs;
+    const kept = new Set<Unsent>();
+    if (batch.length === 0) return Promise.resolve(kept);
+    return new Promise((resolve) => {
+      let open = batch.length;
+      const done = () => {
+        timer.cancel();
+        for (const question of questions) question.forget();
+        resolve(kept);
+      };
+      const timer = clock.after(ackMs, done);
+      const questions = batch.map((each) => {
+        const take = (outcome: string, answer: unknown) => {
+          if (outcome === "answered" && isObject(answer) && typeof answer["seq"] === "number") kept.add(each);
+          open -= 1;
+          if (open === 0) done();
+        };
+        return link.ask(this.#subject, each.text, take, once(each.id));
+      });
+    });
   }
 }

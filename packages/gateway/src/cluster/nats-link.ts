@@ -1,7 +1,16 @@
 /** One connection to NATS: its state told truthfully, its waits bounded, everything on it as JSON. */
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { connect, type Msg, type NatsConnection, RequestError, TimeoutError } from "@nats-io/transport-node";
+import {
+  connect,
+  createInbox,
+  headers,
+  type Msg,
+  type NatsConnection,
+  type PublishOptions,
+  RequestError,
+  TimeoutError,
+} from "@nats-io/transport-node";
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError, TendonError } from "../errors.ts";
 
@@ -43,17 +52,42 @@ function readNatsAddress(url: string): NatsAddress {
   };
 }
 
+/** A question under way. `reply` is where its answer goes, and no other question's does. */
+interface Question {
+  readonly reply: string;
+  /** Nobody waits for the answer any more. */
+  forget(): void;
+}
+
+/** `no one`: nobody listens on the subject. What cannot be read is `undefined`. */
+type Take = (outcome: "answered" | "no one", body: unknown) => void;
+
+interface Posted {
+  readonly subject: string;
+  readonly text: string;
+  readonly options?: PublishOptions;
+}
+
+const noResponders = 503;
+const headerRoom = 256;
+
 export class NatsLink {
   readonly name: string;
   readonly replicas: number;
   readonly #connection: NatsConnection;
   readonly #listeners = new Set<(connected: boolean) => void>();
+  readonly #inbox = `${createInbox()}.`;
+  readonly #questions = new Map<string, Take>();
+  /** What is said in one turn of the event loop goes out in one write at its end. */
+  #outbox: Posted[] = [];
+  #asked = 0;
   #connected = true;
 
   private constructor(connection: NatsConnection, { name, replicas }: NatsAddress) {
     this.#connection = connection;
     this.name = name;
     this.replicas = replicas;
+    connection.subscribe(`${this.#inbox}*`, { callback: (_error, message) => this.#answered(message) });
     void this.#watchState();
   }
 
@@ -79,6 +113,8 @@ export class NatsLink {
           reconnectJitter: reconnectMs,
           pingInterval: pingEveryMs,
           maxPingOut: 2,
+          // Else every question costs the writing of two stacks that nobody reads.
+          noAsyncTraces: true,
         });
         return new NatsLink(connection, address);
       } catch (error) {
@@ -99,6 +135,13 @@ export class NatsLink {
   /** The largest message the server takes. */
   get largestMessage(): number {
     return this.#connection.info?.max_payload ?? 1024 * 1024;
+  }
+
+  /** Whether this goes into one message, with its headers. */
+  fits(text: string): boolean {
+    const room = this.largestMessage - headerRoom;
+    // A character takes three bytes at most, so that what is short need not be measured.
+    return text.length * 3 <= room || Buffer.byteLength(text) <= room;
   }
 
   get server(): string {
@@ -129,7 +172,7 @@ export class NatsLink {
   /** Nothing is kept for later: what is said while nobody hears must not come true minutes after. */
   publish(subject: string, body: unknown): boolean {
     if (!this.#connected) return false;
-    this.#connection.publish(subject, encode(body));
+    this.#post({ subject, text: encode(body) });
     return true;
   }
 
@@ -144,38 +187,73 @@ export class NatsLink {
     return () => subscription.unsubscribe();
   }
 
-  /** The first answer; `device_offline` where nobody listens on the subject. */
-  async request(subject: string, body: unknown, timeoutMs: number): Promise<unknown> {
-    return await this.requestText(subject, encode(body), timeoutMs);
+  /** Answers with what has been written out already; a requester that does not wait is not told. */
+  respond({ reply }: Msg, text: string): void {
+    if (reply !== undefined && this.#connected) this.#post({ subject: reply, text });
   }
 
-  /** The same for what has been written out already. */
-  async requestText(subject: string, text: string, timeoutMs: number): Promise<unknown> {
+  /**
+   * A question that has been written out already. How long to wait, and what else ends the waiting, is the asker's:
+   * nothing is told here when the link is lost.
+   */
+  ask(subject: string, text: string, take: Take, options: PublishOptions = {}): Question {
+    this.#asked += 1;
+    const token = this.#asked.toString(36);
+    const reply = this.#inbox + token;
+    this.#questions.set(token, take);
+    this.#post({ subject, text, options: { ...options, reply } });
+    return { reply, forget: () => this.#questions.delete(token) };
+  }
+
+  /** The first answer; `device_offline` where nobody listens on the subject. */
+  async request(subject: string, body: unknown, timeoutMs: number): Promise<unknown> {
     if (!this.#connected) throw unreachable(false);
     try {
-      const message = await this.#connection.request(subject, text, { timeout: timeoutMs });
+      const message = await this.#connection.request(subject, encode(body), { timeout: timeoutMs });
       return decode(message.data);
     } catch (error) {
-      if (error instanceof RequestError && error.isNoResponders()) {
-        throw new TendonError("device_offline", "no node holds this device", { sent: false });
-      }
-      if (error instanceof TimeoutError) {
-        throw new TendonError("device_timeout", `nothing came back within ${timeoutMs} ms`, {
-          phase: "device",
-          sent: true,
-        });
-      }
+      if (error instanceof RequestError && error.isNoResponders()) throw nobodyThere();
+      if (error instanceof TimeoutError) throw nothingBack(timeoutMs);
       throw unreachable(true, error);
     }
   }
 
   async close(): Promise<void> {
     this.#listeners.clear();
+    this.#sendPosted();
     await this.#connection.close();
   }
 
   async flush(): Promise<void> {
+    this.#sendPosted();
     if (this.#connected) await this.#connection.flush();
+  }
+
+  #post(posted: Posted): void {
+    if (this.#outbox.length === 0) setImmediate(() => this.#sendPosted());
+    this.#outbox.push(posted);
+  }
+
+  #sendPosted(): void {
+    const posted = this.#outbox;
+    this.#outbox = [];
+    if (!this.#connected || this.#connection.isClosed()) return;
+    for (const { subject, text, options } of posted) {
+      try {
+        this.#connection.publish(subject, Buffer.from(text), options);
+      } catch {
+        // Closed meanwhile, or too large for a server that takes less than before: whoever waits has its deadline.
+      }
+    }
+  }
+
+  #answered(message: Msg): void {
+    const token = message.subject.slice(this.#inbox.length);
+    const take = this.#questions.get(token);
+    if (take === undefined) return;
+    this.#questions.delete(token);
+    if (message.data.length === 0 && message.headers?.code === noResponders) take("no one", undefined);
+    else take("answered", decode(message.data));
   }
 
   async #watchState(): Promise<void> {
@@ -192,12 +270,28 @@ export class NatsLink {
   }
 }
 
+/** A stream keeps a message with this id once, however often it comes. */
+export function once(id: string): PublishOptions {
+  const written = headers();
+  written.set("Nats-Msg-Id", id);
+  return { headers: written };
+}
+
 /** `sent`: the message may have arrived and been acted on. */
 export function unreachable(sent: boolean, cause?: unknown): TendonError {
   const detail = sent
     ? "the node that holds this device was lost on the way; whether the call ran is not known"
     : "the node that holds this device cannot be reached; the call was not sent";
   return new TendonError("node_unreachable", detail, { sent }, cause);
+}
+
+export function nobodyThere(): TendonError {
+  return new TendonError("device_offline", "no node holds this device", { sent: false });
+}
+
+export function nothingBack(timeoutMs: number): TendonError {
+  const detail = `nothing came back within ${timeoutMs} ms`;
+  return new TendonError("device_timeout", detail, { phase: "device", sent: true });
 }
 
 function encode(body: unknown): string {

@@ -3,6 +3,7 @@
  * the directory; what the directory says of others is shown as a session far away. The newest claim of a device wins
  * on every node, and a node that is gone takes its devices with it.
  */
+import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { Claim, Cluster, Placed } from "../cluster/cluster.ts";
 import type { DeviceSession } from "../device/device.ts";
@@ -21,7 +22,7 @@ export interface OtherNodesNeeds {
   readonly came: (id: string) => void;
   readonly left: (id: string) => void;
   /** Answers what another node asks of a device that is here. */
-  readonly answer: (device: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
+  readonly answer: (device: string, body: unknown, signal: Cancellation) => Promise<unknown>;
 }
 
 interface Held {

@@ -51,6 +51,7 @@ export class RemoteSession implements DeviceSession {
   readonly revision: number;
   readonly #clock: Clock;
   readonly #courier: Courier;
+  readonly #subject: string;
 
   constructor(deviceId: string, { claim, revision }: Placed, clock: Clock, courier: Courier) {
     this.deviceId = deviceId;
@@ -63,6 +64,7 @@ export class RemoteSession implements DeviceSession {
     this.revision = revision;
     this.#clock = clock;
     this.#courier = courier;
+    this.#subject = courier.deviceSubject(deviceId);
   }
 
   /** While its node is heard and says nothing else, it is there. */
@@ -112,7 +114,7 @@ export class RemoteSession implements DeviceSession {
   close(): void {}
 
   #ask(ask: DeviceAsk, timeoutMs: number, signal: RequestOptions["signal"]): Promise<unknown> {
-    return this.#courier.askDevice(this.deviceId, this.instance, ask, { timeoutMs, signal });
+    return this.#courier.ask(this.#subject, this.instance, ask, { timeoutMs, signal });
   }
 }
 

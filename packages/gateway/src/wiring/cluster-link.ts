@@ -1,6 +1,7 @@
 /** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
 import { limits } from "@tendon/protocol";
 import type { Console } from "../agent/agent.ts";
+import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { Cluster, type News } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
@@ -139,7 +140,7 @@ async function answer(
   { registry }: ClusterParts,
   device: string,
   ask: DeviceAsk,
-  signal: AbortSignal,
+  signal: Cancellation,
 ): Promise<unknown> {
   const record = registry.find(device);
   if (record === undefined) throw new TendonError("device_offline", "the device is gone", { sent: false });

@@ -97,7 +97,8 @@ describe("the courier", () => {
   it("asks the node that holds a device, and nobody where none does", async () => {
     const [one, two] = await pair();
     const unserve = two.cluster.courier.serveDevice("aa:bb", async (body) => ({ heard: body }));
-    const ask = () => one.cluster.courier.askDevice("aa:bb", two.cluster.instance, 7, { timeoutMs: 5_000 });
+    const subject = one.cluster.courier.deviceSubject("aa:bb");
+    const ask = () => one.cluster.courier.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
     await until(async () => (await ask().catch(() => undefined)) !== undefined);
     expect(await ask()).toEqual({ heard: 7 });
     unserve();
@@ -207,6 +208,31 @@ describe("the exchange of events", () => {
     const three = await join(name, "three");
     await listen(three, "three");
     expect(seen["three"]).toEqual(seen["one"]);
+  });
+
+  it("counts an event that no message holds as lost, and goes on with the others", async () => {
+    const one = await join(newName(), "one");
+    const seen: string[] = [];
+    const exchange = await one.cluster.openExchange<string>(100, (_sequence, event) => seen.push(event));
+    exchange.publish("before");
+    exchange.publish("x".repeat(2 * 1024 * 1024));
+    exchange.publish("after");
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(["before", "after"]);
+    expect(exchange.lost).toBe(1);
+  });
+
+  it("hands over what it has just been told before its node leaves", async () => {
+    const name = newName();
+    const one = await join(name, "one");
+    const two = await join(name, "two");
+    const seen: string[] = [];
+    await two.cluster.openExchange<string>(100, (_sequence, event) => seen.push(event));
+    const leaving = await one.cluster.openExchange<string>(100, () => {});
+    leaving.publish("the last word");
+    await one.cluster.leave();
+    await until(() => seen.length === 1);
+    expect(seen).toEqual(["the last word"]);
   });
 });
 
