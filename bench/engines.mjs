@@ -29,6 +29,8 @@ export async function startEngines() {
   return {
     natsPort,
     cluster: `nats://127.0.0.1:${natsPort}`,
+    natsPid: nats.pid,
+    postgresPid: postgres.pid,
     storage: `postgres://${user}@127.0.0.1:${postgresPort}/postgres`,
     async stop() {
       for (const [engine, signal] of [

@@ -1,7 +1,7 @@
 import http from "node:http";
 
 /** Runs `work` again and again, `parallel` at a time, for so long; gives rates and latencies. */
-async function load({ parallel, seconds, work }) {
+export async function load({ parallel, seconds, work, between }) {
   const latencies = [];
   const until = performance.now() + seconds * 1000;
   const started = performance.now();
@@ -10,6 +10,7 @@ async function load({ parallel, seconds, work }) {
       const from = performance.now();
       await work(index);
       latencies.push(performance.now() - from);
+      await between?.();
     }
   };
   await Promise.all(Array.from({ length: parallel }, (_, index) => worker(index)));

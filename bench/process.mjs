@@ -16,6 +16,7 @@ export async function startServer(file, env = {}) {
   };
   return {
     ...ready,
+    ask,
     cpuMs: async () => (await ask("cpu")).cpuMs,
     memoryKb: async () => await ask("memory"),
     async stop() {

@@ -1,12 +1,14 @@
 // `npm run bench`: every figure stands beside a baseline measured in the same run; the ratios are what to compare
 // between machines. Everything runs on loopback, bounded in time.
 import WebSocket from "ws";
+import { benchCrossNode } from "./cross-node.mjs";
 import { benchHome } from "./home.mjs";
 import { measure, poster } from "./load.mjs";
 import { benchMcp } from "./mcp.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
 import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
+import { heads, row } from "./table.mjs";
 import { benchVoice } from "./voice.mjs";
 
 const parallel = 64;
@@ -161,14 +163,7 @@ async function benchMqtt() {
   return { result, connectMs, connectCpu, bareMs, bareCpu };
 }
 
-function row(name, { perSecond, p50, p99, cpuMsEach }) {
-  const cells = [Math.round(perSecond).toString(), p50.toFixed(2), p99.toFixed(2), cpuMsEach.toFixed(4)];
-  console.log(`${name.padEnd(44)}${cells.map((cell) => cell.padStart(10)).join("")}`);
-}
-
-console.log(
-  `${"".padEnd(44)}${["calls/s", "p50 ms", "p99 ms", "CPU ms"].map((head) => head.padStart(10)).join("")}`,
-);
+heads();
 const echo = await benchWsEcho();
 row(`bare ws echo, ${parallel} sockets`, echo);
 const bare = await benchHttpBare();
@@ -189,6 +184,8 @@ console.log(
   `${mqttCount} MQTT devices connected, initialised and listed in ${mqtt.connectMs.toFixed(0)} ms (CPU ${mqtt.connectCpu.toFixed(0)} ms); ` +
     `bare aedes, ${mqttCount} clients with one publish each: ${mqtt.bareMs.toFixed(0)} ms (CPU ${mqtt.bareCpu.toFixed(0)} ms)`,
 );
+
+await benchCrossNode({ rounds: 7, seconds: Math.min(0.5, seconds) });
 
 console.log("");
 const bareSockets = await idleMemory("./servers/ws-echo.mjs", (server) => openSocket(server.url));

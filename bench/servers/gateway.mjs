@@ -6,7 +6,7 @@ import { reportTo } from "./report.mjs";
 
 const token = "bench-token-bench-token";
 const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-bench-"));
-const upstream = process.env.BENCH_VOICE;
+const { BENCH_VOICE: upstream, BENCH_STORAGE: storage, BENCH_CLUSTER: cluster } = process.env;
 const tendon = await startTendon(
   {
     http: { port: 0 },
@@ -14,6 +14,8 @@ const tendon = await startTendon(
     data,
     devices: { admission: "open" },
     log: { level: "error" },
+    ...(storage === undefined ? {} : { storage }),
+    ...(cluster === undefined ? {} : { cluster }),
     voice: { udpPort: 0, upstream: upstream === undefined ? [] : [{ url: upstream }] },
   },
   { adminToken: token },
