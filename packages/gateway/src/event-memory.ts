@@ -91,7 +91,8 @@ export class EventMemory implements EventBook {
   /** `journalled`: whether it is kept elsewhere already. */
   add(event: Omit<KeptEvent, "sequence">, journalled: boolean): { number: number; event: GatewayEvent } {
     const sequence = this.#number();
-    const kept = { sequence, ...event };
+    const { type, at, device, data } = event;
+    const kept = { sequence, type, at, device, data };
     const shown = this.#shown(kept);
     if (!journalled) this.#journal.append(this.#stream, kept);
     this.#recent.push(shown);
@@ -134,8 +135,10 @@ export class EventMemory implements EventBook {
   }
 
   #shown({ sequence, type, at, device, data }: KeptEvent): GatewayEvent {
-    const head = { id: `${this.#stream}-${sequence}`, type, at: isoTime(at) };
-    return device === undefined ? { ...head, data: { ...data } } : { ...head, device, data: { ...data } };
+    const id = `${this.#stream}-${sequence}`;
+    return device === undefined
+      ? { id, type, at: isoTime(at), data }
+      : { id, type, at: isoTime(at), device, data };
   }
 
   /**

@@ -170,9 +170,11 @@ export class Events {
 
   /** Gives the number of its event: the history keeps both as one. */
   callFinished(call: FinishedCall): number {
-    const { device, ...data } = call;
-    this.#metrics.calls.inc({ outcome: call.outcome });
-    this.#metrics.callSeconds.observe(call.durationMs / 1000);
+    // Written out field by field: this is done for every call, and copying an object with a hole in it is slow.
+    const { device, callId, tool, principal, outcome, queuedMs, durationMs } = call;
+    const data = { callId, tool, principal, outcome, queuedMs, durationMs };
+    this.#metrics.calls.inc({ outcome });
+    this.#metrics.callSeconds.observe(durationMs / 1000);
     if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");
     return this.#publish("call.finished", device, data);
   }

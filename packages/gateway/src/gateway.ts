@@ -168,7 +168,7 @@ async function assemble(
     adminToken: options.adminToken ?? adminToken?.secret ?? "",
   });
   const rates = new Rates({ clock, events, tokens, settings: config.limits });
-  const identify: IdentifyToken = (token, from) => rates.identify(token, from);
+  const identify: IdentifyToken = (token, from, connection) => rates.identify(token, from, connection);
   const spend = (principal: Principal) => rates.spend(principal);
   const vision = await openVision({
     config,

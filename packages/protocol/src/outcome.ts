@@ -34,6 +34,19 @@ export function nestedDeeperThan(value: unknown, levels: number): boolean {
   return Object.values(value).some((item) => nestedDeeperThan(item, levels - 1));
 }
 
+/** Whether a text has so few brackets that what it says cannot be nested deeper than that. */
+function isPlainlyFlat(text: string, levels: number): boolean {
+  let opened = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if ((code === openingBrace || code === openingBracket) && ++opened > levels) return false;
+  }
+  return true;
+}
+
+const openingBrace = 0x7b;
+const openingBracket = 0x5b;
+
 /**
  * JSON.parse as an outcome: `undefined` stands for text that is not JSON (JSON itself has no undefined) or that is
  * nested so deeply that whoever writes it out again would run out of stack.
@@ -41,7 +54,8 @@ export function nestedDeeperThan(value: unknown, levels: number): boolean {
 export function parseJson(text: string): unknown {
   try {
     const value = JSON.parse(text) as unknown;
-    return nestedDeeperThan(value, limits.jsonDepth.max) ? undefined : value;
+    const { max } = limits.jsonDepth;
+    return isPlainlyFlat(text, max) || !nestedDeeperThan(value, max) ? value : undefined;
   } catch {
     return undefined;
   }

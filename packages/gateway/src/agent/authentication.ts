@@ -3,8 +3,12 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Principal } from "../registry/registry.ts";
 
-/** Finds out whose token this is; handed in by the composition root. */
-export type IdentifyToken = (token: string | undefined, from: string | undefined) => Principal | undefined;
+/** Finds out whose token this is; handed in by the composition root. `connection`: where more of the same may come. */
+export type IdentifyToken = (
+  token: string | undefined,
+  from: string | undefined,
+  connection?: object,
+) => Principal | undefined;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -15,7 +19,7 @@ declare module "fastify" {
 /** A bearer token in the Authorization header, and nowhere else: addresses end up in logs. */
 export function authenticate(request: FastifyRequest, identify: IdentifyToken, events: Events): Principal {
   const token = /^Bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? "")?.[1];
-  const principal = identify(token, request.ip);
+  const principal = identify(token, request.ip, request.raw.socket);
   if (principal !== undefined) return principal;
   events.signInFailed(request.ip);
   const detail =

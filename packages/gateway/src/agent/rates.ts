@@ -47,12 +47,12 @@ export class Rates {
    * Whose token this is; `undefined` for nobody's. An address that has failed too often is told to wait whatever it
    * sends, so that guessing tells nothing, unless the token's owner has come from there before.
    */
-  identify(token: string | undefined, from: string | undefined): Principal | undefined {
+  identify(token: string | undefined, from: string | undefined, connection?: object): Principal | undefined {
     const now = this.#needs.clock.monotonic();
     // Nearly all addresses are what they are; only those with colons have a network to be looked for.
     const source = this.#sources.of(from?.includes(":") === true ? sourceOf(from) : (from ?? ""));
     if (!source.requests.take(now)) throw this.#limited("address", source.requests, from);
-    const principal = token === undefined ? undefined : this.#needs.tokens.identify(token);
+    const principal = token === undefined ? undefined : this.#needs.tokens.identify(token, connection);
     const guessing = source.failures.isEmpty(now);
     if (principal === undefined) {
       if (guessing) throw this.#limited("sign-in", source.failures, from);

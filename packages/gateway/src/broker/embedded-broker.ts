@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { type ErrorCode, limits } from "@tendon/protocol";
 import { Aedes, type AuthenticateError, type Client, type PublishPacket } from "aedes";
+import mqttPacket from "mqtt-packet";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
@@ -77,7 +78,7 @@ export class EmbeddedBroker {
 
   private constructor(needs: BrokerNeeds) {
     this.#needs = needs;
-    this.#aedes = new Aedes({
+    this.#aedes = new TakingAedes({
       drainTimeout: drainPatienceMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
@@ -92,7 +93,9 @@ export class EmbeddedBroker {
         // A connection that is over publishes its will: nobody is to act on the word of somebody who has gone.
         if (client !== null && !client.closed) this.#take(client, packet);
         // Handed on; what the broker itself still carries says nothing and reaches nobody.
-        Object.assign(packet, { topic: "$taken", payload: nothing, retain: false });
+        packet.topic = taken;
+        packet.payload = nothing;
+        packet.retain = false;
         done(null);
       },
       authorizeSubscribe: (client, subscription, done) => {
@@ -332,6 +335,20 @@ const mostEarly = 8;
 
 class Refused extends Error {}
 
+/** What clients publish is taken before the broker sees it, and goes no further: there is nobody to look for. */
+class TakingAedes extends Aedes {
+  override publish(packet: PublishPacket, done: (error?: Error) => void): void;
+  override publish(packet: PublishPacket, ...rest: [Client, (error?: Error) => void]): void;
+  override publish(packet: PublishPacket, ...rest: unknown[]): void {
+    // The broker's types leave out the client, which it hands in itself.
+    const publish = super.publish as (...given: unknown[]) => void;
+    if (packet.topic === taken) (rest.at(-1) as () => void)();
+    else publish.call(this, packet, ...rest);
+  }
+}
+
+const taken = "$taken";
+
 const nothing = Buffer.alloc(0);
 
 function isDevice(clientId: string): boolean {
@@ -349,10 +366,11 @@ function deviceConnection(client: Client): DeviceConnection {
   const topic = pushTopic(client.id);
   return {
     push(text) {
-      if (client.closed || client.conn.writableLength > limits.deviceSendBufferBytes.max) return false;
-      client.publish(
-        { cmd: "publish", topic, payload: text, qos: 0, retain: false, dup: false },
-        () => undefined,
+      const { conn } = client;
+      if (client.closed || conn.writableLength > limits.deviceSendBufferBytes.max) return false;
+      // Straight to the connection, in one piece: the broker has nothing to decide about it.
+      conn.write(
+        mqttPacket.generate({ cmd: "publish", topic, payload: text, qos: 0, retain: false, dup: false }),
       );
       return true;
     },

@@ -164,7 +164,9 @@ export class BoardSession implements DeviceSession {
     call: CallIdentity,
     options: Omit<RequestOptions, "call">,
   ): Promise<Answer> {
-    return this.requests.request("tools/call", { name: tool, arguments: args }, { ...options, call });
+    const { timeoutMs, signal, envelope, lane, relay } = options;
+    const params = { name: tool, arguments: args };
+    return this.requests.request("tools/call", params, { timeoutMs, signal, call, envelope, lane, relay });
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer> {

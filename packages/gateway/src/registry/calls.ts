@@ -20,18 +20,9 @@ import { CallTurn, photoTool } from "./call-turn.ts";
 import { wordForCall } from "./call-word.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { inTime } from "./patience.ts";
+import { type Camera, PhotoCalls } from "./photo-calls.ts";
 import type { Policy, Ruling } from "./policy.ts";
 import { RemoteSession, type Sent } from "./remote-session.ts";
-import { Turns } from "./turns.ts";
-
-/** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
-export interface Camera {
-  open(deviceId: string, callId: string): { readonly ticket: string; readonly initialize: JsonObject };
-  /** What the board is told, so that its next picture goes to somebody else. */
-  elsewhere(vision: JsonObject): JsonObject;
-  pictureOf(ticket: string): { readonly data: string; readonly mimeType: string } | undefined;
-  close(ticket: string): void;
-}
 
 export interface CallsSettings {
   /** `undefined` where pictures go to somebody else's server. */
@@ -95,7 +86,7 @@ const longestListingWaitMs = 10_000;
 export class Calls {
   readonly #settings: CallsSettings;
   readonly #find: Find;
-  readonly #photoTurns: Turns;
+  readonly #photos: PhotoCalls | undefined;
   readonly stories = new CallStories();
   #running = 0;
   #draining = false;
@@ -103,7 +94,8 @@ export class Calls {
 
   constructor(settings: CallsSettings, find: Find) {
     this.#settings = settings;
-    this.#photoTurns = new Turns(settings.clock);
+    const { camera, clock } = settings;
+    this.#photos = camera === undefined ? undefined : new PhotoCalls(camera, clock);
     this.#find = find;
     settings.events.subscribe((event) => this.stories.hear(event));
   }
@@ -117,7 +109,7 @@ export class Calls {
   ): Promise<FinishedReply<ToolResult>> {
     return this.#run(principal, device, tool, args, options, async (record, turn) => {
       requireScope(principal, "call");
-      await this.#firstListing(record, turn);
+      if (record.awaitListing !== undefined) await this.#firstListing(record, turn);
       const definition = record.catalogue.find(tool);
       const unlisted = options.unlisted === true;
       const ruling = this.#settings.policy.judge(principal, record, tool, definition, args, unlisted);
@@ -206,39 +198,14 @@ export class Calls {
   }
 
   #send(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
-    const { camera } = this.#settings;
     if (record.session instanceof RemoteSession) return record.session.send(tool, args, turn);
-    if (tool !== photoTool || record.kind !== "esp32" || camera === undefined)
+    if (tool !== photoTool || record.kind !== "esp32" || this.#photos === undefined)
       return this.#sendPlain(record, tool, args, turn);
-    // One after the other: the board keeps one address, and a second ticket would take the first call's picture.
-    const { vision } = turn;
-    const photo =
-      vision === undefined
-        ? () => this.#takePhoto(camera, record, args, turn)
-        : () => this.#takePhotoElsewhere(camera.elsewhere(vision), record, args, turn);
-    return this.#photoTurns.run(record.id, photo, turn.options());
-  }
-
-  /** [VOI-7] The picture is its receiver's business; what the receiver answered is the tool's answer. */
-  async #takePhotoElsewhere(initialize: JsonObject, record: DeviceRecord, args: JsonObject, turn: CallTurn) {
-    const call = { callId: turn.callId, tool: "initialize" };
-    await sessionOf(record).request("initialize", initialize, { ...turn.options(), call });
-    return await this.#sendPlain(record, photoTool, args, turn);
-  }
-
-  async #takePhoto(camera: Camera, record: DeviceRecord, args: JsonObject, turn: CallTurn) {
-    const { ticket, initialize } = camera.open(record.id, turn.callId);
-    try {
+    const aim = (initialize: JsonObject) => {
       const call = { callId: turn.callId, tool: "initialize" };
-      await sessionOf(record).request("initialize", initialize, { ...turn.options(), call });
-      const done = await this.#sendPlain(record, photoTool, args, turn);
-      const picture = camera.pictureOf(ticket);
-      if (picture === undefined) return done;
-      const content = [...done.result.content, { type: "image" as const, ...picture }];
-      return { ...done, result: { ...done.result, content } };
-    } finally {
-      camera.close(ticket);
-    }
+      return sessionOf(record).request("initialize", initialize, { ...turn.options(), call });
+    };
+    return this.#photos.take(record.id, turn, aim, () => this.#sendPlain(record, photoTool, args, turn));
   }
 
   async #sendPlain(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn) {
@@ -336,19 +303,27 @@ export class Calls {
       detail = known.message;
       throw withCallId(known, turn.callId);
     } finally {
-      const row = {
+      const { callId } = turn;
+      const waitedMs = rounded(queuedMs);
+      const durationMs = rounded(turn.elapsedMs);
+      const event = this.#settings.events.callFinished({
+        callId,
         device: record.id,
         tool,
         principal: principal.name,
         outcome,
-        queuedMs: rounded(queuedMs),
-        durationMs: rounded(turn.elapsedMs),
-      };
-      const event = this.#settings.events.callFinished({ callId: turn.callId, ...row });
+        queuedMs: waitedMs,
+        durationMs,
+      });
       this.#settings.history.append({
-        ...row,
-        id: turn.callId,
+        id: callId,
         at: this.#settings.clock.now(),
+        device: record.id,
+        tool,
+        principal: principal.name,
+        outcome,
+        queuedMs: waitedMs,
+        durationMs,
         argumentDigest: hash("sha256", turn.argumentText),
         arguments:
           this.#settings.keepArguments && turn.argumentText.length <= limits.historyArguments.max
@@ -358,7 +333,7 @@ export class Calls {
         node: this.#settings.nodeId,
         event,
       });
-      this.stories.note(turn.callId, turn.argumentText, detail);
+      this.stories.note(callId, turn.argumentText, detail);
       this.#running -= 1;
       if (this.#running === 0) this.#onIdle?.();
     }

@@ -43,9 +43,10 @@ import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
 export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
 export type { Photo, PhotoShelf } from "./album.ts";
-export type { CallOptions, Camera } from "./calls.ts";
+export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Firmware } from "./firmware/firmware.ts";
+export type { Camera } from "./photo-calls.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { type DeviceAsk, readPrincipal } from "./remote-session.ts";
 export { sourceOf, Throttle } from "./throttle.ts";

@@ -21,6 +21,7 @@ export class WriteBuffer<Row> {
   #next = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
+  #writingSince = 0;
   #retryMs = firstRetryMs;
   #lost = 0;
   #lostSaid = 0;
@@ -85,6 +86,7 @@ export class WriteBuffer<Row> {
   #start(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
+    if (this.#writing === undefined) this.#writingSince = this.#settings.clock.monotonic();
     this.#writing ??= this.#drain().then(
       () => this.#finished(undefined),
       (error: unknown) => this.#finished(error),
@@ -98,7 +100,9 @@ export class WriteBuffer<Row> {
     if (error === undefined) {
       this.#retryMs = firstRetryMs;
       // What came meanwhile has waited through a write already.
-      if (this.#waiting.size > 0) this.#timer ??= this.#later(this.#settings.delayMs / 5);
+      const waitedMs = this.#settings.clock.monotonic() - this.#writingSince;
+      const leftMs = Math.max(this.#settings.delayMs / 5, this.#settings.delayMs - waitedMs);
+      if (this.#waiting.size > 0) this.#timer ??= this.#later(leftMs);
       return;
     }
     if (this.#abandoned) this.abandon();

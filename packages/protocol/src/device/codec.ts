@@ -94,7 +94,8 @@ export function encodeMcp(
   payload: { readonly [key: string]: unknown },
   beside?: { readonly [key: string]: unknown },
 ): string {
-  return JSON.stringify({ session_id: sessionId, type: "mcp", payload, ...beside });
+  const envelope = { session_id: sessionId, type: "mcp", payload };
+  return JSON.stringify(beside === undefined ? envelope : { ...envelope, ...beside });
 }
 
 export function encodeServerMessage(message: PlainServerMessage): string {

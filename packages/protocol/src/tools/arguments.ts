@@ -18,50 +18,62 @@ const INT32_MIN = -2_147_483_648;
 
 /** What a board's parser would change or swallow. */
 export function firmwareHazards(args: unknown): ArgumentProblem[] {
-  return hazardsOf(args, "", 0, true);
+  return hazardsOf(args, true);
 }
 
 /** What no JSON parser could be given as it is: the same for programs, whose numbers and names are wider. */
 export function programHazards(args: unknown): ArgumentProblem[] {
-  return hazardsOf(args, "", 0, false);
+  return hazardsOf(args, false);
 }
 
-function hazardsOf(value: unknown, path: string, depth: number, firmware: boolean): ArgumentProblem[] {
-  if (depth > limits.callArgumentDepth.max) return [{ path, message: "is nested too deeply for a device" }];
-  if (typeof value === "string") return textHazards(value, path, firmware);
-  if (typeof value === "number") return numberHazards(value, path, firmware);
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) => hazardsOf(item, `${path}/${index}`, depth + 1, firmware));
-  }
-  if (!isObject(value)) return [];
-  const names = new Set<string>();
-  return Object.entries(value).flatMap(([key, item]) => {
-    const at = `${path}/${pointerPart(key)}`;
-    const problems = [...textHazards(key, at, firmware), ...hazardsOf(item, at, depth + 1, firmware)];
-    const name = key.toLowerCase();
-    // A board would take the first of `URL` and `url`, and only one of them has been checked.
-    if (firmware && names.has(name)) {
-      problems.push({ path: at, message: "is given twice; devices ignore case in names" });
+function hazardsOf(args: unknown, firmware: boolean): ArgumentProblem[] {
+  const found: ArgumentProblem[] = [];
+  look(args, "", 0, firmware, found);
+  return found;
+}
+
+function look(
+  value: unknown,
+  path: string,
+  depth: number,
+  firmware: boolean,
+  found: ArgumentProblem[],
+): void {
+  if (depth > limits.callArgumentDepth.max) {
+    found.push({ path, message: "is nested too deeply for a device" });
+  } else if (typeof value === "string") {
+    note(found, path, textHazard(value, firmware));
+  } else if (typeof value === "number") {
+    note(found, path, numberHazard(value, firmware));
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) look(item, `${path}/${index}`, depth + 1, firmware, found);
+  } else if (isObject(value)) {
+    const names = new Set<string>();
+    for (const key of Object.keys(value)) {
+      const at = `${path}/${pointerPart(key)}`;
+      note(found, at, textHazard(key, firmware));
+      look(value[key], at, depth + 1, firmware, found);
+      const name = key.toLowerCase();
+      // A board would take the first of `URL` and `url`, and only one of them has been checked.
+      if (firmware && names.has(name)) note(found, at, "is given twice; devices ignore case in names");
+      names.add(name);
     }
-    names.add(name);
-    return problems;
-  });
+  }
 }
 
-function numberHazards(value: number, path: string, firmware: boolean): ArgumentProblem[] {
+function note(found: ArgumentProblem[], path: string, message: string | undefined): void {
+  if (message !== undefined) found.push({ path, message });
+}
+
+function numberHazard(value: number, firmware: boolean): string | undefined {
   // 1e400 is read as infinite and would be written as null.
-  if (!firmware) return Number.isFinite(value) ? [] : [{ path, message: "is too large for a number" }];
+  if (!firmware) return Number.isFinite(value) ? undefined : "is too large for a number";
   const whole = Number.isInteger(value) || !Number.isFinite(value);
-  if (!whole || (value <= INT32_MAX && value >= INT32_MIN)) return [];
-  return [{ path, message: "does not fit the 32-bit integers of a device" }];
+  const fits = !whole || (value <= INT32_MAX && value >= INT32_MIN);
+  return fits ? undefined : "does not fit the 32-bit integers of a device";
 }
 
-function textHazards(text: string, path: string, firmware: boolean): ArgumentProblem[] {
-  if (firmware && text.includes("\u0000")) {
-    return [{ path, message: "has a NUL character, where a device would cut it" }];
-  }
-  if (loneSurrogate.test(text)) {
-    return [{ path, message: "is not well-formed Unicode, which a device cannot read" }];
-  }
-  return [];
+function textHazard(text: string, firmware: boolean): string | undefined {
+  if (firmware && text.includes("\u0000")) return "has a NUL character, where a device would cut it";
+  return loneSurrogate.test(text) ? "is not well-formed Unicode, which a device cannot read" : undefined;
 }
