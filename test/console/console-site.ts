@@ -18,6 +18,10 @@ export async function openConsoleSite(options: SiteOptions = {}): Promise<Site> 
   });
 }
 
+export function clientIdOf(mac: string): string {
+  return `00000000-0000-4000-8000-${mac.replaceAll(":", "")}`;
+}
+
 /** A virtual board that is connected and listed. */
 export async function startBoard(
   site: Site,
@@ -25,7 +29,7 @@ export async function startBoard(
   alias: string,
   options: VirtualDeviceOptions = {},
 ): Promise<VirtualDevice> {
-  const clientId = `00000000-0000-4000-8000-${mac.replaceAll(":", "")}`;
+  const clientId = clientIdOf(mac);
   const { websocket, mqtt } = site.tendon.provision(mac, clientId);
   const way = alias === "kitchen" ? { mqtt } : { url: websocket.url, token: websocket.token };
   const device = new VirtualDevice({

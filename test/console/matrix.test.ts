@@ -5,18 +5,50 @@ import path from "node:path";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { askAtBoot, fetchImage, handIn, offerOf } from "../firmware/boards.ts";
+import { makeImage } from "../firmware-image.ts";
 import type { Site } from "../site.ts";
 import { ask, openUpstream } from "../voice/voice-site.ts";
 import { closeBrowser, openConsole, openPage } from "./browser.ts";
-import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import { clientIdOf, desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
 afterAll(closeBrowser);
 
 const headings = {
-  en: ["Fleet", "Calls", "Set volume", "Approvals", "Home", "Voice", "Overview", "Connect an agent"],
-  zh: ["设备", "调用", "Set volume", "审批", "家", "语音", "概览", "连接智能体"],
-  es: ["Flota", "Llamadas", "Set volume", "Aprobaciones", "Casa", "Voz", "Resumen", "Conectar un agente"],
-  vi: ["Thiết bị", "Lệnh gọi", "Set volume", "Phê duyệt", "Nhà", "Giọng nói", "Tổng quan", "Kết nối tác tử"],
+  en: [
+    "Fleet",
+    "Calls",
+    "Set volume",
+    "Approvals",
+    "Home",
+    "Voice",
+    "Firmware",
+    "Overview",
+    "Connect an agent",
+  ],
+  zh: ["设备", "调用", "Set volume", "审批", "家", "语音", "固件", "概览", "连接智能体"],
+  es: [
+    "Flota",
+    "Llamadas",
+    "Set volume",
+    "Aprobaciones",
+    "Casa",
+    "Voz",
+    "Firmware",
+    "Resumen",
+    "Conectar un agente",
+  ],
+  vi: [
+    "Thiết bị",
+    "Lệnh gọi",
+    "Set volume",
+    "Phê duyệt",
+    "Nhà",
+    "Giọng nói",
+    "Firmware",
+    "Tổng quan",
+    "Kết nối tác tử",
+  ],
 } as const;
 type Language = keyof typeof headings;
 const languages = Object.keys(headings) as Language[];
@@ -60,6 +92,7 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
     { arguments: { brightness: 5 } },
     as,
   );
+  await failedUpdate(site);
   await fetch(`${site.url}/xiaozhi/ota/`, {
     method: "POST",
     headers: { "Device-Id": "02:00:00:00:00:99", "Client-Id": "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01" },
@@ -74,11 +107,23 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
       "/approvals",
       "/home",
       "/voice",
+      "/firmware",
       "/overview",
       "/connect",
       `/devices/${desk}`,
     ],
   };
+}
+
+/** An image that the desk was offered, fetched, and did not come back with. */
+async function failedUpdate(site: Site): Promise<void> {
+  const { body } = await handIn(site, makeImage());
+  const board = { id: desk, clientId: clientIdOf(desk) };
+  const offer = await offerOf(site, board);
+  if (offer === undefined) throw new TypeError("the desk was offered nothing");
+  await fetchImage(offer.url);
+  await askAtBoot(site, board);
+  await site.rest("PATCH", `/firmware/${String(body["id"])}`, { state: "halted" });
 }
 
 interface Seen {
@@ -124,7 +169,7 @@ async function go(page: Page, at: string, heading: string): Promise<Seen> {
 }
 
 const keys =
-  /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form|voice)\.[a-z][A-Za-z]+\b/;
+  /\b(?:nav|shell|fleet|device|call|calls|approvals|home|overview|connect|status|tools|story|timeline|form|voice|firmware)\.[a-z][A-Za-z]+\b/;
 const namesOfOthers =
   /self\.|\{|device\.(online|offline|tools|pending|approved|notification)|call\.(finished|late)/;
 

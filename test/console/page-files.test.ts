@@ -54,6 +54,7 @@ describe("the console's page", () => {
       "/approvals",
       "/home",
       "/voice",
+      "/firmware",
       "/overview",
       "/connect",
       "/sign-in",

@@ -40,14 +40,21 @@ export function apiHeaders(): Record<string, string> {
 export interface Send {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
+  /** A file that is sent as it is, in place of a body. */
+  readonly file?: Blob;
   readonly signal?: AbortSignal | undefined;
 }
 
-export async function api<Body>(path: string, { method = "GET", body, signal }: Send = {}): Promise<Body> {
+export async function api<Body>(
+  path: string,
+  { method = "GET", body, file, signal }: Send = {},
+): Promise<Body> {
+  const kind = file === undefined ? "application/json" : "application/octet-stream";
+  const sent = file ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(`/api/v1${path}`, {
     method,
-    headers: { ...apiHeaders(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { ...apiHeaders(), ...(sent === undefined ? {} : { "content-type": kind }) },
+    ...(sent === undefined ? {} : { body: sent }),
     ...(signal === undefined ? {} : { signal }),
     credentials: "same-origin",
     cache: "no-store",

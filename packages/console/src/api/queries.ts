@@ -23,6 +23,8 @@ export const keys = {
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
   talks: ["talks"] as const,
+  firmware: ["firmware"] as const,
+  image: (id: string) => ["firmware", id] as const,
 };
 
 export const sessionQuery = queryOptions({

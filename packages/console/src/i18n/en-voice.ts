@@ -8,7 +8,6 @@ export const voice = {
   "voice.more.one": "and {count} more",
   "voice.more.other": "and {count} more",
   "voice.panel": "Talking",
-  "voice.memory": "Not live: this is how it was last.",
   "voice.mayNot": "Your token may not look at devices: that needs read.",
   "voice.none": "No voice server yet",
   "voice.noneHint":
@@ -17,7 +16,6 @@ export const voice = {
   "voice.wasQuiet": "Nobody was talking",
   "voice.quietHint":
     "Say the wake word to a board, and its talk appears here. No board on the desk? A virtual one speaks every five seconds:",
-  "voice.guide": "Read the guide",
   "voice.upstream": "Voice server",
   "voice.lasts": "Talking for",
   "voice.up": "From the device",

@@ -1,10 +1,12 @@
 import { errors } from "./en-errors.ts";
+import { firmware } from "./en-firmware.ts";
 import { voice } from "./en-voice.ts";
 
 /** The words of the console. The other languages have the same keys and the same places for values. */
 export const en = {
   ...errors,
   ...voice,
+  ...firmware,
   "action.cancel": "Cancel",
   "action.copy": "Copy",
   "action.copied": "Copied",
@@ -27,6 +29,8 @@ export const en = {
   "theme.light": "Light",
   "theme.dark": "Dark",
 
+  "action.guide": "Read the guide",
+  "live.memory": "Not live: this is how it was last.",
   "live.reconnecting": "Connection lost, trying again. What you see was true at",
 
   "signIn.title": "Welcome to Tendon",

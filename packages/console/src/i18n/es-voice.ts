@@ -9,7 +9,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.more.one": "y {count} más",
   "voice.more.other": "y {count} más",
   "voice.panel": "Hablando",
-  "voice.memory": "No es en vivo: así estaba por última vez.",
   "voice.mayNot": "Su token no puede ver dispositivos: hace falta read.",
   "voice.none": "Aún no hay servidor de voz",
   "voice.noneHint":
@@ -18,7 +17,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.wasQuiet": "Nadie hablaba",
   "voice.quietHint":
     "Diga la palabra de activación a una placa y su conversación aparece aquí. ¿No tiene placa a mano? Una virtual habla cada cinco segundos:",
-  "voice.guide": "Leer la guía",
   "voice.upstream": "Servidor de voz",
   "voice.lasts": "Habla desde hace",
   "voice.up": "Del dispositivo",

@@ -1,10 +1,12 @@
 import { errors } from "./es-errors.ts";
+import { firmware } from "./es-firmware.ts";
 import { voice } from "./es-voice.ts";
 import type { Catalogue } from "./i18n.tsx";
 
 export const es: Catalogue = {
   ...errors,
   ...voice,
+  ...firmware,
   "action.cancel": "Cancelar",
   "action.copy": "Copiar",
   "action.copied": "Copiado",
@@ -28,6 +30,8 @@ export const es: Catalogue = {
   "theme.light": "Claro",
   "theme.dark": "Oscuro",
 
+  "action.guide": "Leer la guía",
+  "live.memory": "No es en vivo: así estaba por última vez.",
   "live.reconnecting": "Conexión perdida, reintentando. Lo que ve era cierto a las",
 
   "signIn.title": "Bienvenido a Tendon",

@@ -9,7 +9,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.more.one": "và {count} nữa",
   "voice.more.other": "và {count} nữa",
   "voice.panel": "Đang nói chuyện",
-  "voice.memory": "Không trực tiếp: đây là trạng thái biết lần cuối.",
   "voice.mayNot": "Token của bạn không được xem thiết bị: cần read.",
   "voice.none": "Chưa có máy chủ giọng nói",
   "voice.noneHint":
@@ -18,7 +17,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.wasQuiet": "Lúc đó không ai nói chuyện",
   "voice.quietHint":
     "Nói từ đánh thức với bo mạch, cuộc trò chuyện sẽ hiện ở đây. Không có bo mạch? Bo mạch ảo nói mỗi năm giây:",
-  "voice.guide": "Đọc hướng dẫn",
   "voice.upstream": "Máy chủ giọng nói",
   "voice.lasts": "Đã nói được",
   "voice.up": "Từ thiết bị",

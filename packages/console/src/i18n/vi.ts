@@ -1,10 +1,12 @@
 import type { Catalogue } from "./i18n.tsx";
 import { errors } from "./vi-errors.ts";
+import { firmware } from "./vi-firmware.ts";
 import { voice } from "./vi-voice.ts";
 
 export const vi: Catalogue = {
   ...errors,
   ...voice,
+  ...firmware,
   "action.cancel": "Hủy",
   "action.copy": "Sao chép",
   "action.copied": "Đã sao chép",
@@ -28,6 +30,8 @@ export const vi: Catalogue = {
   "theme.light": "Sáng",
   "theme.dark": "Tối",
 
+  "action.guide": "Đọc hướng dẫn",
+  "live.memory": "Không trực tiếp: đây là trạng thái biết lần cuối.",
   "live.reconnecting": "Mất kết nối, đang thử lại. Những gì bạn thấy đúng vào lúc",
 
   "signIn.title": "Chào mừng đến với Tendon",

@@ -9,7 +9,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.more.one": "还有 {count} 个",
   "voice.more.other": "还有 {count} 个",
   "voice.panel": "对话中",
-  "voice.memory": "非实时：这是最后已知的情况。",
   "voice.mayNot": "你的令牌不能查看设备：需要 read。",
   "voice.none": "还没有语音服务器",
   "voice.noneHint":
@@ -17,7 +16,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.quiet": "现在没有对话",
   "voice.wasQuiet": "刚才没有对话",
   "voice.quietHint": "对开发板说唤醒词，对话就会出现在这里。手边没有开发板？虚拟板每五秒说一次话：",
-  "voice.guide": "阅读指南",
   "voice.upstream": "语音服务器",
   "voice.lasts": "已持续",
   "voice.up": "来自设备",

@@ -1,10 +1,12 @@
 import type { Catalogue } from "./i18n.tsx";
 import { errors } from "./zh-errors.ts";
+import { firmware } from "./zh-firmware.ts";
 import { voice } from "./zh-voice.ts";
 
 export const zh: Catalogue = {
   ...errors,
   ...voice,
+  ...firmware,
   "action.cancel": "取消",
   "action.copy": "复制",
   "action.copied": "已复制",
@@ -28,6 +30,8 @@ export const zh: Catalogue = {
   "theme.light": "浅色",
   "theme.dark": "深色",
 
+  "action.guide": "阅读指南",
+  "live.memory": "非实时：这是最后已知的情况。",
   "live.reconnecting": "连接已断开，正在重试。所见内容截至",
 
   "signIn.title": "欢迎使用 Tendon",

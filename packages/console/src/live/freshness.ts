@@ -27,22 +27,32 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     changed.add(id);
     timer ??= setTimeout(() => void settle(), gatherMs);
   };
-  // However many calls there are, their history is read again once a second.
-  let historyTimer: ReturnType<typeof setTimeout> | undefined;
-  const touchHistory = () => {
-    historyTimer ??= setTimeout(() => {
-      historyTimer = undefined;
-      void client.invalidateQueries({ queryKey: keys.calls });
-    }, historyMs);
-  };
+  // However many calls and updates there are, they are read again once a second.
+  const history = onceIn(historyMs, () => void client.invalidateQueries({ queryKey: keys.calls }));
+  const images = onceIn(historyMs, () => void client.invalidateQueries({ queryKey: keys.firmware }));
   const stop = live.onEvent((event) => {
     patchPresence(client, event);
-    handle(client, event, touch, touchHistory);
+    handle(client, event, touch, history.touch, images.touch);
   });
   return () => {
     stop();
     clearTimeout(timer);
-    clearTimeout(historyTimer);
+    history.stop();
+    images.stop();
+  };
+}
+
+/** However often it is touched, it runs once in this time. */
+function onceIn(ms: number, run: () => void): { readonly touch: () => void; readonly stop: () => void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    touch() {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        run();
+      }, ms);
+    },
+    stop: () => clearTimeout(timer),
   };
 }
 
@@ -51,6 +61,7 @@ function handle(
   event: GatewayEvent,
   touch: (id: string) => void,
   touchHistory: () => void,
+  touchImages: () => void,
 ): void {
   const { device } = event;
   switch (event.type) {
@@ -87,9 +98,11 @@ function handle(
     case "voice.ended":
       void client.invalidateQueries({ queryKey: keys.talks });
       return;
-    case "device.notification":
     case "device.firmware":
     case "firmware.halted":
+      touchImages();
+      return;
+    case "device.notification":
       return;
     default: {
       event.type satisfies never;

@@ -23,6 +23,12 @@ const places: readonly Place[] = [
     // Whoever can set a voice server up is told how.
     isFor: ({ may, gateway }) => may("read") && (gateway.voice || may("admin")),
   },
+  {
+    to: consolePaths.firmware,
+    icon: "firmware",
+    word: "nav.firmware",
+    isFor: ({ may }) => may("admin"),
+  },
   { to: consolePaths.overview, icon: "overview", word: "nav.overview" },
   { to: consolePaths.connect, icon: "connect", word: "nav.connect" },
 ];

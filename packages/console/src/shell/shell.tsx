@@ -25,6 +25,7 @@ const load = {
   approvals: () => import("../pages/approvals/approvals.tsx"),
   home: () => import("../pages/home/home.tsx"),
   voice: () => import("../pages/voice/voice.tsx"),
+  firmware: () => import("../pages/firmware/firmware.tsx"),
   overview: () => import("../pages/overview/overview.tsx"),
   connect: () => import("../pages/connect/connect.tsx"),
 };
@@ -35,6 +36,7 @@ const CallPage = lazy(async () => ({ default: (await load.call()).CallPage }));
 const ApprovalsPage = lazy(async () => ({ default: (await load.approvals()).ApprovalsPage }));
 const HomePage = lazy(async () => ({ default: (await load.home()).HomePage }));
 const VoicePage = lazy(async () => ({ default: (await load.voice()).VoicePage }));
+const FirmwarePage = lazy(async () => ({ default: (await load.firmware()).FirmwarePage }));
 const OverviewPage = lazy(async () => ({ default: (await load.overview()).OverviewPage }));
 const ConnectPage = lazy(async () => ({ default: (await load.connect()).ConnectPage }));
 
@@ -97,6 +99,7 @@ function Pages() {
       <Route path={consolePaths.approvals} component={ApprovalsPage} />
       <Route path={consolePaths.home} component={HomePage} />
       <Route path={consolePaths.voice} component={VoicePage} />
+      <Route path={consolePaths.firmware} component={FirmwarePage} />
       <Route path={consolePaths.overview} component={OverviewPage} />
       <Route path={consolePaths.connect} component={ConnectPage} />
       <Route component={NotFoundPage} />

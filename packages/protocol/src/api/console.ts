@@ -8,6 +8,7 @@ export const consolePaths = {
   approvals: "/approvals",
   home: "/home",
   voice: "/voice",
+  firmware: "/firmware",
   overview: "/overview",
   connect: "/connect",
 } as const;

@@ -14,7 +14,7 @@ export function VoicePanel({ device }: { readonly device: DeviceDetail }) {
     <Panel title={t("voice.panel")} actions={<TalkState talk={talk} fresh={fresh} />}>
       <div className="px-4 pt-1 pb-4">
         <TalkFacts talk={talk} fresh={fresh} />
-        {!fresh && <p className="mt-3 text-sm text-soft">{t("voice.memory")}</p>}
+        {!fresh && <p className="mt-3 text-sm text-soft">{t("live.memory")}</p>}
       </div>
     </Panel>
   );

@@ -30,7 +30,7 @@ export function VoicePage() {
         title={t("voice.title")}
         lead={
           <span role="status">
-            {busy && fresh ? n("voice.talking", talks.length) : t(busy ? "voice.memory" : "voice.lead")}
+            {busy && fresh ? n("voice.talking", talks.length) : t(busy ? "live.memory" : "voice.lead")}
           </span>
         }
       />
@@ -52,7 +52,7 @@ function NotSetUp() {
       <div className="w-full text-left">
         <CodeBlock text={example} label="tendon.yaml" />
       </div>
-      <GuideLink href={guide}>{t("voice.guide")}</GuideLink>
+      <GuideLink href={guide}>{t("action.guide")}</GuideLink>
     </Empty>
   );
 }
@@ -65,7 +65,7 @@ function NobodyTalks({ fresh }: { readonly fresh: boolean }) {
       <div className="w-full text-left">
         <CodeBlock text={tryIt} label={t("copy.command")} />
       </div>
-      <GuideLink href={guide}>{t("voice.guide")}</GuideLink>
+      <GuideLink href={guide}>{t("action.guide")}</GuideLink>
     </Empty>
   );
 }

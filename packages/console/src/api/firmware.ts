@@ -1,0 +1,77 @@
+/** Firmware images: how far each has come, and what an administrator does with it. */
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type {
+  FirmwareChange,
+  FirmwareDetail,
+  FirmwareImageView,
+  FirmwareList,
+  FirmwareUpload,
+} from "@tendon/protocol";
+import { api, inPath, query } from "./client.ts";
+import { keys } from "./queries.ts";
+import { useSession } from "./session.tsx";
+
+/** Boards that are offered something do not say so by an event. */
+const lookEveryMs = 30_000;
+
+export function useImages() {
+  const { may } = useSession();
+  return useQuery({
+    queryKey: keys.firmware,
+    queryFn: ({ signal }) => api<FirmwareList>("/firmware", { signal }),
+    enabled: may("admin"),
+    staleTime: 10_000,
+    refetchInterval: lookEveryMs,
+  });
+}
+
+/** One image with the boards that did not come back; asked for when somebody wants to know. */
+export function useImageFailures(id: string, wanted: boolean) {
+  return useQuery({
+    queryKey: keys.image(id),
+    queryFn: ({ signal }) => api<FirmwareDetail>(`/firmware/${inPath(id)}`, { signal }),
+    enabled: wanted,
+    staleTime: 10_000,
+  });
+}
+
+export interface HandedIn {
+  readonly file: File;
+  readonly about: FirmwareUpload;
+}
+
+export function useHandIn(onDone: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ file, about }: HandedIn) =>
+      api<FirmwareDetail>(`/firmware${query({ ...about })}`, { method: "POST", file }),
+    onSuccess: async () => {
+      onDone();
+      await client.invalidateQueries({ queryKey: keys.firmware });
+    },
+  });
+}
+
+export function useImageChange(image: FirmwareImageView, onDone: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: FirmwareChange) =>
+      api<FirmwareDetail>(`/firmware/${inPath(image.id)}`, { method: "PATCH", body: change }),
+    onSuccess: async () => {
+      onDone();
+      await client.invalidateQueries({ queryKey: keys.firmware });
+    },
+  });
+}
+
+export function useImageRemoval(image: FirmwareImageView, onDone: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => api(`/firmware/${inPath(image.id)}`, { method: "DELETE" }),
+    onSuccess: async () => {
+      onDone();
+      await client.invalidateQueries({ queryKey: keys.firmware, exact: true });
+    },
+  });
+}

@@ -1,0 +1,67 @@
+/** Newer firmware for boards: each board's images, how far they have come, and the few things one does with them. */
+import type { FirmwareImageView } from "@tendon/protocol";
+import { useState } from "react";
+import guide from "../../../../../docs/firmware-updates.md?url";
+import { useImages } from "../../api/firmware.ts";
+import { useSession } from "../../api/session.tsx";
+import { useWords } from "../../i18n/i18n.tsx";
+import { useIsLive } from "../../live/live-context.tsx";
+import { PageHeader } from "../../shell/page-header.tsx";
+import { Button } from "../../ui/button.tsx";
+import { GuideLink } from "../../ui/guide-link.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Empty, Panel, SkeletonRows } from "../../ui/states.tsx";
+import { HandInDialog } from "./hand-in.tsx";
+import { ImageRow } from "./image-row.tsx";
+
+export function FirmwarePage() {
+  const { t } = useWords();
+  const { may } = useSession();
+  const live = useIsLive();
+  const images = useImages();
+  const [adding, setAdding] = useState(false);
+  const add = (
+    <Button look="primary" icon="upload" disabled={!live} onClick={() => setAdding(true)}>
+      {t("firmware.add")}
+    </Button>
+  );
+  const all = images.data?.images ?? [];
+  return (
+    <>
+      <PageHeader
+        title={t("firmware.title")}
+        lead={t(live || all.length === 0 ? "firmware.lead" : "live.memory")}
+        actions={all.length > 0 && add}
+      />
+      {!may("admin") && <p className="text-soft">{t("firmware.mayNot")}</p>}
+      {images.isError && <ProblemNote error={images.error} />}
+      {images.isLoading && <SkeletonRows rows={3} />}
+      {images.isSuccess && all.length === 0 && (
+        <Empty icon="firmware" title={t("firmware.none")}>
+          <p>{t("firmware.noneHint")}</p>
+          {add}
+          <GuideLink href={guide}>{t("action.guide")}</GuideLink>
+        </Empty>
+      )}
+      <div className="grid grid-cols-1 gap-5">
+        {byBoard(all).map(([board, own]) => (
+          <Panel key={board} title={board}>
+            <ul className="divide-y divide-line">
+              {own.map((image) => (
+                <ImageRow key={image.id} image={image} live={live} />
+              ))}
+            </ul>
+          </Panel>
+        ))}
+      </div>
+      {adding && <HandInDialog onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+/** The gateway has the newest first; boards stand in the order of their names. */
+function byBoard(images: readonly FirmwareImageView[]): [string, FirmwareImageView[]][] {
+  const groups = new Map<string, FirmwareImageView[]>();
+  for (const image of images) groups.set(image.board, [...(groups.get(image.board) ?? []), image]);
+  return [...groups].sort(([a], [b]) => a.localeCompare(b));
+}

@@ -1,0 +1,108 @@
+/** What is done with an image, each with what it leads to, said before it is done. */
+import type { FirmwareImageView } from "@tendon/protocol";
+import { useId, useState } from "react";
+import { useImageChange, useImageRemoval } from "../../api/firmware.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Switch } from "../../ui/controls.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { ShareField } from "./share-field.tsx";
+
+interface ChangeProps {
+  readonly image: FirmwareImageView;
+  readonly onClose: () => void;
+}
+
+export function ShareDialog({ image, onClose }: ChangeProps) {
+  const { t } = useWords();
+  const [share, setShare] = useState(image.share);
+  const change = useImageChange(image, onClose);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={t("firmware.shareTitle", image)}
+      description={t("firmware.shareEffect", { ...image, share })}
+    >
+      <form
+        className="flex flex-col gap-4 overflow-y-auto p-5"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate({ share });
+        }}
+      >
+        <ShareField share={share} onChange={setShare} />
+        {change.isError && <ProblemNote error={change.error} />}
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button onClick={onClose}>{t("action.cancel")}</Button>
+          <Button type="submit" look="primary" disabled={change.isPending || share === image.share}>
+            {t("firmware.changeShare")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function HaltDialog({ image, open, onClose }: ChangeProps & { readonly open: boolean }) {
+  const { t } = useWords();
+  const change = useImageChange(image, onClose);
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      onConfirm={() => change.mutate({ state: "halted" })}
+      busy={change.isPending}
+      title={t("firmware.haltTitle", image)}
+      effect={t("firmware.haltEffect")}
+      action={t("firmware.halt")}
+    >
+      {change.isError && <ProblemNote error={change.error} />}
+    </Confirm>
+  );
+}
+
+export function ResumeDialog({ image, onClose }: ChangeProps) {
+  const { t } = useWords();
+  const id = useId();
+  const [retry, setRetry] = useState(false);
+  const change = useImageChange(image, onClose);
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      onConfirm={() => change.mutate({ state: "offered", ...(retry ? { retry } : {}) })}
+      busy={change.isPending}
+      title={t("firmware.resumeTitle", image)}
+      effect={t("firmware.resumeEffect", image)}
+      action={t("firmware.resume")}
+    >
+      {image.devices.failed > 0 && (
+        <span className="flex items-center gap-3">
+          <Switch id={id} checked={retry} onChange={setRetry} />
+          <label htmlFor={id}>{t("firmware.retry")}</label>
+        </span>
+      )}
+      {change.isError && <ProblemNote error={change.error} />}
+    </Confirm>
+  );
+}
+
+export function RemoveDialog({ image, open, onClose }: ChangeProps & { readonly open: boolean }) {
+  const { t } = useWords();
+  const removal = useImageRemoval(image, onClose);
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      onConfirm={() => removal.mutate()}
+      busy={removal.isPending}
+      title={t("firmware.removeTitle", image)}
+      effect={t("firmware.removeEffect")}
+      action={t("firmware.remove")}
+    >
+      {removal.isError && <ProblemNote error={removal.error} />}
+    </Confirm>
+  );
+}
