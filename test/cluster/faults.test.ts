@@ -135,6 +135,20 @@ describe("PostgreSQL that is gone", () => {
   }, 60_000);
 });
 
+describe("a device that is new while PostgreSQL is gone", () => {
+  it("ends no other node, and is known there when the database is back", async () => {
+    const { nodes } = await fleet(2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    await postgres.stop();
+    await ringing(one, second);
+    expect((await one.call(second, ring.name)).status).toBe(200);
+    expect((await two.get("/nodes"))["nodes"]).toHaveLength(2);
+    await postgres.startAgain();
+    await online(two, second, true);
+    expect((await two.call(second, ring.name)).status).toBe(200);
+  }, 60_000);
+});
+
 describe("a rolling restart", () => {
   it("fails calls only with a code that says to try again", async () => {
     const { nodes, nats, storage } = await fleet(3);

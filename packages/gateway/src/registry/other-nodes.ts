@@ -32,6 +32,7 @@ interface Held {
 }
 
 const claimsAtOnce = 32;
+const showAgainMs = 1_000;
 const takenOver = "a newer connection of this device took over";
 
 export class OtherNodes {
@@ -137,8 +138,18 @@ export class OtherNodes {
 
   /** A device that is new to this node has to be read first; it may not even have been written yet. */
   async #show(device: string, placed: Placed): Promise<void> {
-    if (this.#needs.find(device) === undefined) await this.#needs.reload(device);
-    if (this.#placed.get(device) === placed) this.shown(device);
+    const { cluster, clock, find, reload } = this.#needs;
+    const stillThere = () => this.#placed.get(device) === placed;
+    try {
+      if (find(device) === undefined) await reload(device);
+      if (stillThere()) this.shown(device);
+    } catch {
+      // The store is away. Once NATS is away too, or this node has left, there is nothing to show any more.
+      if (cluster.connected && stillThere())
+        clock.after(showAgainMs, () => {
+          if (cluster.connected && stillThere()) void this.#show(device, placed);
+        });
+    }
   }
 
   /** Shown first, closed then: what the old connection says at its end touches nothing any more. */
