@@ -64,8 +64,8 @@ export class Calls {
   /** Returns at once; the row is written soon, with others. */
   append(call: CallRecord): void {
     // As text from here on: the caller may change its arguments, and the bound has to know their size.
-    const args = call.arguments === undefined ? undefined : toJson(call.arguments);
-    this.#buffer.push({ ...call, arguments: args });
+    const { arguments: args } = call;
+    this.#buffer.push(args === undefined ? call : { ...call, arguments: toJson(args) });
   }
 
   /** Newest first. */
