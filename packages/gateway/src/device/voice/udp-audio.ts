@@ -4,6 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import dgram from "node:dgram";
+import dns from "node:dns";
+import net from "node:net";
 import { type AudioFrame, readUdpHeader, udpHeaderBytes } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import { messageOf, StartError } from "../../errors.ts";
@@ -25,11 +27,13 @@ export interface OpenPath {
   close(): void;
 }
 
+type Told = (error: NodeJS.ErrnoException | null, address: string, family: number) => void;
+
 /** Packets of all boards wait here while the process is busy for a moment; the system may grant less. */
 const receiveBytes = 4 * 1024 * 1024;
 
 export class UdpAudio {
-  readonly #socket = dgram.createSocket({ type: "udp4", recvBufferSize: receiveBytes });
+  readonly #socket = dgram.createSocket({ type: "udp4", recvBufferSize: receiveBytes, lookup: lookUp });
   readonly #paths = new Map<number, UdpPath>();
   readonly #clock: Clock;
   readonly #events: Events;
@@ -112,4 +116,10 @@ export class UdpAudio {
     nonce.writeUInt32BE(connection, 4);
     return { server, port: this.#port, key: key.toString("hex"), nonce: nonce.toString("hex") };
   }
+}
+
+/** Packets go where packets came from: that is never a name, and asking all the same would cost a turn for each. */
+function lookUp(host: string, options: dns.LookupOneOptions, told: Told): void {
+  if (net.isIPv4(host)) told(null, host, 4);
+  else dns.lookup(host, options, told);
 }

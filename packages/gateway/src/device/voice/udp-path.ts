@@ -3,7 +3,6 @@
  * protocol has no signature, so an address is believed only after packets from it have made sense under the session's
  * key, one after the other and in sequence; until then they move nothing. What a stranger sends is dropped unseen.
  */
-import { createCipheriv } from "node:crypto";
 import {
   type AudioFrame,
   isMonoOpus,
@@ -15,6 +14,7 @@ import {
   writeUdpHeader,
 } from "@tendon/protocol";
 import { RateGate } from "../rate-gate.ts";
+import { CounterMode } from "./counter-mode.ts";
 
 export interface UdpPeer {
   readonly address: string;
@@ -56,6 +56,7 @@ const packetBurst = 1_000;
 
 export class UdpPath {
   readonly #needs: UdpPathNeeds;
+  readonly #cipher: CounterMode;
   readonly #ownRate: RateGate;
   readonly #strangerRate: RateGate;
   readonly #waiting: { readonly audio: AudioFrame; readonly sent: () => void }[] = [];
@@ -69,6 +70,7 @@ export class UdpPath {
 
   constructor(needs: UdpPathNeeds) {
     this.#needs = needs;
+    this.#cipher = new CounterMode(needs.key);
     this.#frameMs = needs.frameMs;
     this.#ownRate = new RateGate(packetsPerSecond, packetBurst, needs.now());
     this.#strangerRate = new RateGate(strangersPerSecond, strangersPerSecond, needs.now());
@@ -84,7 +86,9 @@ export class UdpPath {
     const ahead = header.sequence - this.#heard;
     const known = isSame(from, this.#peer);
     if (!(known ? this.#ownRate : this.#strangerRate).admit(this.#needs.now())) return;
-    const opus = this.#crypt(datagram.subarray(0, udpHeaderBytes), datagram.subarray(udpHeaderBytes));
+    // A packet of its own: the socket's buffer is not ours, and what comes early is held.
+    const opus = Buffer.allocUnsafe(datagram.byteLength - udpHeaderBytes);
+    this.#cipher.apply(datagram.subarray(0, udpHeaderBytes), datagram.subarray(udpHeaderBytes), opus, 0);
     const audio = { timestampMs: header.timestampMs, opus };
     const worth = this.#worthOf(opus);
     if (known && ahead <= windowPackets) {
@@ -169,13 +173,8 @@ export class UdpPath {
       sequence: this.#said,
     };
     writeUdpHeader(datagram, header, opus.byteLength);
-    datagram.set(this.#crypt(datagram.subarray(0, udpHeaderBytes), opus), udpHeaderBytes);
+    this.#cipher.apply(datagram.subarray(0, udpHeaderBytes), opus, datagram, udpHeaderBytes);
     this.#needs.send(datagram, peer, sent);
-  }
-
-  /** Counter mode is its own inverse. */
-  #crypt(header: Uint8Array, bytes: Uint8Array): Buffer {
-    return createCipheriv("aes-128-ctr", this.#needs.key, header).update(bytes);
   }
 }
 
