@@ -1,5 +1,9 @@
 // Conversations through the gateway beside a bare relay and none at all: each board sends a packet every 60 ms to a
-// voice server that sends it back, and times the way round. By itself: node bench/voice.mjs [boards] [seconds]
+// voice server that sends it back, and times the way round. Boards, relays and server share the machine, so a packet
+// also waits for whatever else runs. Therefore, in the same seconds, from the same process and at the same pace, a tenth
+// as many boards talk to the server directly and as many over a bare relay that has nobody else: what a relay adds is
+// its boards' time less theirs. The relays take turns; figures are medians of the rounds.
+// By itself: node bench/voice.mjs [boards] [seconds] [rounds]
 import { createCipheriv } from "node:crypto";
 import dgram from "node:dgram";
 import { fileURLToPath } from "node:url";
@@ -13,6 +17,13 @@ const packetBytes = 120;
 /** The first byte of an Opus packet: one frame of 60 ms, mono. */
 const toc = 0x58;
 const audioParams = { format: "opus", sample_rate: 16_000, channels: 1, frame_duration: paceMs };
+
+const groupSize = 50;
+const shareBeside = 0.1;
+const fewestBeside = 5;
+/** Before the first figure is taken: sockets, code and memory settle. */
+const warmMs = 2_000;
+const lateMs = 500;
 
 /** A packet that says when it left. */
 function stamped() {
@@ -43,7 +54,7 @@ function webSocketBoard(url, index, heard) {
     );
     socket.on("message", (data, isBinary) => {
       if (isBinary) {
-        heard(data);
+        heard(data, performance.now());
         return;
       }
       const { type, session_id, payload } = JSON.parse(data.toString());
@@ -82,7 +93,11 @@ async function mqttBoard(server, index, heard) {
   const key = Buffer.from(udp.key, "hex");
   const crypt = (header, bytes) => createCipheriv("aes-128-ctr", key, header).update(bytes);
   const audio = dgram.createSocket("udp4");
-  audio.on("message", (datagram) => heard(crypt(datagram.subarray(0, 16), datagram.subarray(16))));
+  audio.on("message", (datagram) => {
+    // The board's own work is no part of the way.
+    const at = performance.now();
+    heard(crypt(datagram.subarray(0, 16), datagram.subarray(16)), at);
+  });
   await new Promise((resolve) => audio.connect(udp.port, udp.server, resolve));
   let sequence = 0;
   return {
@@ -100,97 +115,149 @@ async function mqttBoard(server, index, heard) {
   };
 }
 
-async function converse({ count, seconds, connect, server }) {
-  const times = [];
-  let sent = 0;
-  const heard = (packet) => times.push(performance.now() - packet.readDoubleBE(1));
-  const boards = [];
-  for (let from = 0; from < count; from += 50) {
-    const group = Array.from({ length: Math.min(50, count - from) }, (_, index) =>
-      connect(from + index, heard),
-    );
-    boards.push(...(await Promise.all(group)));
+/** Boards that talk in the same way; each hears itself back. */
+class Boards {
+  #boards = [];
+  #timers = [];
+  #times = [];
+  #sent = 0;
+
+  async connect(count, connect) {
+    const heard = (packet, at) => this.#times.push(at - packet.readDoubleBE(1));
+    for (let from = 0; from < count; from += groupSize) {
+      const size = Math.min(groupSize, count - from);
+      const group = Array.from({ length: size }, (_, index) => connect(from + index, heard));
+      this.#boards.push(...(await Promise.all(group)));
+    }
   }
-  const before = await server?.memoryKb();
-  const cpuBefore = await server?.cpuMs();
-  const timers = [];
-  // Spread over the pace, as boards are that began to speak at different times.
-  await Promise.all(
-    boards.map(
-      (board, index) =>
-        new Promise((resolve) => {
-          setTimeout(
-            () => {
-              timers.push(
-                setInterval(() => {
-                  sent += 1;
-                  board.speak();
-                }, paceMs),
-              );
-              resolve();
-            },
-            (index * paceMs) / count,
-          );
-        }),
-    ),
-  );
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-  for (const timer of timers) clearInterval(timer);
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  const cpuMs = server === undefined ? 0 : (await server.cpuMs()) - cpuBefore;
-  const after = await server?.memoryKb();
-  for (const board of boards) board.close();
-  times.sort((a, b) => a - b);
-  const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-  const grownKb = before === undefined ? 0 : after.heapKb - before.heapKb;
-  // A packet goes both ways.
-  const cpuEach = (cpuMs * 1_000) / Math.max(1, sent + times.length);
-  return { sent, lost: sent - times.length, p50: at(0.5), p99: at(0.99), grownKb, cpuEach };
+
+  /** Spread over the pace, as boards are that began to speak at different times. */
+  start() {
+    this.#times = [];
+    this.#sent = 0;
+    for (const [index, board] of this.#boards.entries()) {
+      const begin = () => {
+        const speak = () => {
+          this.#sent += 1;
+          board.speak();
+        };
+        this.#timers.push(setInterval(speak, paceMs));
+      };
+      this.#timers.push(setTimeout(begin, (index * paceMs) / this.#boards.length));
+    }
+  }
+
+  stop() {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+  }
+
+  take() {
+    const times = this.#times.sort((a, b) => a - b);
+    const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+    return { sent: this.#sent, heard: times.length, p50: at(0.5), p99: at(0.99) };
+  }
+
+  close() {
+    for (const board of this.#boards) board.close();
+  }
 }
 
-function row(name, { sent, lost, p50, p99, grownKb, cpuEach }, base) {
-  const added = base === undefined ? "" : (p99 - base.p99).toFixed(2);
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function talk(all, ms) {
+  for (const boards of all) boards.start();
+  await pause(ms);
+  for (const boards of all) boards.stop();
+  await pause(lateMs);
+}
+
+/** One relay's turn. */
+async function slice({ server, boards }, { direct, bare }, seconds) {
+  const cpuBefore = await server.cpuMs();
+  await talk([boards, direct, bare], seconds * 1_000);
+  const cpuMs = (await server.cpuMs()) - cpuBefore;
+  const [through, none, least] = [boards, direct, bare].map((each) => each.take());
+  return {
+    sent: through.sent,
+    lost: through.sent - through.heard,
+    p50: through.p50,
+    p99: through.p99,
+    added50: through.p50 - none.p50,
+    added99: through.p99 - none.p99,
+    over50: through.p50 - least.p50,
+    over99: through.p99 - least.p99,
+    // A packet goes both ways.
+    cpuEach: (cpuMs * 1_000) / Math.max(1, through.sent + through.heard),
+  };
+}
+
+function median(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+function row(name, slices, grownKb) {
+  const sum = (of) => slices.reduce((all, each) => all + each[of], 0);
+  const of = (what) => median(slices.map((each) => each[what])).toFixed(2);
   const cells = [
-    String(sent),
-    String(lost),
-    p50.toFixed(2),
-    p99.toFixed(2),
-    added,
-    cpuEach.toFixed(0),
+    ...[sum("sent"), sum("lost")].map(String),
+    ...["p50", "added50", "over50", "p99", "added99", "over99"].map(of),
+    Number(of("cpuEach")).toFixed(1),
     grownKb.toFixed(0),
   ];
-  console.log(`${name.padEnd(44)}${cells.map((cell) => cell.padStart(10)).join("")}`);
+  console.log(`${name.padEnd(32)}${cells.map((cell) => cell.padStart(10)).join("")}`);
 }
 
-export async function benchVoice({ count, seconds }) {
-  const heads = ["packets", "lost", "p50 ms", "p99 ms", "added p99", "CPU µs", "heap KB"];
+const heads = ["packets", "lost", "p50 ms", "added", "over bare", "p99 ms", "added", "over bare"];
+
+export async function benchVoice({ count, seconds, rounds }) {
+  const title = `${count} conversations, ${rounds} × ${seconds} s`;
   console.log(
-    `${`${count} conversations, ${seconds} s`.padEnd(44)}${heads.map((head) => head.padStart(10)).join("")}`,
+    `${title.padEnd(32)}${[...heads, "CPU µs", "heap KB"].map((head) => head.padStart(10)).join("")}`,
   );
   const echo = await startServer("./servers/voice-echo.mjs");
   const env = { BENCH_VOICE: echo.url };
-  const run = (server, connect) => converse({ count, seconds, server, connect });
-  const direct = await run(undefined, (index, heard) => webSocketBoard(echo.url, index, heard));
-  row("no relay", direct);
-  const bare = await startServer("./servers/voice-relay-bare.mjs", env);
-  row("bare relay", await run(bare, (index, heard) => webSocketBoard(bare.url, index, heard)), direct);
-  await bare.stop();
-  const gateway = await startServer("./servers/gateway.mjs", env);
-  const overWebSocket = (index, heard) => webSocketBoard(gateway.devices, index, heard);
-  row("gateway, boards over WebSocket", await run(gateway, overWebSocket), direct);
-  await gateway.stop();
-  const second = await startServer("./servers/gateway.mjs", env);
-  row(
-    "gateway, boards over MQTT with UDP",
-    await run(second, (index, heard) => mqttBoard(second, index, heard)),
-    direct,
-  );
-  await second.stop();
+  const bareRelay = "./servers/voice-relay-bare.mjs";
+  const besideBare = await startServer(bareRelay, env);
+  const beside = { direct: new Boards(), bare: new Boards() };
+  const few = Math.max(fewestBeside, Math.round(count * shareBeside));
+  await beside.direct.connect(few, (index, heard) => webSocketBoard(echo.url, index, heard));
+  await beside.bare.connect(few, (index, heard) => webSocketBoard(besideBare.url, index, heard));
+  const relay = async (name, file, connect) => {
+    const server = await startServer(file, env);
+    const boards = new Boards();
+    await boards.connect(count, (index, heard) => connect(server, index, heard));
+    await talk([boards, ...Object.values(beside)], warmMs);
+    return { name, server, boards, slices: [], memoryBefore: await server.memoryKb() };
+  };
+  const relays = [
+    await relay("bare relay", bareRelay, (server, index, heard) => webSocketBoard(server.url, index, heard)),
+    await relay("gateway, boards over WebSocket", "./servers/gateway.mjs", (server, index, heard) =>
+      webSocketBoard(server.devices, index, heard),
+    ),
+    await relay("gateway, boards over MQTT, UDP", "./servers/gateway.mjs", mqttBoard),
+  ];
+  for (let round = 0; round < rounds; round += 1) {
+    for (let turn = 0; turn < relays.length; turn += 1) {
+      const each = relays[(round + turn) % relays.length];
+      each.slices.push(await slice(each, beside, seconds));
+    }
+  }
+  for (const { name, server, boards, slices, memoryBefore } of relays) {
+    const { heapKb } = await server.memoryKb();
+    row(name, slices, heapKb - memoryBefore.heapKb);
+    boards.close();
+    await server.stop();
+  }
+  for (const boards of Object.values(beside)) boards.close();
+  await besideBare.stop();
   await echo.stop();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , count = "500", seconds = "60"] = process.argv;
-  await benchVoice({ count: Number(count), seconds: Number(seconds) });
+  const [, , count = "500", seconds = "60", rounds = "1"] = process.argv;
+  await benchVoice({ count: Number(count), seconds: Number(seconds), rounds: Number(rounds) });
   process.exit(0);
 }
