@@ -33,9 +33,32 @@ fs.writeFileSync(
     )}<alias><family>Inter</family><prefer>${families(["Inter", "Noto Sans CJK SC"])}</prefer></alias></fontconfig>`,
 );
 
+/** Starts a command of ours and waits for what it says first. */
+async function start(args) {
+  const child = spawn(process.execPath, [tendon, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TENDON_TOKEN: token },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  running.push(child);
+  const told = await new Promise((resolve, reject) => {
+    child.once("exit", () => reject(new Error(`tendon ${args[0]} did not start; is it built?`)));
+    child.stdout.once("data", (line) => resolve(JSON.parse(line)));
+  });
+  return told;
+}
+const running = [];
+
+const talkers = ["02:00:00:de:40:01", "02:00:00:de:40:02"];
+const voiceServer = await start(["simulate", "voice-server", "--port", "0", "--json"]);
 fs.writeFileSync(
   path.join(folder, "tendon.yaml"),
-  "access:\n  rules:\n    - { tool: self.screen.set_theme, principal: kitchen-agent, effect: confirm }\n",
+  JSON.stringify({
+    access: {
+      rules: [{ tool: "self.screen.set_theme", principal: "kitchen-agent", effect: "confirm" }],
+    },
+    voice: { udpPort: 0, upstream: talkers.map((device) => ({ device, url: voiceServer.url })) },
+  }),
 );
 fs.mkdirSync(path.join(folder, "data"));
 fs.writeFileSync(
@@ -43,19 +66,7 @@ fs.writeFileSync(
   "lights: [salon, cocina, dormitorio, bano, garage]\nfeatures: [presence, climate]\n",
 );
 
-const gateway = spawn(
-  process.execPath,
-  [tendon, "serve", "--demo", "--port", "0", "--mqtt-port", "0", "--json"],
-  {
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TENDON_TOKEN: token },
-    stdio: ["ignore", "pipe", "ignore"],
-  },
-);
-const { url } = await new Promise((resolve, reject) => {
-  gateway.once("exit", () => reject(new Error("the gateway did not start; is it built?")));
-  gateway.stdout.once("data", (line) => resolve(JSON.parse(line)));
-});
+const { url } = await start(["serve", "--demo", "--port", "0", "--mqtt-port", "0", "--json"]);
 
 async function rest(method, at, body, as = token) {
   const answer = await fetch(`${url}/api/v1${at}`, {
@@ -89,10 +100,18 @@ async function live() {
     await rest("PATCH", `/devices/${id}`, { alias, tags });
     return id;
   };
+  /** One that says something every few seconds. */
+  const talking = async (alias, at, tags) => {
+    const id = talkers[at];
+    const how = ["--transport", "mqtt", "--board", "bread-compact-wifi", "--id", id, "--speak", `${at + 1}s`];
+    await start(["simulate", "esp32", "--url", url, "--json", ...how]);
+    await until(async () => (await rest("GET", `/devices/${id}`)).toolsComplete === true);
+    await rest("PATCH", `/devices/${id}`, { alias, tags });
+  };
   await rest("PATCH", "/devices/02:00:00:de:30:01", { alias: "desk", tags: ["study"] });
   await rest("PATCH", "/devices/02:00:00:de:30:02", { alias: "kitchen", tags: ["downstairs"] });
-  await board("hallway", ["downstairs"]);
-  await board("bedroom", ["upstairs", "quiet"]);
+  await talking("hallway", 0, ["downstairs"]);
+  await talking("bedroom", 1, ["upstairs", "quiet"]);
   await rest("POST", `/devices/${await board("workshop", ["garage"])}/revoke`);
   const agent = (await rest("POST", "/tokens", { name: "kitchen-agent", scopes: ["read", "call"] })).token;
   for (let at = 0; at < 120; at += 1) {
@@ -165,6 +184,7 @@ try {
   await picture("call", `/calls/${calls[0].callId}`, { viewport: { width: 1280, height: 720 } });
   await picture("approvals", "/approvals", { viewport: { width: 1280, height: 520 }, theme: "dark" });
   await picture("home", "/home", { theme: "dark" });
+  await picture("voice", "/voice", { viewport: { width: 1280, height: 500 } });
   await picture("overview", "/overview", { viewport: { width: 1280, height: 960 } });
   await picture("connect", "/connect", {
     act: async (page) => {
@@ -176,7 +196,9 @@ try {
   await picture("phone-zh", "/home", { viewport: phone, locale: "zh-CN" });
 } finally {
   await browser.close();
-  gateway.kill("SIGTERM");
-  await new Promise((resolve) => gateway.once("exit", resolve));
+  for (const child of running.reverse()) {
+    child.kill("SIGTERM");
+    await new Promise((resolve) => child.once("exit", resolve));
+  }
   fs.rmSync(folder, { recursive: true, force: true });
 }

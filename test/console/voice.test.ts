@@ -59,7 +59,7 @@ describe("the voice page", () => {
     const { site, host } = await talkative();
     const board = await startBoard(site, kitchen, "kitchen");
     const { page, complaints } = await openConsole(site, `/devices/${kitchen}`);
-    const panel = page.locator("section").filter({ has: page.getByRole("heading", { name: "Talking" }) });
+    const panel = page.locator("section").filter({ has: page.getByRole("heading", { name: "Voice" }) });
     await page.getByText("Tools an agent may use").waitFor();
     expect(await panel.count()).toBe(0);
     await board.openAudio();

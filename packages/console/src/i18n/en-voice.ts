@@ -7,7 +7,6 @@ export const voice = {
   "voice.talking.other": "{count} boards are talking",
   "voice.more.one": "and {count} more",
   "voice.more.other": "and {count} more",
-  "voice.panel": "Talking",
   "voice.mayNot": "Your token may not look at devices: that needs read.",
   "voice.none": "No voice server yet",
   "voice.noneHint":

@@ -230,8 +230,8 @@ export const en = {
   "form.add": "Add",
   "form.remove": "Remove number {at}",
 
-  "frames.in": "device",
-  "frames.out": "gateway",
+  "frames.in": "from device",
+  "frames.out": "to device",
   "frames.cut": "Cut; the whole frame has {length} characters.",
 
   "home.title": "Home",

@@ -8,7 +8,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.talking.other": "{count} placas están hablando",
   "voice.more.one": "y {count} más",
   "voice.more.other": "y {count} más",
-  "voice.panel": "Hablando",
   "voice.mayNot": "Su token no puede ver dispositivos: hace falta read.",
   "voice.none": "Aún no hay servidor de voz",
   "voice.noneHint":

@@ -231,8 +231,8 @@ export const es: Catalogue = {
   "form.add": "Añadir",
   "form.remove": "Quitar el número {at}",
 
-  "frames.in": "dispositivo",
-  "frames.out": "pasarela",
+  "frames.in": "del dispositivo",
+  "frames.out": "al dispositivo",
   "frames.cut": "Cortada; la trama completa tiene {length} caracteres.",
 
   "home.title": "Casa",

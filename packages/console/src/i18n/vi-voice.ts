@@ -8,7 +8,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.talking.other": "{count} bo mạch đang nói chuyện",
   "voice.more.one": "và {count} nữa",
   "voice.more.other": "và {count} nữa",
-  "voice.panel": "Đang nói chuyện",
   "voice.mayNot": "Token của bạn không được xem thiết bị: cần read.",
   "voice.none": "Chưa có máy chủ giọng nói",
   "voice.noneHint":

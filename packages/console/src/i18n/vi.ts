@@ -229,8 +229,8 @@ export const vi: Catalogue = {
   "form.add": "Thêm",
   "form.remove": "Bỏ mục {at}",
 
-  "frames.in": "thiết bị",
-  "frames.out": "gateway",
+  "frames.in": "từ thiết bị",
+  "frames.out": "đến thiết bị",
   "frames.cut": "Đã cắt; cả khung có {length} ký tự.",
 
   "home.title": "Nhà",

@@ -8,7 +8,6 @@ export const voice: Readonly<Record<keyof typeof en, string>> = {
   "voice.talking.other": "{count} 块板正在对话",
   "voice.more.one": "还有 {count} 个",
   "voice.more.other": "还有 {count} 个",
-  "voice.panel": "对话中",
   "voice.mayNot": "你的令牌不能查看设备：需要 read。",
   "voice.none": "还没有语音服务器",
   "voice.noneHint":

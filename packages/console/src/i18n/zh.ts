@@ -223,8 +223,8 @@ export const zh: Catalogue = {
   "form.add": "添加",
   "form.remove": "移除第 {at} 项",
 
-  "frames.in": "设备",
-  "frames.out": "网关",
+  "frames.in": "来自设备",
+  "frames.out": "发往设备",
   "frames.cut": "已截断；整帧共 {length} 个字符。",
 
   "home.title": "家",

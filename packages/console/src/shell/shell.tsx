@@ -233,7 +233,7 @@ function BottomBar({ location, waiting }: { readonly location: string; readonly 
           <span className="relative">
             <Icon name={place.icon} size={18} />
             {place.to === consolePaths.approvals && (
-              <span className="absolute -top-2.5 left-2.5">
+              <span className="absolute -top-1.5 left-3">
                 <Waiting count={waiting} />
               </span>
             )}

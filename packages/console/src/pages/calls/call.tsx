@@ -45,7 +45,7 @@ function Story({ story }: { readonly story: CallStory }) {
   const alias = aliasOf(story.device);
   const failed = story.outcome !== "ok";
   return (
-    <div className="flex flex-col gap-5">
+    <div className="flex flex-col gap-5 [&>header]:mb-0">
       <PageHeader
         title={titleOf(story.tool)}
         lead={

@@ -11,7 +11,7 @@ export function VoicePanel({ device }: { readonly device: DeviceDetail }) {
   const talk = talks?.find((each) => each.device === device.id);
   if (talk === undefined) return null;
   return (
-    <Panel title={t("voice.panel")} actions={<TalkState talk={talk} fresh={fresh} />}>
+    <Panel title={t("voice.title")} actions={<TalkState talk={talk} fresh={fresh} />}>
       <div className="px-4 pt-1 pb-4">
         <TalkFacts talk={talk} fresh={fresh} />
         {!fresh && <p className="mt-3 text-sm text-soft">{t("live.memory")}</p>}

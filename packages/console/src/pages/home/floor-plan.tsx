@@ -93,11 +93,12 @@ function RoomShape(props: {
         className={`transition-colors duration-200 stroke-line-strong group-focus-visible:stroke-accent group-focus-visible:[stroke-width:5] ${on ? "fill-lamp" : "fill-surface group-hover:fill-raised"}`}
       />
       <g className={on ? "fill-[#4a3500]" : "fill-text"}>
-        <text x={x + 18} y={y + 34} className="text-lg font-semibold capitalize">
-          {name}
-        </text>
-        <text x={x + 18} y={y + 54} className={`text-sm ${on ? "" : "fill-soft"}`}>
-          {t(on ? "home.on" : "home.off")}
+        {/* On a phone the plan is drawn at half its size, and its words are not. */}
+        <text x={x + 18} y={y + 34} className="text-lg max-md:text-[22px]">
+          <tspan className="font-semibold capitalize">{name}</tspan>
+          <tspan x={x + 18} dy="1.5em" className={`text-sm max-md:text-[19px] ${on ? "" : "fill-soft"}`}>
+            {t(on ? "home.on" : "home.off")}
+          </tspan>
         </text>
       </g>
       <Lamp x={x + w - 36} y={y + 36} on={on} />
@@ -105,7 +106,7 @@ function RoomShape(props: {
         <g key={person} transform={`translate(${x + 34 + at * 40}, ${y + h - 34})`}>
           <title>{person}</title>
           <circle r="16" className="fill-accent" />
-          <text textAnchor="middle" y="5" className="fill-on-accent text-sm font-semibold">
+          <text textAnchor="middle" y="5" className="fill-on-accent text-sm font-semibold max-md:text-[16px]">
             {initials(person)}
           </text>
         </g>
