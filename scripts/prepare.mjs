@@ -118,9 +118,9 @@ function install() {
   console.error("Installing dependencies (first run, or the lockfile changed) …");
   // A lockfile written where a registry lacked another platform's packages makes `npm ci` refuse; the fallback
   // resolves the same pinned versions and leaves the lockfile alone.
-  const ok =
-    run("npm", ["ci", "--no-fund", "--no-audit"]) ||
-    run("npm", ["install", "--no-save", "--no-fund", "--no-audit"]);
+  // Warnings are left out: two packages of others ask for a newer Node than they need, and the tests run on ours.
+  const quietly = ["--no-fund", "--no-audit", "--loglevel=error"];
+  const ok = run("npm", ["ci", ...quietly]) || run("npm", ["install", "--no-save", ...quietly]);
   if (!ok) {
     console.error("npm could not install the dependencies; its own message is above.");
     process.exit(1);
