@@ -66,6 +66,7 @@ import {
   serveCertificate,
   startMqtt,
   startProcesses,
+  talksEverywhere,
   unreadyParts,
 } from "./wiring/wiring.ts";
 
@@ -234,7 +235,6 @@ async function assemble(
   });
   const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
   if (voice === undefined) started.push(() => audio.stop());
-
   const addresses = (): Addresses =>
     addressesOf({
       host: config.http.host,
@@ -341,7 +341,7 @@ async function assemble(
     events,
     console,
     settingsOf,
-    voice: () => voice?.relay.sessions() ?? [],
+    voice: talksEverywhere(cluster?.cluster, voice?.relay),
     nodes,
   });
   await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark: mark, stateKey, reportFault });

@@ -18,5 +18,6 @@ export { unreadyParts } from "./readiness.ts";
 export { sendAway } from "./sending-away.ts";
 export { deviceSecretOf } from "./shared-secret.ts";
 export { refuseClusterWithoutDatabase, refuseOpenToTheWorld } from "./start-checks.ts";
+export { talksEverywhere } from "./talks-everywhere.ts";
 export { openVision } from "./vision-link.ts";
 export { openVoice } from "./voice-link.ts";

@@ -3,8 +3,8 @@ import { type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 
-/** The conversations under way now, of all devices. */
-export type VoiceSessions = () => readonly Omit<VoiceSession, "alias">[];
+/** The conversations under way now, of all devices on all nodes. */
+export type VoiceSessions = () => Promise<readonly Omit<VoiceSession, "alias">[]>;
 
 export function voiceRoutes(http: Http, registry: Registry, sessions: VoiceSessions): void {
   http.get(
@@ -17,9 +17,9 @@ export function voiceRoutes(http: Http, registry: Registry, sessions: VoiceSessi
         response: { 200: VoiceSessionList, ...failures },
       },
     },
-    ({ principal }) => {
+    async ({ principal }) => {
       requireScope(principal, "read");
-      const seen = sessions().filter(({ device }) => registry.visible(principal, device));
+      const seen = (await sessions()).filter(({ device }) => registry.visible(principal, device));
       return {
         sessions: seen.map((session) => ({
           ...session,
