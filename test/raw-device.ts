@@ -58,11 +58,14 @@ export class RawDevice {
   sessionId = "";
 
   readonly #beginsWithHello: boolean;
+  readonly #arrived: () => Promise<void>;
 
-  constructor(wire: DeviceWire, id: string, beginsWithHello = true) {
+  /** `arrived`: resolves when those who will call it can know of it. */
+  constructor(wire: DeviceWire, id: string, beginsWithHello = true, arrived = async () => {}) {
     this.wire = wire;
     this.id = id;
     this.#beginsWithHello = beginsWithHello;
+    this.#arrived = arrived;
   }
 
   async nextFrame(type: string): Promise<Frame> {
@@ -77,6 +80,7 @@ export class RawDevice {
   /** What makes the device known: its hello, on transports that begin with one. */
   async greet(hello: Fields = firmwareHello): Promise<void> {
     if (this.#beginsWithHello) await this.sayHello(hello);
+    await this.#arrived();
   }
 
   /** Says hello and takes the answer, with the alert that follows where audio was offered. */

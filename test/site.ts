@@ -21,6 +21,8 @@ const clientId = "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01";
 
 export interface SiteOptions extends Omit<StartOptions, "adminToken"> {
   readonly config?: ConfigInput;
+  /** How its devices will come, where that decides what has to be there. */
+  readonly transport?: DeviceTransport | undefined;
 }
 
 export interface JoinOptions extends Offer, Partial<DeviceClaim> {
@@ -29,7 +31,9 @@ export interface JoinOptions extends Offer, Partial<DeviceClaim> {
 }
 
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
-  const site = await startSite(options);
+  const { transport, ...rest } = options;
+  if (transport?.openSite !== undefined) return await transport.openSite(rest);
+  const site = await startSite(rest);
   onTestFinished(() => site.stop());
   return site;
 }
@@ -64,7 +68,13 @@ export class Site {
     this.folder = folder;
   }
 
+  /** Where callers go. */
   get url(): string {
+    return this.tendon.url;
+  }
+
+  /** Where devices go. */
+  protected get deviceUrl(): string {
     return this.tendon.url;
   }
 
@@ -128,8 +138,8 @@ export class Site {
     const deviceId = options.deviceId ?? firstDevice;
     const { token, pongs } = options;
     const claim = { deviceId, clientId: options.clientId ?? clientId, token, pongs };
-    const wire = await transport.connect(this.url, claim);
-    const device = new RawDevice(wire, deviceId, transport.beginsWithHello);
+    const wire = await transport.connect(this.deviceUrl, claim);
+    const device = new RawDevice(wire, deviceId, transport.beginsWithHello, () => this.arrived(deviceId));
     this.#devices.push(device);
     return device;
   }
@@ -147,9 +157,16 @@ export class Site {
     await until(async () => (await this.device(reference))["toolsComplete"] === true, "a complete list");
   }
 
-  async stop(): Promise<void> {
+  /** Resolves when callers can know of a device that has just said hello. */
+  protected async arrived(_device: string): Promise<void> {}
+
+  protected hangUp(): void {
     for (const reader of this.#readers) reader.close();
     for (const device of this.#devices) device.cut();
+  }
+
+  async stop(): Promise<void> {
+    this.hangUp();
     await this.tendon.stop();
     fs.rmSync(this.folder, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 import type { Answer } from "./http-client.ts";
 import type { Fields } from "./raw-device.ts";
-import type { Site } from "./site.ts";
+import type { Site, SiteOptions } from "./site.ts";
 
 /** What a scenario needs of a device's connection, whatever carries it. */
 export interface DeviceWire {
@@ -40,6 +40,8 @@ export interface DeviceTransport {
   connect(gatewayUrl: string, claim: DeviceClaim): Promise<DeviceWire>;
   /** The door that calls come in by; REST where it is left out. */
   readonly callDoor?: CallDoor;
+  /** Where devices and callers meet; one gateway of the test's own where it is left out. */
+  readonly openSite?: (options: SiteOptions) => Promise<Site>;
 }
 
 /** A call by another door than REST, with an answer in the shape of REST. */

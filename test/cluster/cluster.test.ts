@@ -1,5 +1,6 @@
 /** Gateways that share one fleet: what one holds the others use as their own. */
-import { describe, expect, it } from "vitest";
+import { connect, headers } from "@nats-io/transport-node";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { type RawDevice, tool } from "../raw-device.ts";
@@ -166,6 +167,32 @@ describe("presence", () => {
     const { status, body } = await call(two);
     expect([status, body["code"]]).toEqual([503, "device_offline"]);
     expect(body["offlineSince"]).toEqual(expect.any(String));
+  });
+
+  it("is entered again where others took its node for gone and cleared it away", async () => {
+    const { fleet, one, two } = await twoNodes();
+    const device = await joined(one, two);
+    const { connectedAt } = await two.device(firstDevice);
+    const connection = await connect({ servers: engines.nats.url });
+    onTestFinished(() => connection.close());
+    const entry = Buffer.from(firstDevice).toString("base64url");
+    const subject = `$KV.${new URL(fleet.cluster).pathname.slice(1)}_presence.${entry}`;
+    const written: string[] = [];
+    connection.subscribe(subject, {
+      callback: (_error, message) => {
+        written.push(message.headers?.get("KV-Operation") ?? "PUT");
+      },
+    });
+    const cleared = headers();
+    cleared.set("KV-Operation", "DEL");
+    connection.publish(subject, "", { headers: cleared });
+    await until(() => written.length === 2, "an entry again");
+    expect(written).toEqual(["DEL", "PUT"]);
+    await online(two, true);
+    expect(await two.device(firstDevice)).toMatchObject({ connectedAt });
+    const calling = call(two);
+    await answerOne(device);
+    expect((await calling).status).toBe(200);
   });
 
   it("is known to a node that comes later", async () => {

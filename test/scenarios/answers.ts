@@ -11,7 +11,7 @@ function pasted(device: RawDevice, id: number, message: string): string {
 
 export function answerScenarios(transport: DeviceTransport): void {
   async function joined(): Promise<{ site: Site; device: RawDevice }> {
-    const site = await openSite();
+    const site = await openSite({ transport });
     return {
       site,
       device: await site.join({ transport, tools: [tool("a"), tool("self.get_device_status")] }),

@@ -8,7 +8,7 @@ const snapshot = { url: { type: "string" }, quality: { type: "integer", default:
 
 export function argumentScenarios(transport: DeviceTransport): void {
   async function joined(): Promise<{ site: Site; device: RawDevice }> {
-    const site = await openSite({ config: { access: { urlHosts: ["127.0.0.1"] } } });
+    const site = await openSite({ transport, config: { access: { urlHosts: ["127.0.0.1"] } } });
     const nested = {
       list: { type: "array", items: { type: "object", properties: { "a/b~c": { type: "boolean" } } } },
     };

@@ -11,7 +11,7 @@ const atOnceMs = 1_000;
 
 export function departureScenarios(transport: DeviceTransport): void {
   async function joined(): Promise<{ site: Site; device: RawDevice }> {
-    const site = await openSite();
+    const site = await openSite({ transport });
     return { site, device: await site.join({ transport, tools, userTools }) };
   }
 
@@ -80,7 +80,7 @@ export function departureScenarios(transport: DeviceTransport): void {
     });
 
     it("[CALL-4] while it is being listed for the first time fails the calls that wait for that", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
       await device.nextRequest("initialize");
@@ -163,7 +163,7 @@ export function departureScenarios(transport: DeviceTransport): void {
     }
 
     it("[DEV-10] fails calls that waited for the old one's first list", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const old = await site.connect({ transport });
       await old.greet();
       await old.nextRequest("initialize");

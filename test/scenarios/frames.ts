@@ -7,7 +7,7 @@ import type { DeviceTransport } from "../transport.ts";
 export function frameScenarios(transport: DeviceTransport): void {
   describe("a message without an id", () => {
     it("[RPC-8] becomes an event, with method and params, and is not answered", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const events = await site.events("?type=device.notification");
       device.notify("notifications/touch", { zone: "head", strength: 3 });
@@ -27,7 +27,7 @@ export function frameScenarios(transport: DeviceTransport): void {
     });
 
     it("[RPC-8] that is too large is counted and dropped", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport });
       const events = await site.events("?type=device.notification");
       device.notify("notifications/huge", { text: "x".repeat(17_000) });
@@ -38,7 +38,7 @@ export function frameScenarios(transport: DeviceTransport): void {
 
     if (transport.beginsWithHello) {
       it("[RPC-8] from a device without tools is an event as well", async () => {
-        const site = await openSite();
+        const site = await openSite({ transport });
         const events = await site.events("?type=device.notification");
         const device = await site.connect({ transport });
         await device.greet({ type: "hello" });
@@ -51,7 +51,7 @@ export function frameScenarios(transport: DeviceTransport): void {
 
   describe("a device's request", () => {
     it.each([7, "seven", 0])("[RPC-9] is answered under its id %j", async (id) => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport });
       device.sendMcp({ jsonrpc: "2.0", id, method: "ping" });
       expect(await device.nextMcp()).toEqual({ jsonrpc: "2.0", id, result: {} });
@@ -64,7 +64,7 @@ export function frameScenarios(transport: DeviceTransport): void {
     });
 
     it("[RPC-9] under the id of a running call is not its answer", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const answer = site.call(device.id, "a");
       const { id } = await device.nextRequest("tools/call");
@@ -77,7 +77,7 @@ export function frameScenarios(transport: DeviceTransport): void {
 
   describe("a frame that is not understood", () => {
     it("[DEV-1] is counted by what is wrong with it, and harms nobody", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const unknown = [
         '{"type":"telemetry"}',
@@ -110,7 +110,7 @@ export function frameScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-1] never ends a connection, whatever it is", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const key = fc.constantFrom("type", "payload", "jsonrpc", "id", "method", "result", "error", "params");
       const value = fc.oneof(

@@ -8,7 +8,7 @@ import type { DeviceTransport } from "../transport.ts";
 export function helloScenarios(transport: DeviceTransport): void {
   describe("hello", () => {
     it("[DEV-4] is answered with transport, a session id that needs no escaping, and audio parameters", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       const answer = await device.sayHello();
       expect(answer["transport"]).toBe(transport.helloTransport);
@@ -22,7 +22,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-4] is answered before anything else is asked or waited for", async () => {
-      const site = await openSite({ clock: new ManualClock() });
+      const site = await openSite({ transport, clock: new ManualClock() });
       const device = await site.connect({ transport });
       device.send(firmwareHello);
       expect((await device.nextFrame("hello"))["transport"]).toBe(transport.helloTransport);
@@ -31,7 +31,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-22] with audio is followed by an alert with all three texts", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       device.send(firmwareHello);
       await device.nextFrame("hello");
@@ -40,7 +40,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-22] without audio gets no alert", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet({ type: "hello", features: { mcp: true } });
       expect((await device.nextRequest("initialize")).method).toBe("initialize");
@@ -53,7 +53,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       ["a number", { type: "hello", features: { mcp: 1 } }],
       ["false", { type: "hello", features: { mcp: false } }],
     ])("[DEV-5] without features.mcp true (%s) means online with no tools", async (_, hello) => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet(hello);
       const view = await site.device(device.id);
@@ -63,7 +63,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-1] said again makes the gateway initialise and list again", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       await device.greet();
       await device.setUp({ tools: [tool("a"), tool("b")] });
@@ -72,7 +72,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-1] said again in the middle of listing leaves one listing, not two", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
       device.reply((await device.nextRequest("initialize")).id, {});
@@ -86,7 +86,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-5] said again with MCP turns a device without tools into one with tools", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet({ type: "hello" });
       await device.greet();
@@ -97,7 +97,7 @@ export function helloScenarios(transport: DeviceTransport): void {
 
     it("[DEV-3] that never comes ends the connection after 10 s", async () => {
       const clock = new ManualClock();
-      const site = await openSite({ clock });
+      const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
       device.sendText('{"type":"listen","state":"start"}');
       await device.quiet();
@@ -110,7 +110,7 @@ export function helloScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-6] shows a MAC address in any spelling as lower case with colons", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport, deviceId: "02-AB-00-00-00-0F" });
       await device.greet({ type: "hello" });
       expect((await site.device("02:ab:00:00:00:0f"))["online"]).toBe(true);

@@ -9,7 +9,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
   describe("initialize", () => {
     it("[MCP-1] names the protocol, the client and the configured capabilities", async () => {
       const vision = { url: "http://127.0.0.1:9/vision/explain", token: "vision-token" };
-      const site = await openSite({ config: { devices: { capabilities: { vision } } } });
+      const site = await openSite({ transport, config: { devices: { capabilities: { vision } } } });
       const device = await site.connect({ transport });
       await device.greet();
       const { message } = await device.nextRequest("initialize");
@@ -26,7 +26,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-2] makes board, firmware and protocol version known", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       await site.join({ transport, board: "bread-compact-wifi", firmware: "2.4.2" });
       const { body } = await site.rest("GET", "/devices");
       expect(body["devices"]).toEqual([
@@ -41,7 +41,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-2] that is refused does not stop listing", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
       device.refuse((await device.nextRequest("initialize")).id, "Method not implemented: initialize");
@@ -53,7 +53,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
     it.each([null, "text", 7, [], { serverInfo: "x" }, { protocolVersion: 5, serverInfo: { name: 1 } }])(
       "[MCP-2] answered with %j does no harm",
       async (result) => {
-        const site = await openSite();
+        const site = await openSite({ transport });
         const device = await site.connect({ transport });
         await device.greet();
         device.reply((await device.nextRequest("initialize")).id, result);
@@ -65,7 +65,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
 
     it("[MCP-7] that is not answered is tried again after 5, 30 and 120 s, and then no more", async () => {
       const clock = new ManualClock();
-      const site = await openSite({ clock });
+      const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
       await device.greet();
       // In steps, with a sign of life after each: a device that says nothing at all would be taken for gone.
@@ -87,15 +87,16 @@ export function initializeScenarios(transport: DeviceTransport): void {
       ids.push((await device.nextRequest("initialize")).id);
       expect(await pass(200_000)).toEqual([]);
       expect(ids).toEqual([0, 1, 2, 3].map((step) => (ids[0] ?? 0) + step));
-      expect(await site.device(device.id)).toMatchObject({
-        online: true,
-        toolsProblem: "the device does not answer MCP",
+      const view = await until(async () => {
+        const seen = await site.device(device.id);
+        return seen["toolsProblem"] === null ? undefined : seen;
       });
+      expect(view).toMatchObject({ online: true, toolsProblem: "the device does not answer MCP" });
     });
 
     it("[MCP-7] that is answered at the second try brings the tools", async () => {
       const clock = new ManualClock();
-      const site = await openSite({ clock });
+      const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
       await device.greet();
       await device.nextRequest("initialize");
@@ -108,7 +109,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
     });
 
     it("[RPC-2] and everything after it has ids one after the other, from a start that differs", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const starts = new Set<number>();
       for (const end of ["a1", "a2", "a3", "a4"]) {
         const device = await site.connect({ transport, deviceId: `02:00:00:00:00:${end}` });

@@ -7,7 +7,7 @@ import type { DeviceTransport } from "../transport.ts";
 
 export function listingScenarios(transport: DeviceTransport): void {
   async function initialised(options: SiteOptions = {}): Promise<{ site: Site; device: RawDevice }> {
-    const site = await openSite(options);
+    const site = await openSite({ transport, ...options });
     const device = await site.connect({ transport });
     await device.greet();
     device.reply((await device.nextRequest("initialize")).id, { serverInfo: { name: "b", version: "1" } });
@@ -45,7 +45,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[DEV-14] is the last that is sent unasked", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       expect(await device.quiet()).toEqual([]);
       device.send({ type: "listen", session_id: device.sessionId, state: "start", mode: "auto" });
@@ -55,7 +55,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-6] takes a tool for user-only by list or by its audience", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({
         transport,
         tools: [
@@ -164,7 +164,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-8] offers a name once and says that it came twice", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a"), tool("a"), tool("b")] });
       const { body } = await site.rest("GET", `/devices/${device.id}/tools`);
       expect((body["tools"] as ToolEntry[]).map(({ name }) => name)).toEqual(["a", "b"]);
@@ -172,7 +172,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-8] mends what can be mended and sets single tools aside", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const odd = [
         { name: "no-schema" },
         { name: "untyped", inputSchema: { properties: { x: { type: "integer" } } } },
@@ -203,14 +203,14 @@ export function listingScenarios(transport: DeviceTransport): void {
     it.each([[null], ["text"], [7], [[]], [{}], [{ name: 5 }]])(
       "[MCP-8] passes over an entry that is no tool: %j",
       async (entry) => {
-        const site = await openSite();
+        const site = await openSite({ transport });
         const device = await site.join({ transport, tools: [entry as ToolEntry, tool("a")] });
         expect(await site.toolNames(device.id)).toEqual(["a"]);
       },
     );
 
     it("[RPC-8] is done again when the device says that its tools changed, and told once", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const events = await site.events("?type=device.tools_changed");
       device.notify("notifications/tools/list_changed");
@@ -243,7 +243,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-5] is kept while the device is away and valid at once when it is back", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const first = await site.join({ transport, tools: [tool("a")] });
       first.cut();
       await until(async () => (await site.device(first.id))["online"] === false);
@@ -261,7 +261,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[MCP-5] that is cut short replaces what it names and keeps the rest", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a"), tool("b")] });
       device.notify("notifications/tools/list_changed");
       const changed = { ...tool("a"), description: "Does it better" };
@@ -277,7 +277,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it("[AGT-1] gives tools names that agents accept", async () => {
-      const site = await openSite();
+      const site = await openSite({ transport });
       const device = await site.join({
         transport,
         board: "desk",

@@ -7,7 +7,7 @@ import type { DeviceTransport } from "../transport.ts";
 export function livenessScenarios(transport: DeviceTransport): void {
   async function joined(): Promise<{ clock: ManualClock; site: Site; device: RawDevice }> {
     const clock = new ManualClock();
-    const site = await openSite({ clock });
+    const site = await openSite({ transport, clock });
     return { clock, site, device: await site.join({ transport, tools: [tool("a")], pongs: false }) };
   }
 
@@ -57,7 +57,7 @@ export function livenessScenarios(transport: DeviceTransport): void {
     if (transport.beginsWithHello) {
       it("[DEV-13] without tools cannot be asked, and is kept", async () => {
         const clock = new ManualClock();
-        const site = await openSite({ clock });
+        const site = await openSite({ transport, clock });
         const device = await site.connect({ transport, pongs: false });
         await device.greet({ type: "hello" });
         for (let minutes = 0; minutes < 10; minutes += 1) clock.advance(60_000);

@@ -150,6 +150,11 @@ export class Cluster {
     this.members.beat();
   }
 
+  /** Resolves when NATS has taken all that was said here, and has told what it had to tell. */
+  async flush(): Promise<void> {
+    await this.#link.flush();
+  }
+
   async leave(): Promise<void> {
     this.members.sayGoodbye();
     await this.#exchange?.stop();
@@ -157,7 +162,7 @@ export class Cluster {
     this.courier.stop();
     this.news.stop();
     this.members.stop();
-    await this.#link.flush().catch(() => {});
+    await this.flush().catch(() => {});
     await this.#link.close();
   }
 

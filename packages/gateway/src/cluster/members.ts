@@ -18,6 +18,11 @@ export interface Member {
 const beatEveryMs = 2_000;
 /** Five beats: a busy node is not gone, and its devices still show offline well within 15 s. */
 const silentForMs = 10_000;
+/**
+ * So many of our own beats must have come back to us in that silence. One that was frozen, or cut off from NATS, has
+ * heard nobody, itself neither: that says nothing about the others.
+ */
+const ownBeats = 4;
 
 export interface MembersNeeds {
   readonly link: NatsLink;
@@ -29,10 +34,15 @@ type Listener = (instance: string, alive: boolean) => void;
 
 export class Members {
   readonly #needs: MembersNeeds;
-  readonly #heard = new Map<string, { readonly member: Member; readonly at: number }>();
+  readonly #heard = new Map<
+    string,
+    { readonly member: Member; readonly at: number; readonly ownBeats: number }
+  >();
   readonly #listeners = new Set<Listener>();
   readonly #stops: (() => void)[] = [];
   readonly #timer: Timer;
+  #ownBeats = 0;
+  #ownBeatAt = 0;
 
   constructor(needs: MembersNeeds) {
     this.#needs = needs;
@@ -85,9 +95,17 @@ export class Members {
   #hear(body: unknown): void {
     // Safe: only nodes of this cluster may publish here, under the server's own rules.
     const member = body as Member;
-    if (typeof member.instance !== "string" || member.instance === this.#needs.self().instance) return;
+    if (typeof member.instance !== "string") return;
+    const at = this.#needs.clock.monotonic();
+    if (member.instance === this.#needs.self().instance) {
+      // Those that come all at once, after a pause, are one sign of life.
+      if (at - this.#ownBeatAt < beatEveryMs / 2) return;
+      this.#ownBeats += 1;
+      this.#ownBeatAt = at;
+      return;
+    }
     const known = this.#heard.has(member.instance);
-    this.#heard.set(member.instance, { member, at: this.#needs.clock.monotonic() });
+    this.#heard.set(member.instance, { member, at, ownBeats: this.#ownBeats });
     if (!known) this.#say(member.instance, true);
   }
 
@@ -97,11 +115,9 @@ export class Members {
   }
 
   #bury(): void {
-    // While NATS is away nobody is heard, and that says nothing about the others.
-    if (!this.#needs.link.connected) return;
     const now = this.#needs.clock.monotonic();
-    for (const [instance, { at }] of this.#heard) {
-      if (now - at < silentForMs) continue;
+    for (const [instance, heard] of this.#heard) {
+      if (now - heard.at < silentForMs || this.#ownBeats - heard.ownBeats < ownBeats) continue;
       this.#heard.delete(instance);
       this.#say(instance, false);
     }

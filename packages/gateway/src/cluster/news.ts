@@ -16,7 +16,9 @@ export type News =
       readonly principalId: string;
       readonly openedAt: number;
     }
-  | { readonly kind: "session_ended"; readonly key: string };
+  | { readonly kind: "session_ended"; readonly key: string }
+  /** What a device said of itself; nobody waits until it is known. */
+  | { readonly kind: "status"; readonly id: string; readonly at: number; readonly value: unknown };
 
 export interface NewsDeskNeeds {
   readonly link: NatsLink;
@@ -80,6 +82,12 @@ export class NewsDesk {
       };
       this.#awaited.set(id, { left, done });
     });
+  }
+
+  /** Nobody waits for anybody to have taken it in. */
+  mention(news: News): void {
+    const { link, instance } = this.#needs;
+    link.publish(link.subject("news"), { id: randomUUID(), from: instance, news });
   }
 
   stop(): void {

@@ -39,6 +39,8 @@ export interface CallsSettings {
   readonly clock: Clock;
   readonly events: Events;
   readonly defaultTimeoutMs: number;
+  /** A device has said how it is. */
+  readonly statusOf: (record: DeviceRecord, value: JsonObject) => void;
   /** How many calls may wait for one device. */
   readonly queueLimit: number;
 }
@@ -190,7 +192,9 @@ export class Calls {
 
   /** Last of all before sending, and not for a device that could not take the call: a grant is good for one. */
   async #useGrant(grant: Grant, record: DeviceRecord, turn: CallTurn): Promise<void> {
-    const { queuedCalls } = sessionOf(record);
+    const session = sessionOf(record);
+    const { queuedCalls } =
+      session instanceof RemoteSession ? await session.look(turn.given.signal) : session;
     if (queuedCalls >= this.#settings.queueLimit) {
       throw new TendonError("queue_full", `${queuedCalls} calls are already waiting for this device`);
     }
@@ -214,7 +218,7 @@ export class Calls {
       ? textResult("done: the device left to carry it out")
       : normaliseResult(answer.result);
     if (tool === statusTool && result.structuredContent !== undefined) {
-      record.rememberStatus(this.#settings.clock.now(), result.structuredContent);
+      this.#settings.statusOf(record, result.structuredContent);
     }
     return { result, queuedMs: answer.queuedMs };
   }

@@ -27,6 +27,8 @@ interface Others {
   release(session: DeviceSession): void;
 }
 
+export const takenOver = "a newer connection of this device took over";
+
 export class Connections implements SessionOwner {
   readonly #needs: ConnectionsNeeds;
   readonly #bySession = new Map<string, string>();
@@ -50,7 +52,10 @@ export class Connections implements SessionOwner {
     const record = this.#needs.recordOf(session.deviceId, session.kind);
     const old = record.session;
     record.attach(session);
-    if (old === session) return;
+    if (old === session) {
+      this.#others?.hold(session);
+      return;
+    }
     this.#needs.extras.returned(session);
     this.#bySession.set(session.sessionId, record.id);
     this.#needs.toolset.came(record.id);
@@ -60,8 +65,8 @@ export class Connections implements SessionOwner {
     if (old !== undefined) {
       this.#needs.events.connectionReplaced(record.id);
       // One that is on another node is closed there, when that node hears of this one.
-      if (!(old instanceof RemoteSession)) old.close(1001, "a newer connection of this device took over");
-      this.#needs.events.deviceOffline(record.id, "a newer connection of this device took over");
+      if (!(old instanceof RemoteSession)) old.close(1001, takenOver);
+      this.#needs.events.deviceOffline(record.id, takenOver);
     }
     this.#needs.events.deviceOnline(record.id, {
       transport: session.transport,

@@ -6,7 +6,7 @@ import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { KnownPair } from "./credentials.ts";
 import type { Names } from "./names.ts";
-import { RemoteSession } from "./remote-session.ts";
+import { type Glance, RemoteSession } from "./remote-session.ts";
 
 /** One device as the gateway knows it, connected or not. */
 export class DeviceRecord {
@@ -77,7 +77,8 @@ export class DeviceRecord {
     this.#transport = stored.transport;
     this.#lastSeenAt = stored.lastSeenAt;
     const { lastDisconnectAt: at, lastDisconnectReason: reason = "" } = stored;
-    this.#lastDisconnect = at === undefined ? undefined : { at, reason };
+    // When it left is written a moment later than it is told.
+    if (at !== undefined && at >= (this.#lastDisconnect?.at ?? 0)) this.#lastDisconnect = { at, reason };
     this.pair = restoredPair(stored);
     this.unwritten();
   }
@@ -225,6 +226,18 @@ export class DeviceRecord {
     this.listingDone();
   }
 
+  /** It left another node, which says why. */
+  leftElsewhere(at: number, reason: string): void {
+    this.#lastDisconnect = { at, reason };
+  }
+
+  /** The directory has it no more. Why it left may have been told already. */
+  detachRemote(session: RemoteSession, at: number, reason: string): void {
+    const told = this.#lastDisconnect;
+    this.detach(session, at, reason);
+    if (told !== undefined && told.at >= session.connectedAt) this.#lastDisconnect = told;
+  }
+
   rememberStatus(at: number, value: JsonObject): void {
     this.#status = { at, value };
   }
@@ -265,9 +278,23 @@ export class DeviceRecord {
     };
   }
 
-  detail(): DeviceDetail {
+  /** What other nodes cannot know of a device that is here. */
+  glance(): Glance {
+    return {
+      queuedCalls: this.#session?.queuedCalls ?? 0,
+      droppedAudioFrames: this.#session?.droppedAudioFrames ?? 0,
+      lastSeenAt: this.#session?.lastSeenAt ?? this.#lastSeenAt ?? this.#createdAt,
+      status: this.#status,
+    };
+  }
+
+  /** `glance`: as the node sees it that holds the device, where that is another one. */
+  detail(glance?: Glance): DeviceDetail {
+    if (glance?.status !== undefined) this.rememberStatus(glance.status.at, glance.status.value);
+    const { queuedCalls, droppedAudioFrames } = glance ?? this.glance();
     return {
       ...this.view(),
+      ...(glance === undefined ? {} : { lastSeenAt: isoTime(glance.lastSeenAt) }),
       status: this.#status === undefined ? null : { at: isoTime(this.#status.at), value: this.#status.value },
       lastDisconnect:
         this.#lastDisconnect === undefined
@@ -275,8 +302,8 @@ export class DeviceRecord {
           : { at: isoTime(this.#lastDisconnect.at), reason: this.#lastDisconnect.reason },
       transportSetting: this.transportSetting ?? null,
       toolsProblem: this.catalogue.problem ?? null,
-      queuedCalls: this.#session?.queuedCalls ?? 0,
-      droppedAudioFrames: this.#session?.droppedAudioFrames ?? 0,
+      queuedCalls,
+      droppedAudioFrames,
     };
   }
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { Claim, Cluster, Placed } from "../cluster/cluster.ts";
 import type { DeviceSession } from "../device/device.ts";
 import type { Events } from "../events.ts";
+import { takenOver } from "./connections.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { RemoteSession } from "./remote-session.ts";
 
@@ -18,6 +19,8 @@ export interface OtherNodesNeeds {
   readonly find: (id: string) => DeviceRecord | undefined;
   /** Reads a device anew from the store; one that is not there is forgotten here. */
   readonly reload: (id: string) => Promise<void>;
+  /** A device that is there and was never written down. */
+  readonly heardOf: (id: string, claim: Claim) => void;
   /** Its tools are listed from now on, or for a while yet. */
   readonly came: (id: string) => void;
   readonly left: (id: string) => void;
@@ -28,12 +31,12 @@ export interface OtherNodesNeeds {
 interface Held {
   readonly session: DeviceSession;
   readonly unserve: () => void;
+  hasTools: boolean;
   revision: number | undefined;
 }
 
 const claimsAtOnce = 32;
 const showAgainMs = 1_000;
-const takenOver = "a newer connection of this device took over";
 
 export class OtherNodes {
   readonly #needs: OtherNodesNeeds;
@@ -65,13 +68,21 @@ export class OtherNodes {
     return others;
   }
 
-  /** A device has connected here. */
+  /** A device has connected here, or says hello again and has tools now, or none. */
   hold(session: DeviceSession): void {
     const { cluster, answer } = this.#needs;
-    const device = session.deviceId;
-    this.#held.get(device)?.unserve();
+    const { deviceId: device, hasTools } = session;
+    const known = this.#held.get(device);
+    if (known?.session === session) {
+      if (known.hasTools === hasTools) return;
+      known.hasTools = hasTools;
+      this.#do(this.#claim(known));
+      return;
+    }
+    known?.unserve();
     const held: Held = {
       session,
+      hasTools,
       unserve: cluster.courier.serveDevice(device, (body, signal) => answer(device, body, signal)),
       revision: undefined,
     };
@@ -123,6 +134,9 @@ export class OtherNodes {
     if (placed === undefined) {
       const known = this.#placed.get(device);
       if (known !== undefined && known.revision < revision) this.#gone(device, "it left");
+      // Others took this node for gone, while it was frozen or cut off, and cleared up after it.
+      const held = this.#held.get(device);
+      if (held?.revision !== undefined && held.revision < revision) this.#do(this.#claim(held));
       return;
     }
     if (placed.claim.instance === this.#needs.cluster.instance) {
@@ -138,11 +152,13 @@ export class OtherNodes {
 
   /** A device that is new to this node has to be read first; it may not even have been written yet. */
   async #show(device: string, placed: Placed): Promise<void> {
-    const { cluster, clock, find, reload } = this.#needs;
+    const { cluster, clock, find, reload, heardOf } = this.#needs;
     const stillThere = () => this.#placed.get(device) === placed;
     try {
       if (find(device) === undefined) await reload(device);
-      if (stillThere()) this.shown(device);
+      if (!stillThere()) return;
+      if (find(device) === undefined) heardOf(device, placed.claim);
+      else this.shown(device);
     } catch {
       // The store is away. Once NATS is away too, or this node has left, there is nothing to show any more.
       if (cluster.connected && stillThere())
@@ -178,7 +194,7 @@ export class OtherNodes {
     const record = this.#needs.find(device);
     const session = record?.session;
     if (record === undefined || !(session instanceof RemoteSession)) return;
-    record.detach(session, this.#needs.clock.now(), reason);
+    record.detachRemote(session, this.#needs.clock.now(), reason);
     this.#needs.left(device);
   }
 

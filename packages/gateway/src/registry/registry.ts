@@ -3,15 +3,15 @@
  * by device id, the newest winning; callers come in from the agent room as principals. Every call, whatever door it
  * came through, takes the one way in `calls.ts`.
  */
-import {
-  type Actions,
-  type DeviceChange,
-  type DeviceDetail,
-  type DeviceList,
-  type DeviceQuery,
-  type GatewayEvent,
-  normaliseDeviceId,
-  type ToolList,
+import type {
+  Actions,
+  DeviceChange,
+  DeviceDetail,
+  DeviceList,
+  DeviceQuery,
+  GatewayEvent,
+  JsonObject,
+  ToolList,
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -29,6 +29,7 @@ import { Control } from "./control.ts";
 import type { KnownPair } from "./credentials.ts";
 import { type DeviceRecord, refuseProgram } from "./device-record.ts";
 import { Drift } from "./drift/drift.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import { Extras } from "./extras.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
@@ -53,7 +54,7 @@ export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
 
-export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" | "approvals"> {
+export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf"> {
   readonly store: Store;
   readonly access: Config["access"];
   /** The name of a principal that is known by its id. */
@@ -82,11 +83,14 @@ export class Registry {
   readonly drift: Drift;
   readonly album: Album;
   readonly extras: Extras;
+  /** What other nodes tell this one of devices. */
+  readonly elsewhere: Elsewhere;
   readonly #policy: Policy;
   readonly #needs: RegistryNeeds;
   readonly #devices: KnownDevices;
   readonly #remembering: Remembering;
   #others: OtherNodes | undefined;
+  #mentionStatus: (id: string, at: number, value: JsonObject) => void = () => {};
 
   private constructor(needs: RegistryNeeds) {
     this.#needs = needs;
@@ -119,7 +123,12 @@ export class Registry {
     this.#policy = policy;
     this.approvals = new Approvals({ ...needs, visible: (principal, id) => this.visible(principal, id) });
     const { approvals } = this;
-    this.calls = new Calls({ ...needs, policy, approvals, history: needs.store.calls }, find);
+    const statusOf: CallsSettings["statusOf"] = (record, value) => {
+      const at = needs.clock.now();
+      record.rememberStatus(at, value);
+      this.#mentionStatus(record.id, at, value);
+    };
+    this.calls = new Calls({ ...needs, policy, approvals, statusOf, history: needs.store.calls }, find);
     this.fleet = new Fleet({
       ...needs,
       policy,
@@ -144,6 +153,14 @@ export class Registry {
       toolset: this.toolset,
       recordOf: (id, kind) => this.#devices.recordOf(id, kind),
       find: (id) => this.#devices.get(id),
+    });
+    this.elsewhere = new Elsewhere({
+      ...needs,
+      devices: this.#devices,
+      remembering: this.#remembering,
+      drift,
+      toolset: this.toolset,
+      shown: (id) => this.#others?.shown(id),
     });
     this.album = new Album(needs.shelf, find);
     this.idempotency = new Idempotency({
@@ -208,38 +225,6 @@ export class Registry {
     return this.#forget(deviceId);
   }
 
-  /** Reads a device anew that another node has written down; gives its credentials as they are now. */
-  async readAgain(id: string): Promise<KnownPair | undefined> {
-    const { devices, toolLists, toolPins, names } = this.#needs.store;
-    const stored = await devices.get(id);
-    if (stored === undefined) return undefined;
-    const [list, given, pins] = await Promise.all([
-      toolLists.get(id),
-      names.ofDevice(id),
-      toolPins.ofDevice(id),
-    ]);
-    this.#devices.names.restore(new Map([[stored.alias, id]]), given);
-    const record = this.#devices.restore(stored);
-    if (list !== undefined && !record.isHere) {
-      record.catalogue.restore(list);
-      record.listingDone();
-    }
-    // What is on its way to the store is newer than what was read from it.
-    if (!this.#remembering.isWriting(id)) {
-      this.drift.forget(id);
-      this.drift.restore(pins, (_, tool) => record.catalogue.find(tool));
-    }
-    this.toolset.changed(id);
-    this.#others?.shown(id);
-    return record.pair;
-  }
-
-  /** Another node says that this device is there; what it can do is read when that has been written down. */
-  heardOf(id: string, at: number): void {
-    if (this.#devices.get(id) !== undefined) return;
-    this.#devices.recordOf(id, normaliseDeviceId(id) === undefined ? "process" : "esp32").heardOf(at);
-  }
-
   /** Makes this node one of several. */
   async join(cluster: Cluster, answer: OtherNodesNeeds["answer"]): Promise<OtherNodes> {
     const others = await OtherNodes.open({
@@ -248,14 +233,16 @@ export class Registry {
       answer,
       find: (id) => this.#devices.get(id),
       reload: async (id) => {
-        await this.readAgain(id);
+        await this.elsewhere.readAgain(id);
       },
+      heardOf: (id, { connectedAt }) => this.elsewhere.heardOf(id, connectedAt),
       came: (id) => this.toolset.came(id),
       left: (id) => this.toolset.left(id),
     });
     this.#others = others;
     for (const session of this.sessions()) others.hold(session);
     this.connections.shareWith(others);
+    this.#mentionStatus = (id, at, value) => cluster.news.mention({ kind: "status", id, at, value });
     this.#remembering.shareWith((id, gone) =>
       cluster.news.tell({ kind: gone ? "device_gone" : "device", id }),
     );
@@ -294,6 +281,16 @@ export class Registry {
     const record = this.#devices.require(principal, reference);
     requireScope(principal, "read");
     return record.detail();
+  }
+
+  /** The same with what only the node that holds it knows; what could not be asked is shown as it was last known. */
+  async look(principal: Principal, reference: string): Promise<DeviceDetail> {
+    const record = this.#devices.require(principal, reference);
+    requireScope(principal, "read");
+    const { session } = record;
+    if (!(session instanceof RemoteSession)) return record.detail();
+    const glance = await session.look().catch(() => undefined);
+    return record.detail(record.session === session ? glance : undefined);
   }
 
   /** Gives a device another alias, or other tags. */
@@ -383,15 +380,8 @@ export class Registry {
   }
 
   #forget(id: string): Promise<void> {
-    this.forgetHere(id);
-    return this.#remembering.forget(id);
-  }
-
-  /** It was deleted, here or on another node; the node that holds its connection closes it. */
-  forgetHere(id: string): void {
-    this.#devices.get(id)?.session?.close(1001, "the device was deleted");
-    this.#devices.forget(id);
-    this.drift.forget(id);
-    this.toolset.changed(id);
+    const { written, told } = this.#remembering.forget(id);
+    this.elsewhere.forgetHere(id, written);
+    return told;
   }
 }

@@ -17,6 +17,14 @@ export interface RememberingNeeds {
   readonly pinsOf: (device: string) => readonly Omit<StoredPin, "device">[] | undefined;
 }
 
+/** One write of a device, and its removal where it is gone. */
+interface Write {
+  readonly written: Promise<void>;
+  /** Every other node has been told. */
+  readonly told: Promise<void>;
+  readonly gone: boolean;
+}
+
 /** Told after each write, and waited for: what a caller is told is true is true on every node. */
 type Tell = (device: string, gone: boolean) => Promise<void>;
 
@@ -30,7 +38,7 @@ export class Remembering {
   readonly #lastSeen: Timer;
   #tell: Tell = async () => {};
   /** The last write of each device that has one under way. */
-  readonly #writes = new Map<string, Promise<void>>();
+  readonly #writes = new Map<string, Write>();
   /** What the database did not take while it was away, to be written when it is back. */
   readonly #owed = new Map<string, { readonly again: () => Promise<void>; readonly error: unknown }>();
 
@@ -52,7 +60,7 @@ export class Remembering {
   device(record: DeviceRecord): Promise<void> {
     const row = record.unwritten();
     // What has not changed may still be on its way to the disk.
-    if (row === undefined) return this.#writes.get(record.id) ?? Promise.resolve();
+    if (row === undefined) return this.#writes.get(record.id)?.told ?? Promise.resolve();
     return this.#ofRecord(record, async () => {
       await this.#store.devices.save(row);
     });
@@ -103,42 +111,46 @@ export class Remembering {
     this.#store.presence.deviceLeft(record.id, seenAt, at, reason);
   }
 
-  forget(id: string): Promise<void> {
+  forget(id: string): Write {
     const write = async () => {
       await this.#store.devices.remove(id);
     };
-    return this.#after(id, write, () => this.forget(id), true);
+    return this.#after(id, write, () => this.forget(id).told, true);
+  }
+
+  /** What was on its way to the disk may have come after another node's deleting, and brought the device back. */
+  goneElsewhere(id: string): Pick<Write, "written" | "told"> {
+    this.#owed.delete(id);
+    if (this.#writes.get(id)?.gone === false) return this.forget(id);
+    return { written: Promise.resolve(), told: Promise.resolve() };
   }
 
   /** Resolves when everything that was handed over has been written, or has failed. */
   async close(): Promise<void> {
     this.#lastSeen.cancel();
-    await Promise.allSettled(this.#writes.values());
+    await Promise.allSettled([...this.#writes.values()].map(({ told }) => told));
     for (const [device, { error }] of this.#owed) this.#onFault(device, error);
     this.#owed.clear();
   }
 
   /** What could not be written counts as unwritten, so that the next attempt writes it. */
   #ofRecord(record: DeviceRecord, write: () => Promise<void>): Promise<void> {
-    const mine = this.#after(record.id, write, () => this.#whole(record));
+    const { told: mine } = this.#after(record.id, write, () => this.#whole(record));
     mine.catch(() => record.notWritten());
     return mine;
   }
 
   /** `again`: how it is written once the database is back; what was asked for later counts. */
-  #after(
-    device: string,
-    write: () => Promise<void>,
-    again: () => Promise<void>,
-    gone = false,
-  ): Promise<void> {
-    const before = this.#writes.get(device) ?? Promise.resolve();
-    const mine = before.then(write, write).then(() => this.#tell(device, gone));
+  #after(device: string, write: () => Promise<void>, again: () => Promise<void>, gone = false): Write {
+    const before = this.#writes.get(device)?.written ?? Promise.resolve();
+    const written = before.then(write, write);
+    const told = written.then(() => this.#tell(device, gone));
+    const mine = { written, told, gone };
     this.#writes.set(device, mine);
     const done = () => {
       if (this.#writes.get(device) === mine) this.#writes.delete(device);
     };
-    mine.then(done, (error: unknown) => {
+    told.then(done, (error: unknown) => {
       done();
       if (error instanceof TendonError && error.code === "storage_unavailable")
         this.#owed.set(device, { again, error });

@@ -25,7 +25,19 @@ export type DeviceAsk =
       readonly call: RequestOptions["call"];
       readonly timeoutMs: number;
     }
-  | { readonly kind: "control"; readonly principal: WrittenPrincipal; readonly message: ControlRequest };
+  | { readonly kind: "control"; readonly principal: WrittenPrincipal; readonly message: ControlRequest }
+  | { readonly kind: "look" };
+
+/** What only the node that holds a device can tell of it. */
+export interface Glance {
+  readonly queuedCalls: number;
+  readonly droppedAudioFrames: number;
+  readonly lastSeenAt: number;
+  readonly status: { readonly at: number; readonly value: JsonObject } | undefined;
+}
+
+/** It is only looked at: whoever asks has something to show without it. */
+const glanceMs = 500;
 
 export interface Sent<Result> {
   readonly result: Result;
@@ -108,6 +120,10 @@ export class RemoteSession implements DeviceSession {
   ): Promise<ControlResponse> {
     const ask: DeviceAsk = { kind: "control", principal: writePrincipal(principal), message };
     return (await this.#ask(ask, timeoutMs, signal)) as ControlResponse;
+  }
+
+  async look(signal?: RequestOptions["signal"]): Promise<Glance> {
+    return (await this.#ask({ kind: "look" }, glanceMs, signal)) as Glance;
   }
 
   /** The node that holds it hears of whatever ends it, and closes it there. */

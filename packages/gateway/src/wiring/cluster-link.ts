@@ -1,5 +1,5 @@
 /** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
-import { limits } from "@tendon/protocol";
+import { isObject, limits } from "@tendon/protocol";
 import type { Console } from "../agent/agent.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
@@ -56,10 +56,10 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
     onFault: (detail) => events.clusterFault(detail),
   });
   const shared = new SharedEvents((event) => exchange.publish(event));
-  let heardOf: (device: string, at: number) => void = () => {};
+  let hear: (event: UnnumberedEvent) => void = () => {};
   const exchange = await cluster.openExchange<UnnumberedEvent>(limits.eventsKept.max, (sequence, event) => {
-    // Nobody is shown an event of a device that is not known.
-    if (event.type === "device.online" && event.device !== undefined) heardOf(event.device, event.at);
+    // First: nobody is shown an event of a device that is not known.
+    hear(event);
     events.show(shared.arrived(sequence, event));
   });
   events.shareIn(shared);
@@ -69,7 +69,11 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
     async open(parts) {
       const { registry, tokens } = parts;
       devices = () => registry.sessions().length;
-      heardOf = (device, at) => registry.heardOf(device, at);
+      hear = ({ type, device, at, data }) => {
+        if (type === "device.online" && device !== undefined) registry.elsewhere.heardOf(device, at);
+        if (type === "device.offline" && device !== undefined)
+          registry.elsewhere.heardGone(device, at, String(data["reason"]));
+      };
       tokens.shareWith((id) => cluster.news.tell({ kind: "token", id }));
       cluster.news.onNews((news) => takeNews(parts, news));
       await shareSessions(cluster, parts.sessions);
@@ -98,13 +102,16 @@ async function takeNews(parts: ClusterParts, news: News): Promise<void> {
       return;
     case "device_gone":
       parts.credentials.learn(news.id, undefined);
-      parts.registry.forgetHere(news.id);
+      await parts.registry.elsewhere.forget(news.id);
       return;
     case "session":
       parts.sessions.learn(news);
       return;
     case "session_ended":
       parts.sessions.forget(news.key);
+      return;
+    case "status":
+      if (isObject(news.value)) parts.registry.find(news.id)?.rememberStatus(news.at, news.value);
       return;
     default:
       news satisfies never;
@@ -131,7 +138,7 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
 /** A device whose credentials another node has changed may be connected here with the old ones. */
 async function deviceChanged({ registry, credentials, cut }: ClusterParts, id: string): Promise<void> {
   const before = registry.find(id)?.pair;
-  const pair = await registry.readAgain(id);
+  const pair = await registry.elsewhere.readAgain(id);
   credentials.learn(id, pair);
   if (before !== undefined && !credentials.same(before, pair)) cut(id, "its credentials no longer count");
 }
@@ -162,6 +169,8 @@ async function answer(
         call: ask.call,
         signal,
       });
+    case "look":
+      return record.glance();
     case "control":
       return await registry.control.run(readPrincipal(ask.principal), device, ask.message, signal);
     default:

@@ -1,8 +1,9 @@
 /** Two or three members on a real NATS: who is there, who holds what, questions and answers, news and events. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../../../test/inbox.ts";
+import { ManualClock } from "../../../../test/manual-clock.ts";
 import { NatsServer } from "../../../../test/nats-server.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { Cluster, type Placed } from "../../src/cluster/cluster.ts";
 
 let nats: NatsServer;
@@ -27,11 +28,11 @@ interface Joined {
   readonly states: string[];
 }
 
-async function join(name: string, node: string, url = nats.url): Promise<Joined> {
+async function join(name: string, node: string, url = nats.url, clock: Clock = systemClock): Promise<Joined> {
   const states: string[] = [];
   const cluster = await Cluster.join({
     url: `${url}/${name}`,
-    clock: systemClock,
+    clock,
     node,
     version: "0.0.0",
     devices: () => 0,
@@ -68,6 +69,31 @@ describe("members", () => {
     await two.cluster.leave();
     await until(() => one.cluster.nodes().length === 1);
     expect(changes).toEqual([[two.cluster.instance, false]]);
+  });
+
+  it("take nobody for gone after a pause of their own, and somebody who is silent meanwhile for gone", async () => {
+    const clocks = [new ManualClock(), new ManualClock()] as const;
+    const name = newName();
+    const one = await join(name, "one", nats.url, clocks[0]);
+    const two = await join(name, "two", nats.url, clocks[1]);
+    await until(() => one.cluster.nodes().length === 2);
+    const changes: [string, boolean][] = [];
+    one.cluster.members.onChange((instance, alive) => changes.push([instance, alive]));
+    // Frozen for a minute: all its timers are due at once, before anything is read.
+    clocks[0].advance(60_000);
+    expect([changes, one.cluster.nodes().length]).toEqual([[], 2]);
+    clocks[1].advance(2_000);
+    await two.cluster.flush();
+    // From here on it runs and hears itself, and the other says nothing.
+    let beats = 0;
+    while (changes.length === 0 && beats < 20) {
+      beats += 1;
+      clocks[0].advance(2_000);
+      await one.cluster.flush();
+    }
+    expect(changes).toEqual([[two.cluster.instance, false]]);
+    expect(beats).toBeGreaterThanOrEqual(5);
+    expect(beats).toBeLessThanOrEqual(7);
   });
 });
 

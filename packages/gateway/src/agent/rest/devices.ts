@@ -27,7 +27,7 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: DeviceDetail, ...failures },
       },
     },
-    (request) => registry.device(request.principal, request.params.device),
+    (request) => registry.look(request.principal, request.params.device),
   );
   http.patch(
     "/devices/:device",

@@ -53,5 +53,5 @@ export const deviceState = compactTool(
     readOnly: true,
     input: inputOf({ device: Device }),
   },
-  ({ view }, { device }) => answer({ ...view.registry.device(view.principal, device) }),
+  async ({ view }, { device }) => answer({ ...(await view.registry.look(view.principal, device)) }),
 );

@@ -90,7 +90,7 @@ export async function readOwn(view: AgentView, uri: string): Promise<ReadResourc
   try {
     const detail = registry.device(principal, wanted.device);
     if (surface.kind === "device" && detail.id !== surface.device) throw new ResourceNotFoundError(uri);
-    if (wanted.part === "state") return asText(uri, detail);
+    if (wanted.part === "state") return asText(uri, await registry.look(principal, detail.id));
     if (wanted.part === "events") {
       return asText(uri, { events: events.recentOf(detail.id, eventsShown), next: events.lastId });
     }
