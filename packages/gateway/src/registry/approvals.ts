@@ -55,7 +55,9 @@ export interface Grant {
 }
 
 export interface ApprovalsNeeds {
-  readonly store: Pick<Store, "approvals">;
+  readonly store: Pick<Store, "approvals" | "firstAnswers">;
+  /** This run of the gateway. */
+  readonly run: string;
   readonly clock: Clock;
   readonly events: Events;
   readonly visible: (principal: Principal, device: string) => boolean;
@@ -65,6 +67,8 @@ export interface ApprovalsNeeds {
 
 /** What the history says of a call that the caller's own person said yes to. */
 const elicited = "elicited";
+/** Stands for the principal where tickets are kept; no principal has this id. */
+const ticketHolder = ":tickets";
 /** Stands for the device of a call to many. */
 const manyDevices = "*";
 export const defaultReason = "a rule asks for a person's word";
@@ -111,6 +115,13 @@ export class Approvals {
 
   async get(principal: Principal, id: string): Promise<ApprovalView> {
     return this.#view(await this.#find(principal, id));
+  }
+
+  /** Whether this is the first use of what a person's word came with, on any node and in any run. */
+  async useTicket(ticket: string, expiresAt: number): Promise<boolean> {
+    const { store, run } = this.#needs;
+    const before = await store.firstAnswers.claim(ticketHolder, ticket, { digest: "", run, expiresAt });
+    return before === undefined;
   }
 
   /** Somebody else's word on a request that waits: somebody who may call what is for people, and sees the device. */

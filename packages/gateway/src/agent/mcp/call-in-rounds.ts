@@ -69,13 +69,13 @@ function confirmIn(
   rounds: Rounds,
   leave: (confirmation: Confirmation) => Error,
 ): Confirm {
-  return (asked) => {
-    const decided = rounds.decision(asked.binding);
-    if (decided !== undefined) return Promise.resolve(decided);
+  return async (asked) => {
+    const decided = await rounds.decision(asked.binding);
+    if (decided !== undefined) return decided;
     const { elicitation } = clientOf(request);
     const hasForms = isObject(elicitation) && (elicitation["form"] !== undefined || !("url" in elicitation));
-    if (!hasForms || !canBeShown(asked)) return Promise.resolve("unavailable");
-    return Promise.reject(leave(asked));
+    if (!hasForms || !canBeShown(asked)) return "unavailable";
+    throw leave(asked);
   };
 }
 

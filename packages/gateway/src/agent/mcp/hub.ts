@@ -32,7 +32,7 @@ export class Hub {
       ...needs,
       sessionCount: new SessionCount(),
       waits: { count: 0 },
-      states: new RequestStates(needs.clock, needs.stateKey),
+      states: new RequestStates(needs.clock, needs.stateKey, needs.registry.approvals),
     };
     this.#timers = [
       needs.clock.every(sweepMs, () => this.#sweep()),

@@ -6,6 +6,7 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { JsonObject } from "@tendon/protocol";
 import { isObject, parseJson } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
+import type { Registry } from "../../registry/registry.ts";
 
 export interface Round {
   /** What a person is asked, or has said yes to: good for one call. */
@@ -24,7 +25,11 @@ export interface CallBinding {
   readonly args: JsonObject;
 }
 
+type Tickets = Pick<Registry["approvals"], "useTicket">;
+
 const livesMs = 10 * 60_000;
+/** Another node's clock may be behind, and would take a state for good that has lapsed here. */
+const slackMs = 60 * 60_000;
 
 class NotOurs extends Error {
   override readonly name = "NotOurs";
@@ -33,12 +38,12 @@ class NotOurs extends Error {
 export class RequestStates {
   readonly #key: Buffer;
   readonly #clock: Clock;
-  /** Tickets that have been used, with the time when they would have lapsed anyway. */
-  readonly #used = new Map<string, number>();
+  readonly #approvals: Tickets;
 
-  constructor(clock: Clock, key: Buffer) {
+  constructor(clock: Clock, key: Buffer, approvals: Tickets) {
     this.#clock = clock;
     this.#key = key;
+    this.#approvals = approvals;
   }
 
   seal(binding: CallBinding, round: Round): string {
@@ -59,16 +64,9 @@ export class RequestStates {
     return body as unknown as Round & { for: string };
   }
 
-  /** Whether this is its first use. */
-  useTicket(ticket: string): boolean {
-    const now = this.#clock.now();
-    for (const [old, until] of this.#used) {
-      if (until > now) break;
-      this.#used.delete(old);
-    }
-    if (this.#used.has(ticket)) return false;
-    this.#used.set(ticket, now + livesMs);
-    return true;
+  /** Whether this is its first use: states outlive this run, and are read on every node. */
+  useTicket(ticket: string): Promise<boolean> {
+    return this.#approvals.useTicket(ticket, this.#clock.now() + livesMs + slackMs);
   }
 
   #sign(text: string): Buffer {

@@ -48,11 +48,11 @@ export class Rounds {
    * [SRV-12] A person's word, if this round brings one: a yes is good for one call with exactly these arguments and
    * targets, of the tool as it was, and nothing else that an agent could send stands for it.
    */
-  decision(asked: string): "accept" | "decline" | undefined {
+  async decision(asked: string): Promise<"accept" | "decline" | undefined> {
     const { ticket, word, confirmed } = this.before;
     if (ticket === undefined || word !== asked) return undefined;
     const said = confirmed === true ? "accept" : decisionIn(this.#context.mcpReq.inputResponses ?? {});
-    if (said === undefined || !this.#states.useTicket(ticket)) return undefined;
+    if (said === undefined || !(await this.#states.useTicket(ticket))) return undefined;
     this.#confirmed = said === "accept" ? word : undefined;
     return said;
   }
