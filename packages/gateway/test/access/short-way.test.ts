@@ -37,6 +37,7 @@ describe("[APR-7] the person in front of the caller", () => {
       store,
       clock,
       events: events as unknown as ConstructorParameters<typeof Approvals>[0]["events"],
+      run: "this-run",
       visible: () => true,
       nameOf: (id) => id,
     });
