@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { askForSettings, dial, MqttWire, mqttTransport } from "./mqtt-wire.ts";
 import { textContent, tool } from "./raw-device.ts";
 import { adminToken, openSite, type Site } from "./site.ts";
 
@@ -64,6 +65,29 @@ describe("a gateway that stops", () => {
     await stopped;
     await reader.ended;
     await expect(site.connect({ deviceId: "02:00:00:00:00:03" })).rejects.toThrow();
+  });
+
+  it("refuses boards that come over MQTT, and those it has finish what they do", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const claim = { deviceId: "02:00:00:00:00:02", clientId: "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a02" };
+    const settings = await askForSettings(site.url, claim);
+    const early = dial(settings.endpoint);
+    await once(early, "connect");
+    const running = site.call(device.id, "a");
+    const { id } = await device.nextRequest("tools/call");
+    const stopped = site.tendon.stop();
+    await stopping(site);
+    const late = dial(settings.endpoint);
+    const [refused] = (await once(late, "error")) as [NodeJS.ErrnoException];
+    expect(refused.code).toBe("ECONNREFUSED");
+    // Whoever had dialled before is told that the server is not there.
+    await expect(MqttWire.open(settings, {}, early)).rejects.toMatchObject({ returnCode: 3 });
+    expect(await site.metric('tendon_connections_refused_total{code="shutting_down"}')).toBe(1);
+    device.reply(id, textContent("just in time"));
+    expect((await running).body["result"]).toEqual(textContent("just in time"));
+    await device.wire.ended;
+    await stopped;
   });
 
   it("frees its port, removes its mark from the data folder, and may be told twice", async () => {

@@ -361,6 +361,7 @@ async function assemble(
   const stop = async () => {
     stopping = true;
     devices.refuseNew();
+    mqtt.refuseNew();
     cluster?.cluster.drain();
     withdraw();
     log.info("gateway stopping");

@@ -5,20 +5,12 @@ import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { type ErrorCode, limits } from "@tendon/protocol";
 import { Aedes, type AuthenticateError, type Client, type PublishPacket } from "aedes";
-import mqttPacket from "mqtt-packet";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
-import type {
-  App,
-  AppConnection,
-  BrokerClaim,
-  DeviceConnection,
-  DeviceListener,
-  OpenDevice,
-} from "./connections.ts";
+import { appConnection, deviceConnection } from "./client-connections.ts";
+import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
 import { PacketGate } from "./packet-gate.ts";
-import { filterMatches } from "./topic-filter.ts";
 import { pushTopic } from "./topics.ts";
 
 export interface BrokerNeeds {
@@ -75,6 +67,7 @@ export class EmbeddedBroker {
   readonly #sockets = new Map<Duplex, Timer>();
   /** Where each of them comes from. */
   readonly #sources = new WeakMap<Duplex, string>();
+  #refusing = false;
 
   private constructor(needs: BrokerNeeds) {
     this.#needs = needs;
@@ -189,8 +182,14 @@ export class EmbeddedBroker {
     );
   }
 
-  async stop(): Promise<void> {
+  /** From now on nobody comes in: a balancer finds the port shut, who has dialled already hears why. */
+  refuseNew(): void {
+    this.#refusing = true;
     for (const server of this.#servers) server.close();
+  }
+
+  async stop(): Promise<void> {
+    this.refuseNew();
     await new Promise<void>((resolve) => this.#aedes.close(() => resolve()));
     for (const socket of this.#sockets.keys()) socket.destroy();
   }
@@ -213,6 +212,10 @@ export class EmbeddedBroker {
       this.#needs.events.connectionRefused({ code, reason, from });
       done(Object.assign(new Refused(reason), { returnCode }), false);
     };
+    if (this.#refusing) {
+      refuse("shutting_down", "the gateway is stopping", UNAVAILABLE);
+      return;
+    }
     if (client.id.length > limits.mqttClientIdLength.max) {
       refuse(limits.mqttClientIdLength.error, "the client id is too long", BAD_CLIENT_ID);
       return;
@@ -360,37 +363,4 @@ function ownName(clientId: string, password: Buffer | undefined): string {
   if (isDevice(clientId)) return clientId;
   const owner = hash("sha256", password ?? nothing, "base64url").slice(0, 16);
   return `${owner}/${clientId === "" ? hash("sha256", `${Math.random()}`, "hex").slice(0, 16) : clientId}`;
-}
-
-function deviceConnection(client: Client): DeviceConnection {
-  const topic = pushTopic(client.id);
-  return {
-    push(text) {
-      const { conn } = client;
-      if (client.closed || conn.writableLength > limits.deviceSendBufferBytes.max) return false;
-      // Straight to the connection, in one piece: the broker has nothing to decide about it.
-      conn.write(
-        mqttPacket.generate({ cmd: "publish", topic, payload: text, qos: 0, retain: false, dup: false }),
-      );
-      return true;
-    },
-    close: () => client.close(),
-  };
-}
-
-function appConnection(client: Client, filters: ReadonlySet<string>): AppConnection {
-  return {
-    deliver(topic, payload) {
-      if (client.closed || client.conn.writableLength > limits.deviceSendBufferBytes.max) return;
-      for (const filter of filters) {
-        if (!filterMatches(filter, topic)) continue;
-        client.publish(
-          { cmd: "publish", topic, payload, qos: 0, retain: false, dup: false },
-          () => undefined,
-        );
-        return;
-      }
-    },
-    close: () => client.close(),
-  };
 }

@@ -37,6 +37,7 @@ export class OutsideBroker {
   #pauseMs = firstPauseMs;
   #timer: Timer | undefined;
   #stopped = false;
+  #refusing = false;
   #connected = false;
 
   constructor(needs: OutsideBrokerNeeds) {
@@ -64,6 +65,11 @@ export class OutsideBroker {
   ask(clientId: string): void {
     this.#seen.add(clientId);
     this.#push(clientId, JSON.stringify({ session_id: "", type: "mcp", payload: encodeRequest(1, "ping") }));
+  }
+
+  /** From now on nobody comes in. */
+  refuseNew(): void {
+    this.#refusing = true;
   }
 
   async stop(): Promise<void> {
@@ -114,6 +120,7 @@ export class OutsideBroker {
   }
 
   #admit(clientId: string): DeviceListener | undefined {
+    if (this.#refusing) return undefined;
     try {
       const open = this.#needs.admitDevice(clientId);
       const listener = open({

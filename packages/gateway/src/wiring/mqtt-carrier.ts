@@ -28,6 +28,8 @@ export interface MqttCarrier {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** Why it is not ready. */
   unready(): string | undefined;
+  /** From now on nobody comes in. */
+  refuseNew(): void;
   stop(): Promise<void>;
 }
 
@@ -101,6 +103,7 @@ async function startEmbedded(needs: CarrierNeeds) {
         return true;
       },
       unready: () => undefined,
+      refuseNew: () => broker.refuseNew(),
       stop,
     };
   } catch (error) {
@@ -145,6 +148,7 @@ async function startOutside(
     settingsFor: (clientId) => ({ publish_topic: `device-server/${clientId}`, username: clientId }),
     upgrade: () => false,
     unready: () => (broker.connected ? undefined : "the outside MQTT broker does not answer"),
+    refuseNew: () => broker.refuseNew(),
     stop: () => broker.stop(),
   };
 }
