@@ -1,60 +1,24 @@
 /** What stands around every page: where one can go, whether it is live, who is here. */
 import { useQueryClient } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
-import { lazy, Suspense, useEffect } from "react";
-import { Link, Redirect, Route, Switch, useLocation } from "wouter";
+import { Suspense } from "react";
+import { Link, useLocation } from "wouter";
 import { useWaitingCount } from "../api/approvals.ts";
 import { api } from "../api/client.ts";
 import { becomeSomebody, nobody } from "../api/queries.ts";
 import { useSession } from "../api/session.tsx";
 import { useWords } from "../i18n/i18n.tsx";
-import { FleetPage } from "../pages/fleet/fleet.tsx";
-import { NotFoundPage } from "../pages/not-found.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { SkeletonRows } from "../ui/states.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { isHere, usePlaces } from "./navigation.ts";
+import { Pages, usePagesFetchedAhead } from "./pages.tsx";
 import { Palette, usePaletteKey } from "./palette.tsx";
 import { LanguageMenu, PreferenceItems, ThemeMenu } from "./preferences.tsx";
 
-const load = {
-  device: () => import("../pages/device/device.tsx"),
-  calls: () => import("../pages/calls/calls.tsx"),
-  call: () => import("../pages/calls/call.tsx"),
-  approvals: () => import("../pages/approvals/approvals.tsx"),
-  home: () => import("../pages/home/home.tsx"),
-  voice: () => import("../pages/voice/voice.tsx"),
-  firmware: () => import("../pages/firmware/firmware.tsx"),
-  overview: () => import("../pages/overview/overview.tsx"),
-  connect: () => import("../pages/connect/connect.tsx"),
-};
-
-const DevicePage = lazy(async () => ({ default: (await load.device()).DevicePage }));
-const CallsPage = lazy(async () => ({ default: (await load.calls()).CallsPage }));
-const CallPage = lazy(async () => ({ default: (await load.call()).CallPage }));
-const ApprovalsPage = lazy(async () => ({ default: (await load.approvals()).ApprovalsPage }));
-const HomePage = lazy(async () => ({ default: (await load.home()).HomePage }));
-const VoicePage = lazy(async () => ({ default: (await load.voice()).VoicePage }));
-const FirmwarePage = lazy(async () => ({ default: (await load.firmware()).FirmwarePage }));
-const OverviewPage = lazy(async () => ({ default: (await load.overview()).OverviewPage }));
-const ConnectPage = lazy(async () => ({ default: (await load.connect()).ConnectPage }));
-
-const idleMs = 1_500;
-
-/** Once the first page stands, the others are fetched too, so that a click shows them at once. */
-function useFetchedAhead(): void {
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      // One that cannot be fetched now is fetched when it is opened.
-      for (const page of Object.values(load)) void page().catch(() => undefined);
-    }, idleMs);
-    return () => clearTimeout(timer);
-  }, []);
-}
-
 export function Shell() {
-  useFetchedAhead();
+  usePagesFetchedAhead();
   const { t } = useWords();
   const [location] = useLocation();
   const [finding, setFinding] = usePaletteKey();
@@ -83,27 +47,6 @@ export function Shell() {
       <BottomBar location={location} waiting={waiting} />
       <Palette open={finding} onClose={() => setFinding(false)} />
     </div>
-  );
-}
-
-function Pages() {
-  return (
-    <Switch>
-      <Route path={consolePaths.fleet} component={FleetPage} />
-      <Route path={consolePaths.signIn}>
-        <Redirect to={consolePaths.fleet} replace />
-      </Route>
-      <Route path={consolePaths.device} component={DevicePage} />
-      <Route path={consolePaths.calls} component={CallsPage} />
-      <Route path={consolePaths.call} component={CallPage} />
-      <Route path={consolePaths.approvals} component={ApprovalsPage} />
-      <Route path={consolePaths.home} component={HomePage} />
-      <Route path={consolePaths.voice} component={VoicePage} />
-      <Route path={consolePaths.firmware} component={FirmwarePage} />
-      <Route path={consolePaths.overview} component={OverviewPage} />
-      <Route path={consolePaths.connect} component={ConnectPage} />
-      <Route component={NotFoundPage} />
-    </Switch>
   );
 }
 

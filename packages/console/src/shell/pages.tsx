@@ -1,0 +1,80 @@
+/**
+ * The pages, each a file of its own that is fetched when it is needed or foreseen. One that has been fetched is shown at
+ * once: through `lazy` it would wait for its first time, and React keeps what it shows meanwhile for a third of a second.
+ */
+import { consolePaths } from "@tendon/protocol";
+import { type ComponentType, lazy, useEffect, useState } from "react";
+import { Redirect, Route, Switch } from "wouter";
+import { FleetPage } from "../pages/fleet/fleet.tsx";
+import { NotFoundPage } from "../pages/not-found.tsx";
+
+class Page {
+  readonly Late: ComponentType;
+  /** Once it has been fetched. */
+  ready: ComponentType | undefined;
+  readonly #load: () => Promise<ComponentType>;
+
+  constructor(load: () => Promise<ComponentType>) {
+    this.#load = load;
+    this.Late = lazy(async () => ({ default: await this.fetch() }));
+  }
+
+  async fetch(): Promise<ComponentType> {
+    this.ready = await this.#load();
+    return this.ready;
+  }
+}
+
+/** What was chosen stays as long as the page does: another component would begin anew. */
+function Shown({ page }: { readonly page: Page }) {
+  const [Chosen] = useState<ComponentType>(() => page.ready ?? page.Late);
+  return <Chosen />;
+}
+
+const pages = {
+  [consolePaths.device]: new Page(async () => (await import("../pages/device/device.tsx")).DevicePage),
+  [consolePaths.calls]: new Page(async () => (await import("../pages/calls/calls.tsx")).CallsPage),
+  [consolePaths.call]: new Page(async () => (await import("../pages/calls/call.tsx")).CallPage),
+  [consolePaths.approvals]: new Page(
+    async () => (await import("../pages/approvals/approvals.tsx")).ApprovalsPage,
+  ),
+  [consolePaths.home]: new Page(async () => (await import("../pages/home/home.tsx")).HomePage),
+  [consolePaths.voice]: new Page(async () => (await import("../pages/voice/voice.tsx")).VoicePage),
+  [consolePaths.firmware]: new Page(
+    async () => (await import("../pages/firmware/firmware.tsx")).FirmwarePage,
+  ),
+  [consolePaths.overview]: new Page(
+    async () => (await import("../pages/overview/overview.tsx")).OverviewPage,
+  ),
+  [consolePaths.connect]: new Page(async () => (await import("../pages/connect/connect.tsx")).ConnectPage),
+} as const satisfies Readonly<Record<string, Page>>;
+
+const idleMs = 1_500;
+
+/** Once the first page stands, the others are fetched too, so that a click shows them at once. */
+export function usePagesFetchedAhead(): void {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      // One that cannot be fetched now is fetched when it is opened.
+      for (const page of Object.values(pages)) void page.fetch().catch(() => undefined);
+    }, idleMs);
+    return () => clearTimeout(timer);
+  }, []);
+}
+
+export function Pages() {
+  return (
+    <Switch>
+      <Route path={consolePaths.fleet} component={FleetPage} />
+      <Route path={consolePaths.signIn}>
+        <Redirect to={consolePaths.fleet} replace />
+      </Route>
+      {Object.entries(pages).map(([path, page]) => (
+        <Route key={path} path={path}>
+          <Shown key={path} page={page} />
+        </Route>
+      ))}
+      <Route component={NotFoundPage} />
+    </Switch>
+  );
+}
