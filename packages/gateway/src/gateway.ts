@@ -68,6 +68,7 @@ import {
   startProcesses,
   talksEverywhere,
   unreadyParts,
+  within,
 } from "./wiring/wiring.ts";
 
 export interface StartOptions {
@@ -209,6 +210,7 @@ async function assemble(
     clock,
     events,
     secret: deviceSecret,
+    cluster: cluster?.cluster,
     address: () => addresses().public,
   });
   started.push(() => firmware.stop());
@@ -386,15 +388,4 @@ async function assemble(
       return stopped;
     },
   };
-}
-
-/** Waits for the promise, but not longer than this. */
-async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = clock.after(ms, resolve);
-    void promise.finally(() => {
-      timer.cancel();
-      resolve();
-    });
-  });
 }

@@ -101,6 +101,17 @@ export class FirmwareFiles {
     }
   }
 
+  /** A part of it, shorter at its end, empty beyond. */
+  async readPiece(file: string, at: number, length: number): Promise<Buffer> {
+    const opened = await fsp.open(path.join(this.#folder, path.basename(file)));
+    try {
+      const { buffer, bytesRead } = await opened.read(Buffer.alloc(length), 0, length, at);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await opened.close();
+    }
+  }
+
   read(file: string): fs.ReadStream {
     return fs.createReadStream(path.join(this.#folder, path.basename(file)));
   }

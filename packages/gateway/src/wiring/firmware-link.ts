@@ -1,6 +1,7 @@
 /** Firmware's half of the composition: the images, who is offered them, and where they are fetched. */
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import { firmwarePath, firmwareRoutes } from "../device/device.ts";
 import type { Events } from "../events.ts";
@@ -14,19 +15,29 @@ export interface FirmwareNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly secret: string;
+  readonly cluster: Cluster | undefined;
   /** The gateway's address as devices are given it. */
   readonly address: () => string;
 }
 
-export async function openFirmware({ config, dataFolder, address, ...needs }: FirmwareNeeds) {
+/** What nodes ask one another about images. */
+const topic = "firmware";
+const askMs = 3_000;
+
+export async function openFirmware({ config, dataFolder, address, cluster, ...needs }: FirmwareNeeds) {
   const { clock, events } = needs;
   const firmware = await Firmware.open({
     ...needs,
     files: new FirmwareFiles(dataFolder),
+    others: cluster && {
+      nodes: () => cluster.nodes().flatMap(({ instance: id }) => (id === cluster.instance ? [] : [id])),
+      ask: (node, question) => cluster.courier.askNode(node, topic, question, { timeoutMs: askMs }),
+    },
     rules: config.firmware,
     base: () => `${address()}${firmwarePath}`,
   });
-  const { library, rollout } = firmware;
+  const { library, rollout, copies } = firmware;
+  cluster?.courier.serveNode(topic, (question) => copies.answer(question));
   const unsubscribe = events.subscribe(({ type, device }) => {
     if (type === "device.online" && device !== undefined) rollout.connected(device);
   });

@@ -22,3 +22,14 @@ export async function sendAway(
     });
   }
 }
+
+/** Waits for the promise, but not longer than this. */
+export async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(ms, resolve);
+    void promise.finally(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
+}

@@ -15,7 +15,7 @@ export { nodeList } from "./node-list.ts";
 export { startProcesses } from "./process-devices.ts";
 export { openProvisioning } from "./provisioning-link.ts";
 export { unreadyParts } from "./readiness.ts";
-export { sendAway } from "./sending-away.ts";
+export { sendAway, within } from "./sending-away.ts";
 export { deviceSecretOf } from "./shared-secret.ts";
 export { refuseClusterWithoutDatabase, refuseOpenToTheWorld } from "./start-checks.ts";
 export { talksEverywhere } from "./talks-everywhere.ts";

@@ -58,7 +58,9 @@ const fields = {
   force: Type.Boolean(),
   state: Type.Enum(["offered", "halted"]),
   haltedReason: Type.Union([Type.String(), Type.Null()]),
-  here: Type.Boolean({ description: "Whether this node has the file; one that has not offers nothing" }),
+  here: Type.Boolean({
+    description: "Whether the file is there, on this node or another; an image without it is not offered",
+  }),
   addedAt: Time,
   devices: Type.Object(
     {

@@ -12,11 +12,13 @@ import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";
 import type { FirmwareFiles, FirmwareImage, Store, UpdateCounts } from "../../store/store.ts";
 import { type Principal, requireScope } from "../access.ts";
+import type { Copies } from "./copies.ts";
 import { checkImage } from "./image-check.ts";
 
 export interface LibraryNeeds {
   readonly store: Store;
   readonly files: FirmwareFiles;
+  readonly copies: Copies;
   readonly clock: Clock;
   readonly events: Events;
 }
@@ -101,14 +103,14 @@ export class FirmwareLibrary {
   /** Devices that have it keep it; nobody is offered it any more. */
   async remove(principal: Principal, id: string): Promise<void> {
     requireScope(principal, "admin");
-    const { store, files, events } = this.#needs;
+    const { store, copies, events } = this.#needs;
     const image = await this.#find(id);
     await store.transaction(async (parts) => {
       await parts.firmware.remove(id);
       await parts.firmwareUpdates.forget(id);
     });
     this.#known = undefined;
-    await files.remove(image.file);
+    await copies.remove(image);
     events.firmwareChanged("removed", image, principal.name);
   }
 
@@ -174,7 +176,7 @@ export class FirmwareLibrary {
     return {
       ...rest,
       haltedReason: haltedReason ?? null,
-      here: await this.#needs.files.intact(image),
+      here: await this.#needs.copies.somewhere(image),
       addedAt: isoTime(addedAt),
       devices: {
         offered: counts?.offered ?? 0,

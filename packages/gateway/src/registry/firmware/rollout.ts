@@ -12,6 +12,7 @@ import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";
 import type { FirmwareFiles, FirmwareImage, FirmwareUpdate, Store } from "../../store/store.ts";
 import { chooseImage, type KnownBoard } from "./choice.ts";
+import type { Copies } from "./copies.ts";
 import { Downloads } from "./downloads.ts";
 import type { FirmwareLibrary } from "./library.ts";
 import type { FirmwareLinks, LinkTarget } from "./links.ts";
@@ -19,6 +20,7 @@ import type { FirmwareLinks, LinkTarget } from "./links.ts";
 export interface RolloutNeeds {
   readonly store: Store;
   readonly files: FirmwareFiles;
+  readonly copies: Copies;
   readonly library: FirmwareLibrary;
   readonly links: FirmwareLinks;
   readonly clock: Clock;
@@ -64,7 +66,7 @@ export class Rollout {
   /** A board asks at its boot; it says what it runs, and is told what to install, if anything. */
   async offer(report: BoardReport, connectsAtBoot: boolean): Promise<FirmwareOffer | undefined> {
     if (!isKnown(report)) return undefined;
-    const { store, library, files } = this.#needs;
+    const { store, library, copies } = this.#needs;
     const { deviceId } = report;
     await this.#writing.get(deviceId);
     this.#running.delete(deviceId);
@@ -75,7 +77,7 @@ export class Rollout {
     // What runs for the first time has to prove itself first; the board could not take another now anyway.
     if (await this.#cameBack(report, connectsAtBoot, images, updates)) return undefined;
     const image = chooseImage(report, images, updates);
-    if (image === undefined || !this.#downloads.hasRoom || !(await files.intact(image))) return undefined;
+    if (image === undefined || !this.#downloads.hasRoom || !(await copies.ready(image))) return undefined;
     const url = `${this.#needs.base()}${this.#needs.links.make({ image: image.id, device: deviceId })}`;
     if (url.length > firmwareLimits.urlLength.max) return undefined;
     this.#downloads.expect(deviceId);
@@ -86,7 +88,7 @@ export class Rollout {
 
   /** A board comes for it; `undefined` for an address that does not count (any more). `cut` ends it from our side. */
   async download(word: string, cut: () => void): Promise<Download | undefined> {
-    const { store, files, links } = this.#needs;
+    const { store, files, copies, links } = this.#needs;
     const target = links.read(word);
     if (target === undefined) return undefined;
     const [image, update] = await Promise.all([
@@ -94,7 +96,7 @@ export class Rollout {
       store.firmwareUpdates.get(target.image, target.device),
     ]);
     const wanted = update?.state === "offered" || update?.state === "fetched";
-    if (image?.state !== "offered" || !wanted || !(await files.intact(image))) return undefined;
+    if (image?.state !== "offered" || !wanted || !(await copies.ready(image))) return undefined;
     if (!this.#downloads.begin(target.device, cut)) {
       await store.firmwareUpdates.takeBack(target.image, target.device);
       throw new TendonError(
