@@ -1,10 +1,11 @@
 /** Talks as a person sees them: a board speaks to a scripted voice server while the page is open. */
+import { VirtualDevice } from "@tendon/simulator";
 import type { Page } from "playwright-core";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Site } from "../site.ts";
 import { openUpstream, type Upstream } from "../voice/voice-site.ts";
 import { closeBrowser, openConsole } from "./browser.ts";
-import { kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
 
 afterAll(closeBrowser);
 
@@ -69,6 +70,20 @@ describe("the voice page", () => {
     await panel.getByText("20 packets").waitFor();
     await board.closeAudio();
     await panel.waitFor({ state: "detached" });
+    complaints.check();
+  });
+
+  it("has a board at once that was never here before and talks from its first word", async () => {
+    const upstream = await openUpstream();
+    const voice = { udpPort: 0, upstream: [{ url: upstream.server.url }] };
+    const site = await openConsoleSite({ config: { voice, devices: { admission: "open" } } });
+    const { page, complaints } = await openConsole(site, "/voice");
+    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    const url = `${site.url.replace("http", "ws")}/xiaozhi/v1/`;
+    const board = new VirtualDevice({ url, board: { mac: desk } });
+    onTestFinished(() => board.stop());
+    await board.connect();
+    await page.getByText("1 board is talking").waitFor();
     complaints.check();
   });
 

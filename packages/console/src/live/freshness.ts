@@ -30,15 +30,22 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
   // However many calls and updates there are, they are read again once a second.
   const history = onceIn(historyMs, () => void client.invalidateQueries({ queryKey: keys.calls }));
   const images = onceIn(historyMs, () => void client.invalidateQueries({ queryKey: keys.firmware }));
+  const talks = onceIn(gatherMs, () => void client.invalidateQueries({ queryKey: keys.talks }));
   const stop = live.onEvent((event) => {
     patchPresence(client, event);
-    handle(client, event, touch, history.touch, images.touch);
+    handle(client, event, {
+      device: touch,
+      history: history.touch,
+      images: images.touch,
+      talks: talks.touch,
+    });
   });
   return () => {
     stop();
     clearTimeout(timer);
     history.stop();
     images.stop();
+    talks.stop();
   };
 }
 
@@ -56,35 +63,39 @@ function onceIn(ms: number, run: () => void): { readonly touch: () => void; read
   };
 }
 
-function handle(
-  client: QueryClient,
-  event: GatewayEvent,
-  touch: (id: string) => void,
-  touchHistory: () => void,
-  touchImages: () => void,
-): void {
+/** What is read again a little later, once for all that happened until then. */
+interface Touch {
+  readonly device: (id: string) => void;
+  readonly history: () => void;
+  readonly images: () => void;
+  readonly talks: () => void;
+}
+
+function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
   const { device } = event;
   switch (event.type) {
     case "device.online":
     case "device.offline":
-      if (device !== undefined) touch(device);
+      if (device !== undefined) touch.device(device);
+      // At another node a new board is known from here on, and its talk may have begun before.
+      touch.talks();
       return;
     case "device.tools_changed":
       if (device === undefined) return;
-      touch(device);
+      touch.device(device);
       void client.invalidateQueries({ queryKey: keys.tools(device) });
       return;
     case "call.finished":
-      touchHistory();
+      touch.history();
       // Whoever asked for its status, the gateway now knows a newer one.
-      if (device !== undefined && event.data["tool"] === "self.get_device_status") touch(device);
+      if (device !== undefined && event.data["tool"] === "self.get_device_status") touch.device(device);
       return;
     case "call.late":
-      touchHistory();
+      touch.history();
       return;
     case "device.approved":
     case "device.revoked":
-      if (device !== undefined) touch(device);
+      if (device !== undefined) touch.device(device);
       void client.invalidateQueries({ queryKey: ["pending"] });
       return;
     case "device.pending":
@@ -96,11 +107,11 @@ function handle(
       return;
     case "voice.started":
     case "voice.ended":
-      void client.invalidateQueries({ queryKey: keys.talks });
+      touch.talks();
       return;
     case "device.firmware":
     case "firmware.halted":
-      touchImages();
+      touch.images();
       return;
     case "device.notification":
       return;
