@@ -68,6 +68,15 @@ describe("a virtual device without faults", () => {
     });
   });
 
+  it("[ACC-5] goes to no address of its own: that of the stock firmware is a sentence", async () => {
+    const site = await openSite();
+    const device = await start(site);
+    await listed(site, device);
+    const { status: answered, body } = await site.call(device.id, "self.upgrade_firmware");
+    expect([answered, body["code"]]).toEqual([422, "arguments_invalid"]);
+    expect(body["detail"]).toBe("/url is required: its default is no address");
+  });
+
   it("[MCP-13] is told to reboot, and has done it when it leaves", async () => {
     const site = await openSite();
     const device = await start(site);

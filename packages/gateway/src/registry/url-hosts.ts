@@ -31,6 +31,8 @@ export class UrlHosts {
   readonly #hosts: readonly AllowedHost[];
   /** Whether an argument's name says that it is an address. */
   readonly #named = new Map<string, boolean>();
+  /** By tool: whether it has an address of its own for what a call leaves out. */
+  readonly #defaulting = new WeakMap<ToolDefinition, boolean>();
   /** By tool: arguments that its schema calls addresses. */
   readonly #formatted = new WeakMap<ToolDefinition, ReadonlySet<string>>();
 
@@ -40,6 +42,13 @@ export class UrlHosts {
 
   /** What is wrong with the addresses among the arguments; `undefined` for nothing. */
   problems(args: JsonObject, tool: ToolDefinition | undefined): readonly UrlProblem[] | undefined {
+    const given = this.#givenProblems(args, tool);
+    if (tool === undefined || !this.#hasDefaults(tool)) return given;
+    const found = [...(given ?? []), ...this.#defaultProblems(args, tool)];
+    return found.length === 0 ? undefined : found;
+  }
+
+  #givenProblems(args: JsonObject, tool: ToolDefinition | undefined): readonly UrlProblem[] | undefined {
     // Nearly every call has numbers and short texts: nothing is made for those.
     for (const name in args) {
       const value = args[name];
@@ -74,6 +83,30 @@ export class UrlHosts {
       for (const [key, item] of Object.entries(value))
         this.#look(item, `${path}/${pointerPart(key)}`, key, depth + 1, tool, found);
     }
+  }
+
+  #hasDefaults(tool: ToolDefinition): boolean {
+    const known = this.#defaulting.get(tool);
+    if (known !== undefined) return known;
+    const has = defaultsFor(undefined, tool.inputSchema).some(
+      ({ name, value }) => typeof value === "object" || this.#isAddress(name, tool),
+    );
+    this.#defaulting.set(tool, has);
+    return has;
+  }
+
+  /** The device goes where its default leads as it goes where it is told. */
+  #defaultProblems(args: JsonObject, tool: ToolDefinition): UrlProblem[] {
+    const found: UrlProblem[] = [];
+    for (const { name, path, value } of defaultsFor(args, tool.inputSchema)) {
+      // The usual way to say that there is none, and it leads nowhere.
+      if (value !== "") this.#look(value, path, name, 0, tool, found);
+    }
+    return found.map(({ path, message, malformed }) => ({
+      path,
+      malformed,
+      message: `is required: its default ${malformed ? "is no address" : message}`,
+    }));
   }
 
   #isAddress(name: string, tool: ToolDefinition | undefined): boolean {
@@ -154,6 +187,43 @@ function isPublic(hostname: string): boolean {
 function ipOf(hostname: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
+}
+
+interface Default {
+  readonly name: string;
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/**
+ * The defaults that a device may fill in for these arguments, or for any where none are given. Boards look for a name
+ * in any case and take the default also where the first value they find is null or of another type.
+ */
+function defaultsFor(args: unknown, schema: unknown, path = "", depth = 0): Default[] {
+  if (!isObject(schema) || depth > limits.callArgumentDepth.max) return [];
+  if (Array.isArray(args))
+    return args.flatMap((item, index) => defaultsFor(item, schema["items"], `${path}/${index}`, depth + 1));
+  const { properties } = schema;
+  if (!isObject(properties) || (args !== undefined && !isObject(args))) return [];
+  return Object.entries(properties).flatMap(([name, property]) => {
+    if (!isObject(property)) return [];
+    const at = `${path}/${pointerPart(name)}`;
+    const given = Object.entries(args ?? {}).filter(([key]) => key.toLowerCase() === name.toLowerCase());
+    const value = property["default"];
+    const left = value !== undefined && (given.length === 0 || given.some(([, one]) => !alike(one, value)));
+    const below =
+      args === undefined
+        ? [
+            ...defaultsFor(undefined, property, at, depth + 1),
+            ...defaultsFor(undefined, property["items"], at, depth + 1),
+          ]
+        : given.flatMap(([, one]) => defaultsFor(one ?? {}, property, at, depth + 1));
+    return left ? [{ name, path: at, value }, ...below] : below;
+  });
+}
+
+function alike(one: unknown, other: unknown): boolean {
+  return one !== null && typeof one === typeof other && Array.isArray(one) === Array.isArray(other);
 }
 
 function collectFormatted(schema: unknown, name: string | undefined, names: Set<string>): void {
