@@ -13,6 +13,19 @@ describe("the entrance", () => {
     complaints.check();
   });
 
+  it("opens with a link pasted into the tab that asks who is there", async () => {
+    const site = await openSite();
+    const { page, complaints } = await openPage();
+    await page.goto(`${site.url}/`);
+    await page.getByLabel("Token or code").waitFor();
+    complaints.expectRefusal(401);
+    // In the tab itself: only the fragment changes, and nothing is loaded.
+    await page.evaluate(`location.hash = ${JSON.stringify(new URL(site.tendon.consoleLink()).hash)}`);
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
+    expect(page.url()).toBe(`${site.url}/`);
+    complaints.check();
+  });
+
   it("opens with a token and Enter, says what is wrong with another, and lets go again", async () => {
     const site = await openSite();
     const { page, context, complaints } = await openPage();

@@ -133,8 +133,9 @@ describe("the story of a call", () => {
 describe("the overview", () => {
   it("counts devices, calls, failures and times, and forgets what is older than its range", async () => {
     const clock = new ManualClock();
-    const site = await openSite({ clock });
-    const device = await site.join({ tools: [tool("slow"), tool("fast")] });
+    const rules = [{ tool: "asked", effect: "confirm" as const }];
+    const site = await openSite({ clock, config: { access: { rules } } });
+    const device = await site.join({ tools: [tool("slow"), tool("fast"), tool("asked")] });
     const call = async (name: string, ms: number) => {
       const answer = site.call(device.id, name);
       const { id } = await device.nextRequest("tools/call");
@@ -145,11 +146,13 @@ describe("the overview", () => {
     await call("slow", 900);
     await call("fast", 10);
     await site.call(device.id, "none");
+    // One that waits for a person is a call, and no failure.
+    expect((await site.call(device.id, "asked")).body["code"]).toBe("approval_required");
     const { body } = await site.rest("GET", "/overview?range=15m");
     expect(body).toMatchObject({
       range: "15m",
       online: 1,
-      calls: 3,
+      calls: 4,
       failed: 1,
       failures: [{ reason: "tool_unknown", count: 1 }],
     });
@@ -161,7 +164,7 @@ describe("the overview", () => {
     clock.advance(2 * 3_600_000);
     const later = await site.rest("GET", "/overview?range=1h");
     expect(later.body).toMatchObject({ calls: 0, failed: 0, p50: null });
-    expect((await site.rest("GET", "/overview?range=24h")).body).toMatchObject({ calls: 3 });
+    expect((await site.rest("GET", "/overview?range=24h")).body).toMatchObject({ calls: 4 });
   });
 
   it("is for those who may read, and see all devices", async () => {

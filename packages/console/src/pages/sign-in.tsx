@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { SessionView } from "@tendon/protocol";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../api/client.ts";
 import { becomeSomebody } from "../api/queries.ts";
 import { useWords } from "../i18n/i18n.tsx";
@@ -26,15 +26,19 @@ export function SignInPage() {
       becomeSomebody(client, session);
     },
   });
-  const tried = useRef(false);
   const { mutate } = signIn;
   useEffect(() => {
-    const code = codeInFragment();
-    if (code === undefined || tried.current) return;
-    tried.current = true;
-    // Used or not, it has no business in the address bar and the history.
-    window.history.replaceState(null, "", window.location.pathname);
-    mutate(code);
+    const takeCode = () => {
+      const code = codeInFragment();
+      if (code === undefined) return;
+      // Used or not, it has no business in the address bar and the history.
+      window.history.replaceState(null, "", window.location.pathname);
+      mutate(code);
+    };
+    takeCode();
+    // A link pasted into the tab that shows this page changes the fragment and loads nothing.
+    window.addEventListener("hashchange", takeCode);
+    return () => window.removeEventListener("hashchange", takeCode);
   }, [mutate]);
   return (
     <div className="flex min-h-dvh flex-col">

@@ -18,6 +18,12 @@ export function outcomeWord(words: Words, outcome: string): string {
   return problemWords(words, outcome).title;
 }
 
+/** A call that waits for a person has not failed. */
+export function outcomeTone(outcome: string): "ok" | "warn" | "bad" {
+  if (outcome === "ok") return "ok";
+  return outcome === "approval_required" ? "warn" : "bad";
+}
+
 export function ProblemNote({ error }: { readonly error: unknown }) {
   const words = useWords();
   const { code, detail } =

@@ -8,7 +8,7 @@ import { callAddress } from "../../shell/navigation.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { walkLinks } from "../../ui/keyboard.ts";
-import { outcomeWord, ProblemNote } from "../../ui/problem.tsx";
+import { outcomeTone, outcomeWord, ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
@@ -64,17 +64,20 @@ export function CallHistoryList({
   );
 }
 
+const inks = { ok: "text-ok", warn: "text-warn", bad: "text-bad" } as const;
+const signs = { ok: "check", warn: "clock", bad: "alert" } as const;
+
 function CallRow({ call, hideDevice }: { readonly call: PastCall; readonly hideDevice: boolean }) {
   const words = useWords();
   const aliasOf = useAliases();
-  const ok = call.outcome === "ok";
+  const tone = outcomeTone(call.outcome);
   return (
     <Link
       href={callAddress(call.callId)}
       className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 -outline-offset-2 transition-colors hover:bg-raised md:grid-cols-[auto_minmax(0,2fr)_minmax(0,1.4fr)_minmax(0,1fr)_5rem_6rem]"
     >
-      <span className={ok ? "text-ok" : "text-bad"}>
-        <Icon name={ok ? "check" : "alert"} size={15} />
+      <span className={inks[tone]}>
+        <Icon name={signs[tone]} size={15} />
       </span>
       <span className="min-w-0">
         <span className="block truncate">
@@ -83,7 +86,7 @@ function CallRow({ call, hideDevice }: { readonly call: PastCall; readonly hideD
         </span>
         <code className="block truncate font-mono text-xs text-soft">{call.tool}</code>
       </span>
-      <span className={`hidden truncate text-sm md:block ${ok ? "text-soft" : "text-bad"}`}>
+      <span className={`hidden truncate text-sm md:block ${tone === "ok" ? "text-soft" : inks[tone]}`}>
         {outcomeWord(words, call.outcome)}
       </span>
       <span className="hidden truncate text-sm text-soft md:block">{call.principal}</span>

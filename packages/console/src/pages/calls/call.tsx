@@ -17,7 +17,7 @@ import { CopyAs } from "../../ui/copy-as.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
-import { outcomeWord, ProblemNote, problemWords } from "../../ui/problem.tsx";
+import { outcomeTone, outcomeWord, ProblemNote, problemWords } from "../../ui/problem.tsx";
 import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
@@ -68,7 +68,7 @@ function Story({ story }: { readonly story: CallStory }) {
       <Panel
         title={
           <span className="flex items-center gap-2">
-            <Badge tone={failed ? "bad" : "ok"}>{outcomeWord(words, story.outcome)}</Badge>
+            <Badge tone={outcomeTone(story.outcome)}>{outcomeWord(words, story.outcome)}</Badge>
             <span className="font-normal text-soft">{duration(story.durationMs)}</span>
           </span>
         }
@@ -84,7 +84,12 @@ function Story({ story }: { readonly story: CallStory }) {
         {failed && story.outcome !== "tool_error" && (
           <p className="px-4 pb-4">
             {story.detail !== null && <span className="block break-words">{story.detail}</span>}
-            <span className="text-soft">{problemWords(words, story.outcome).next}</span>
+            <span className="text-soft">{problemWords(words, story.outcome).next}</span>{" "}
+            {story.outcome === "approval_required" && (
+              <Link href={consolePaths.approvals} className="text-accent-deep underline">
+                {t("nav.approvals")}
+              </Link>
+            )}
           </p>
         )}
       </Panel>

@@ -38,7 +38,7 @@ export const clients = [
         mcpServers: {
           tendon: {
             command: "node",
-            args: ["/path/to/tendon/node_modules/.bin/tendon", "mcp"],
+            args: ["/path/to/tendon/packages/cli/bin/tendon.js", "mcp"],
             env: { TENDON_URL: url, TENDON_TOKEN: token },
           },
         },

@@ -1,6 +1,6 @@
 /** One tool: its name on the wire, what it is for, a form made from its schema, and what it answered. */
 import type { DeviceDetail, Tool } from "@tendon/protocol";
-import { lazy, Suspense, useEffect, useId, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { type Arguments, useToolCall } from "../../api/calls.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
@@ -13,6 +13,7 @@ import { titleOf } from "../../ui/tool-names.ts";
 import { ToolResult } from "../../ui/tool-result.tsx";
 import { ConfirmTool } from "./confirm-tool.tsx";
 import { firstValues, hasArguments } from "./first-values.ts";
+import { formSchema } from "./form-schema.ts";
 
 const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-form.tsx")).ToolForm }));
 
@@ -28,10 +29,11 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
     setOpen(true);
     row.current?.scrollIntoView({ block: "center" });
   }, [named]);
-  const [values, setValues] = useState<Arguments>(() => firstValues(tool.inputSchema));
+  const [values, setValues] = useState<Arguments>(() => firstValues(formSchema(tool.inputSchema)));
   const [asked, setAsked] = useState<Arguments>();
   const call = useToolCall(device.id);
   const takesArguments = hasArguments(tool.inputSchema);
+  const schema = useMemo(() => formSchema(tool.inputSchema), [tool.inputSchema]);
   const people = tool.audience === "user";
   const denied = tool.access === "denied";
   const blocked = denied || !device.online || !live || call.isPending;
@@ -86,7 +88,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
             <p className="text-sm whitespace-pre-line text-soft">{tool.description}</p>
             <Suspense fallback={<Skeleton className="h-8 w-full" />}>
               <ToolForm
-                schema={tool.inputSchema}
+                schema={schema}
                 values={values}
                 onChange={setValues}
                 onSubmit={run}

@@ -112,7 +112,8 @@ export class Overview {
       this.#count(() => undefined);
     } else if (event.type === "call.finished") {
       const { outcome, durationMs, tool } = event.data;
-      const failed = outcome !== "ok";
+      // A call that waits for a person has not failed.
+      const failed = outcome !== "ok" && outcome !== "approval_required";
       this.#count((step) => {
         step.calls += 1;
         step.times.add(Number(durationMs));

@@ -1,0 +1,32 @@
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Names that take an address, as the gateway's rules know them. */
+const addressName = /(?:^|_)ur[il]$/i;
+
+/**
+ * The schema as a form should show it. Stock boards give the description of an address as its default: filled in, it
+ * would be sent as it stands. So it is asked for instead.
+ */
+export function formSchema(schema: Schema): Schema {
+  const { properties } = schema;
+  if (typeof properties !== "object" || properties === null) return schema;
+  const entries = Object.entries(properties as Record<string, Schema>);
+  const odd = entries.filter(([name, { default: given }]) => {
+    return addressName.test(name) && typeof given === "string" && !URL.canParse(given);
+  });
+  if (odd.length === 0) return schema;
+  const asked = odd.map(([name]) => name);
+  const required = Array.isArray(schema["required"]) ? (schema["required"] as readonly string[]) : [];
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      entries.map(([name, property]) => [name, asked.includes(name) ? described(property) : property]),
+    ),
+    required: [...new Set([...required, ...asked])],
+  };
+}
+
+/** What was meant as a description is shown as one. */
+function described({ default: sentence, ...property }: Schema): Schema {
+  return { description: sentence, ...property };
+}
