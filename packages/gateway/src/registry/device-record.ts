@@ -65,7 +65,8 @@ export class DeviceRecord {
   }
 
   #take(stored: StoredDevice): void {
-    this.#alias = this.#names.takeAlias(stored.id, stored.alias);
+    this.#names.ownAlias(stored.id, stored.alias);
+    this.#alias = stored.alias;
     this.#stored = stored;
     const { aliasChosen, tags, transportSetting } = stored;
     this.#chosen = { aliasChosen, tags, transportSetting };
@@ -150,6 +151,14 @@ export class DeviceRecord {
   rename(alias: string): void {
     this.#alias = this.#names.takeAlias(this.id, alias);
     this.#chosen = { ...this.#chosen, aliasChosen: true };
+  }
+
+  /** Another node has written this alias down for another device first: takes the next one that is free. */
+  giveUpAlias(holder: string): void {
+    const lost = this.#alias;
+    this.#names.giveUp(this.id, lost, holder);
+    const wanted = this.#chosen.aliasChosen ? lost : defaultAlias(this.#info.board ?? "device", this.id);
+    this.#alias = this.#names.takeAlias(this.id, this.kind === "process" ? this.id : wanted);
   }
 
   tag(tags: readonly string[]): void {

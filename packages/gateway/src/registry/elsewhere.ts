@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Store } from "../store/store.ts";
 import { takenOver } from "./connections.ts";
 import type { KnownPair } from "./credentials.ts";
+import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 import type { KnownDevices } from "./known-devices.ts";
 import type { Remembering } from "./remembering.ts";
@@ -62,6 +63,14 @@ export class Elsewhere {
   heardGone(id: string, at: number, reason: string): void {
     const record = this.#needs.devices.get(id);
     if (record?.isHere === false && reason !== takenOver) record.leftElsewhere(at, reason);
+  }
+
+  /** A device here turns out to go by another's alias: it takes another, and the names that went with it are read. */
+  async aliasTaken(record: DeviceRecord, holder: string, { names }: Pick<Store, "names">): Promise<void> {
+    record.giveUpAlias(holder);
+    const given = [...(await names.ofDevice(record.id)), ...(await names.ofDevice(holder))];
+    this.#needs.devices.names.restore(new Map(), given);
+    this.#needs.toolset.changed(record.id);
   }
 
   /** Another node has deleted it; resolves when nothing of it is left here either. */

@@ -76,6 +76,25 @@ export class Names {
     return alias;
   }
 
+  /** What is written down counts: whoever else went by it here has to look for another. */
+  ownAlias(device: string, alias: string): void {
+    this.#aliases.set(alias, device);
+  }
+
+  /** The alias turned out to be another device's: what was named after it is that one's to name. */
+  giveUp(device: string, alias: string, holder: string): void {
+    this.#aliases.set(alias, holder);
+    for (const [key, name] of this.#given) {
+      if (!key.startsWith(`${device}\u0000`) || !key.endsWith(`\u0000${alias}`)) continue;
+      this.#given.delete(key);
+      if (this.#addresses.get(name)?.device !== device) continue;
+      this.#addresses.delete(name);
+      const given = this.#ofDevice.get(device)?.filter((one) => one !== name) ?? [];
+      this.#ofDevice.set(device, given);
+    }
+    this.#bare.delete(device);
+  }
+
   exposed(device: string, alias: string, tool: string): string {
     const key = `${device}\u0000${tool}\u0000${alias}`;
     const given = this.#given.get(key);

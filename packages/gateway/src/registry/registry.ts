@@ -101,6 +101,7 @@ export class Registry {
       online: () => this.sessions(),
       onFault: (device, error) => needs.events.notRemembered(device, error),
       pinsOf: (device) => this.drift.pinsOf(device),
+      aliasTaken: (record, holder, parts) => this.elsewhere.aliasTaken(record, holder, parts),
     });
     const find = (principal: Principal, reference: string) => this.#devices.require(principal, reference);
     this.drift = new Drift({
@@ -304,8 +305,11 @@ export class Registry {
     await this.#needs.store.ping();
     if (alias !== undefined) {
       if (!this.#devices.names.isFree(alias, record.id)) {
-        throw new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
+        throw aliasTaken(alias);
       }
+      // Another node may be giving it away in this moment.
+      const renamed = await this.#needs.store.devices.rename(record.id, alias, true);
+      if (renamed === "alias_taken") throw aliasTaken(alias);
       record.rename(alias);
     }
     if (tags !== undefined) record.tag(tags);
@@ -384,4 +388,8 @@ export class Registry {
     this.elsewhere.forgetHere(id, written);
     return told;
   }
+}
+
+function aliasTaken(alias: string): TendonError {
+  return new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
 }

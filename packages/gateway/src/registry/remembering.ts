@@ -15,7 +15,11 @@ export interface RememberingNeeds {
   readonly onFault: (device: string, error: unknown) => void;
   /** What was accepted of a device's tools and is not what it lists; `undefined` where that was never so. */
   readonly pinsOf: (device: string) => readonly Omit<StoredPin, "device">[] | undefined;
+  /** Its alias is another device's, as another node has written down. */
+  readonly aliasTaken: (record: DeviceRecord, holder: string, parts: Parts) => Promise<void>;
 }
+
+type Parts = Pick<Store, "devices" | "names">;
 
 /** One write of a device, and its removal where it is gone. */
 interface Write {
@@ -35,6 +39,7 @@ export class Remembering {
   readonly #store: Store;
   readonly #onFault: (device: string, error: unknown) => void;
   readonly #pinsOf: RememberingNeeds["pinsOf"];
+  readonly #aliasTaken: RememberingNeeds["aliasTaken"];
   readonly #lastSeen: Timer;
   #tell: Tell = async () => {};
   /** The last write of each device that has one under way. */
@@ -42,8 +47,9 @@ export class Remembering {
   /** What the database did not take while it was away, to be written when it is back. */
   readonly #owed = new Map<string, { readonly again: () => Promise<void>; readonly error: unknown }>();
 
-  constructor({ store, clock, online, onFault, pinsOf }: RememberingNeeds) {
+  constructor({ store, clock, online, onFault, pinsOf, aliasTaken }: RememberingNeeds) {
     this.#pinsOf = pinsOf;
+    this.#aliasTaken = aliasTaken;
     this.#store = store;
     this.#onFault = onFault;
     this.#lastSeen = clock.every(lastSeenEveryMs, () => {
@@ -61,9 +67,7 @@ export class Remembering {
     const row = record.unwritten();
     // What has not changed may still be on its way to the disk.
     if (row === undefined) return this.#writes.get(record.id)?.told ?? Promise.resolve();
-    return this.#ofRecord(record, async () => {
-      await this.#store.devices.save(row);
-    });
+    return this.#ofRecord(record, () => this.#save(record, row, this.#store));
   }
 
   /** The device with what it can do, in one transaction: a fleet that comes for the first time pays for the disk once. */
@@ -79,18 +83,31 @@ export class Remembering {
 
   #writeTools(record: DeviceRecord, row: StoredDevice | undefined): Promise<void> {
     const { catalogue, id } = record;
-    const names = catalogue.tools().map(({ name }) => ({ name: record.exposedName(name), tool: name }));
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };
     const pins = this.#pinsOf(id);
     return this.#ofRecord(record, async () => {
       await this.#store.transaction(async (parts) => {
-        if (row !== undefined) await parts.devices.save(row);
+        if (row !== undefined) await this.#save(record, row, parts);
         await parts.toolLists.save(id, list);
         if (pins !== undefined) await parts.toolPins.save(id, pins);
-        await parts.names.claim(names.map(({ name, tool }) => ({ name, device: id, tool })));
+        const names = list.tools.map(({ name: tool }) => ({
+          name: record.exposedName(tool),
+          device: id,
+          tool,
+        }));
+        await parts.names.claim(names);
       });
     });
+  }
+
+  /** Two nodes may give one alias at the same time: whoever is written first has it, the other looks for another. */
+  async #save(record: DeviceRecord, row: StoredDevice, parts: Parts): Promise<void> {
+    for (let unwritten = row; ; unwritten = record.unwritten() ?? record.stored()) {
+      if ((await parts.devices.save(unwritten)) === "saved") return;
+      const holder = await parts.devices.holderOf(unwritten.alias);
+      if (holder !== undefined && holder !== record.id) await this.#aliasTaken(record, holder, parts);
+    }
   }
 
   isWriting(device: string): boolean {

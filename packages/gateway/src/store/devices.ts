@@ -95,6 +95,16 @@ export class Devices {
     });
   }
 
+  /** Whose alias this is, or was. */
+  async holderOf(alias: string): Promise<string | undefined> {
+    const row = await this.#db
+      .selectFrom("tendon_aliases")
+      .select("device")
+      .where("alias", "=", alias)
+      .executeTakeFirst();
+    return row?.device;
+  }
+
   /** Every alias that resolves, the earlier ones too: alias -> device. */
   async aliases(): Promise<Map<string, string>> {
     const aliases = new Map<string, string>();
