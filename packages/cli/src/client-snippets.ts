@@ -5,7 +5,6 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { mcpTokenFile } from "./mcp-token.ts";
-import type { Target } from "./target.ts";
 
 export interface ClientSnippet {
   readonly client: string;
@@ -24,13 +23,13 @@ export interface ClientPlace {
 }
 
 /** For the gateway of this data folder, run by this very program. */
-export function placeOf(target: Target): ClientPlace {
-  const data = path.resolve(target.dataFolder);
+export function placeOf(dataFolder: string, url: string): ClientPlace {
+  const data = path.resolve(dataFolder);
   const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
   return {
     command: process.execPath,
     args: [bin, "mcp", "--data", data],
-    url: `${target.url}/mcp`,
+    url: `${url}/mcp`,
     tokenFile: path.join(data, mcpTokenFile),
   };
 }

@@ -11,3 +11,6 @@ export class OperationError extends Error {
     this.problem = problem;
   }
 }
+
+/** Nobody is there to ask; that may pass. */
+export class NoGateway extends OperationError {}

@@ -1,6 +1,6 @@
 /** REST as the commands use it: one request, its JSON, or an error in a sentence. */
 import type { Problem } from "@tendon/protocol";
-import { OperationError } from "./errors.ts";
+import { NoGateway, OperationError } from "./errors.ts";
 import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest } from "./gateway-fetch.ts";
 import type { Target } from "./target.ts";
 
@@ -29,19 +29,19 @@ export class GatewayClient {
   async upload<Body>(path: string, body: Uint8Array): Promise<Body> {
     const headers = { ...this.#headers(), "content-type": "application/octet-stream" };
     const response = await this.#fetch(path, { method: "POST", headers, body });
-    if (!response.ok) throw await failure(response);
+    if (!response.ok) throw await this.#failure(response);
     return (await response.json()) as Body;
   }
 
   async remove(path: string): Promise<void> {
     const response = await this.#fetch(path, { method: "DELETE", headers: this.#headers() });
-    if (!response.ok) throw await failure(response);
+    if (!response.ok) throw await this.#failure(response);
   }
 
   /** An open stream, such as the events; the caller reads the body. */
   async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const response = await this.#fetch(path, { headers: { ...this.#headers(), ...headers }, signal });
-    if (!response.ok) throw await failure(response);
+    if (!response.ok) throw await this.#failure(response);
     return response;
   }
 
@@ -51,7 +51,7 @@ export class GatewayClient {
       headers: { ...this.#headers(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    if (!response.ok) throw await failure(response);
+    if (!response.ok) throw await this.#failure(response);
     return (await response.json()) as Body;
   }
 
@@ -71,10 +71,19 @@ export class GatewayClient {
             "NODE_EXTRA_CA_CERTS=FILE, or on the gateway's own machine its data folder with --data.",
         );
       }
-      throw new OperationError(
+      throw new NoGateway(
         `No gateway answers at ${this.target.url}. Start one with \`tendon serve\`, or name another with --url.`,
       );
     }
+  }
+
+  async #failure(response: Response): Promise<OperationError> {
+    const error = await failure(response);
+    if (response.status !== 401 || this.target.token !== undefined) return error;
+    const hint = this.target.own
+      ? "Say --token or TENDON_TOKEN."
+      : "Say --token or TENDON_TOKEN: a data folder's own token is for the gateway of that folder alone.";
+    return new OperationError(`${error.message} ${hint}`, error.problem);
   }
 }
 

@@ -5,25 +5,40 @@
 import fs from "node:fs";
 import path from "node:path";
 import type { NewToken, Problem } from "@tendon/protocol";
-import { OperationError } from "./errors.ts";
+import { NoGateway, OperationError } from "./errors.ts";
 import { GatewayClient } from "./gateway-client.ts";
-import { readTarget, type Target, type TargetOptions } from "./target.ts";
+import { hasGateway, readTarget, type Target, type TargetOptions } from "./target.ts";
 
 export const mcpTokenFile = "mcp-token";
 
+export interface McpToken {
+  readonly token: string;
+  /** Where it is kept, if it is not one that was handed in. */
+  readonly file: string | undefined;
+}
+
 /** The token to come in with at /mcp. `--token` is taken as it is, unless it is the admin's. */
-export async function mcpToken(options: TargetOptions): Promise<string> {
+export async function mcpToken(options: TargetOptions): Promise<McpToken> {
   const target = readTarget(options);
-  const file = path.join(target.dataFolder, mcpTokenFile);
+  const file = path.join(target.dataFolder, fileFor(target));
   const kept = options.token === undefined ? read(file) : undefined;
-  if (kept !== undefined) return kept;
+  // At a gateway elsewhere a token that was handed in may mean somebody with fewer rights than the one kept.
+  const asked = target.own ? undefined : target.token;
+  if (kept !== undefined && asked === undefined) return { token: kept, file };
   if (target.token === undefined) {
-    throw new OperationError(
+    // Named by a flag, it may yet turn out to be the folder's own, which is not up.
+    const Fault = hasGateway(target.dataFolder) ? OperationError : NoGateway;
+    throw new Fault(
       `There is no token in ${file}, and none to make one with. Say --token, or --data for the gateway's folder.`,
     );
   }
-  if (!(await mayMakeTokens(target))) return target.token;
-  return await make(target, file);
+  if (!(await mayMakeTokens(target))) return { token: target.token, file: undefined };
+  return { token: kept ?? (await make(target, file)), file };
+}
+
+/** What was made by a gateway elsewhere is kept under its address, and never shown to another. */
+function fileFor({ own, url }: Target): string {
+  return own ? mcpTokenFile : `${mcpTokenFile}-${new URL(url).host.replaceAll(/[^\w.-]/g, "_")}`;
 }
 
 async function mayMakeTokens(target: Target): Promise<boolean> {

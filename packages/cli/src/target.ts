@@ -1,7 +1,10 @@
-/** Which gateway a command talks to, and as whom: flags, then the environment, then the data folder's own word. */
+/**
+ * Which gateway a command talks to, and as whom: flags, then the environment, then the data folder's own word. There
+ * is no address to fall back to: a folder's tokens go only where a gateway of that folder has said that it listens.
+ */
 import fs from "node:fs";
 import path from "node:path";
-import { UsageError } from "./errors.ts";
+import { NoGateway, UsageError } from "./errors.ts";
 
 export interface TargetOptions {
   readonly data?: string | undefined;
@@ -13,28 +16,47 @@ export interface Target {
   readonly url: string;
   readonly token: string | undefined;
   readonly dataFolder: string;
-  /** Whether somebody named the gateway: a flag, a variable, or the gateway itself in its data folder. */
-  readonly named: boolean;
+  /** Whether it is the gateway of the data folder, which may be given what is kept there. */
+  readonly own: boolean;
   /** The certificate that the gateway of the data folder serves, a file; only where that is the one meant. */
   readonly certificate: string | undefined;
 }
 
-const defaultUrl = "http://127.0.0.1:8000";
+export function dataFolderOf(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): string {
+  return options.data ?? env["TENDON_DATA"] ?? "./data";
+}
 
 export function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target {
-  const dataFolder = options.data ?? env["TENDON_DATA"] ?? "./data";
+  const target = findTarget(options, env);
+  if (target !== undefined) return target;
+  const dataFolder = dataFolderOf(options, env);
+  throw new NoGateway(
+    `No gateway runs on the data folder ${dataFolder}. Start one with \`tendon serve --data ${dataFolder}\`, ` +
+      "name its folder with --data, or a gateway elsewhere with --url and --token.",
+  );
+}
+
+/** The same; `undefined` where nobody named a gateway: no flag, no variable, and none runs on the data folder. */
+export function findTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target | undefined {
+  const dataFolder = dataFolderOf(options, env);
   const announced = readAnnouncement(dataFolder);
-  const named = options.url ?? env["TENDON_URL"] ?? announced?.url;
-  const url = (named ?? defaultUrl).replace(/\/+$/, "");
+  const url = (options.url ?? env["TENDON_URL"] ?? announced?.url)?.replace(/\/+$/, "");
+  if (url === undefined) return undefined;
   if (!/^https?:\/\/[^/]/.test(url))
     throw new UsageError(`--url must begin with http:// or https://, got ${url}`);
+  const own = announced !== undefined && url === announced.url;
+  const kept = own ? readText(path.join(dataFolder, "admin-token")) : undefined;
   return {
     url,
-    token: options.token ?? env["TENDON_TOKEN"] ?? readText(path.join(dataFolder, "admin-token")),
+    token: options.token ?? env["TENDON_TOKEN"] ?? kept,
     dataFolder,
-    named: named !== undefined,
-    certificate: url === announced?.url ? announced.certificate : undefined,
+    own,
+    certificate: own ? announced.certificate : undefined,
   };
+}
+
+export function hasGateway(dataFolder: string): boolean {
+  return readAnnouncement(dataFolder) !== undefined;
 }
 
 function readAnnouncement(dataFolder: string): { url: string; certificate: string | undefined } | undefined {

@@ -114,6 +114,28 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
     await expect(bridge(folder, era)).rejects.toThrow(/unauthenticated/);
   });
 
+  it("waits for the gateway of a folder in which nothing has been started yet", async () => {
+    const { folder, serve } = place();
+    const waiting = bridge(folder, era);
+    await serve();
+    const client = await waiting;
+    await until(() => home(client));
+  });
+
+  it("waits for the gateway of a folder that has stopped, and shows its token to nobody meanwhile", async () => {
+    const { folder, serve } = place();
+    const first = await serve([]);
+    const client = await bridge(folder, era);
+    await first.end();
+    const meanwhile = client.callTool({ name: "devices_list", arguments: {} });
+    await serve();
+    expect((await meanwhile).isError).toBeFalsy();
+    const { tokens } = JSON.parse((await run(["token", "list", "--json"], { cwd: folder })).stdout) as {
+      tokens: unknown[];
+    };
+    expect(tokens).toHaveLength(1);
+  });
+
   it("asks the person in front of the client, and passes the answer on", async () => {
     const { folder, serve } = place();
     fs.writeFileSync(
@@ -137,6 +159,26 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
 });
 
 describe("tendon mcp", () => {
+  it("makes itself a token at a gateway elsewhere, and keeps it for that address alone", async () => {
+    const { folder, serve } = place();
+    const gateway = await serve([]);
+    const { url } = JSON.parse(fs.readFileSync(path.join(folder, "data", "gateway.json"), "utf8")) as {
+      url: string;
+    };
+    const token = fs.readFileSync(path.join(folder, "data", "admin-token"), "utf8").trim();
+    const other = place();
+    const far = await bridge(other.folder, "legacy", ["--url", url, "--token", token]);
+    expect((await far.listTools()).tools.length).toBeGreaterThan(0);
+    const kept = `mcp-token-127.0.0.1_${new URL(url).port}`;
+    expect(fs.readdirSync(path.join(other.folder, "data"))).toEqual([kept]);
+    expect(fs.statSync(path.join(other.folder, "data", kept)).mode & 0o777).toBe(0o600);
+    await far.close();
+    // It is found again there, without the admin's token.
+    const again = await bridge(other.folder, "legacy", ["--url", url]);
+    expect((await again.listTools()).tools.length).toBeGreaterThan(0);
+    await gateway.end();
+  });
+
   it("shows one device alone, or another set of tools, where it is told to", async () => {
     const { folder, serve } = place();
     await serve();

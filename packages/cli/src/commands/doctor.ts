@@ -1,9 +1,9 @@
 import path from "node:path";
 import { clientSnippets, placeOf } from "../client-snippets.ts";
 import { examine, type Finding } from "../doctor/doctor.ts";
-import { mcpToken } from "../mcp-token.ts";
+import { type McpToken, mcpToken } from "../mcp-token.ts";
 import { colours, plain, plainLines, print, printJson } from "../output.ts";
-import { readTarget, type Target, type TargetOptions } from "../target.ts";
+import { dataFolderOf, findTarget, type TargetOptions } from "../target.ts";
 
 interface DoctorOptions extends TargetOptions {
   readonly config?: string;
@@ -12,15 +12,17 @@ interface DoctorOptions extends TargetOptions {
 
 /** Exit code 1 when something would keep the gateway or a board from working. */
 export async function doctor(options: DoctorOptions): Promise<void> {
-  const target = readTarget(options);
-  const clientToken = target.named ? await tokenOfClients(options) : undefined;
-  const { findings, running } = await examine(target, { ...options, clientToken });
+  const target = findTarget(options);
+  const clientToken = target === undefined ? undefined : await tokenOfClients(options);
+  const { findings, running, url } = await examine(target, { ...options, clientToken });
+  const place = { dataFolder: dataFolderOf(options), url, certificate: target?.certificate };
   const ok = findings.every(({ state }) => state !== "failed");
-  if (options.json === true) printJson({ ok, findings, clients: clientSnippets(placeOf(target)) });
+  if (options.json === true)
+    printJson({ ok, findings, clients: clientSnippets(placeOf(place.dataFolder, url)) });
   else {
     for (const finding of findings) show(finding);
     print("");
-    print(snippets(target, running));
+    print(snippets(place, running));
   }
   if (!ok) process.exitCode = 1;
 }
@@ -37,7 +39,7 @@ function show({ check, state, message, why, todo }: Finding): void {
 }
 
 /** The snippets name its file, so it is made here; where it cannot be, the first client says why. */
-async function tokenOfClients({ token: _token, ...options }: DoctorOptions): Promise<string | undefined> {
+async function tokenOfClients({ token: _token, ...options }: DoctorOptions): Promise<McpToken | undefined> {
   try {
     return await mcpToken(options);
   } catch {
@@ -45,8 +47,14 @@ async function tokenOfClients({ token: _token, ...options }: DoctorOptions): Pro
   }
 }
 
-function snippets(target: Target, running: boolean): string {
-  const token = path.join(target.dataFolder, "admin-token");
+interface Place {
+  readonly dataFolder: string;
+  readonly url: string;
+  readonly certificate: string | undefined;
+}
+
+function snippets({ dataFolder, url, certificate }: Place, running: boolean): string {
+  const token = path.join(dataFolder, "admin-token");
   return [
     colours.bold("A first session"),
     ...(running ? [] : ["  npx tendon serve --demo"]),
@@ -54,8 +62,8 @@ function snippets(target: Target, running: boolean): string {
     "  npx tendon call <alias> self.get_device_status",
     "",
     colours.bold("The same over REST"),
-    `  curl ${target.certificate === undefined ? "" : `--cacert ${target.certificate} `}-H "Authorization: Bearer $(cat ${token})" ${target.url}/api/v1/devices`,
-    ...clientSnippets(placeOf(target)).flatMap(({ client, where, text }) => [
+    `  curl ${certificate === undefined ? "" : `--cacert ${certificate} `}-H "Authorization: Bearer $(cat ${token})" ${url}/api/v1/devices`,
+    ...clientSnippets(placeOf(dataFolder, url)).flatMap(({ client, where, text }) => [
       "",
       `${colours.bold(client)}: ${where}`,
       ...text.split("\n").map((line) => `  ${line}`),

@@ -2,7 +2,15 @@
  * Looks at everything that a first start, or a board's, can stumble over: settings, data folder, ports, certificate,
  * storage, clocks, and the addresses boards would be given. Nothing is changed, nobody outside the settings is asked.
  */
-import { addressesOf, type Config, type LoadedConfig, loadConfig, version } from "@tendon/gateway";
+import {
+  type Addresses,
+  addressesOf,
+  type Config,
+  type LoadedConfig,
+  loadConfig,
+  version,
+} from "@tendon/gateway";
+import type { McpToken } from "../mcp-token.ts";
 import type { Target } from "../target.ts";
 import { checkAccess } from "./access.ts";
 import { checkBoardAddresses } from "./board-addresses.ts";
@@ -19,24 +27,28 @@ export type { Finding } from "./finding.ts";
 export interface Examined {
   readonly findings: readonly Finding[];
   readonly running: boolean;
+  /** Where programs of this machine find the gateway, or would. */
+  readonly url: string;
 }
 
 export interface DoctorOptions {
   readonly config?: string | undefined;
   readonly data?: string | undefined;
   /** The token of desktop clients, where there is one. */
-  readonly clientToken: string | undefined;
+  readonly clientToken: McpToken | undefined;
 }
 
-export async function examine(target: Target, options: DoctorOptions): Promise<Examined> {
+export async function examine(target: Target | undefined, options: DoctorOptions): Promise<Examined> {
   const program = fine("program", `tendon ${version} on Node ${process.versions.node}`);
-  // One that nobody named and that happens to be at the usual address belongs to another folder.
-  const gateway = target.named ? await findGateway(target) : undefined;
+  const gateway = target === undefined ? undefined : await findGateway(target);
   const running = gateway !== undefined;
   const loaded = readSettings(options);
-  if (!("config" in loaded)) return { findings: [program, loaded], running };
+  if (!("config" in loaded)) {
+    return { findings: [program, loaded], running, url: target?.url ?? usualUrl };
+  }
   const { config, adminToken, file } = loaded;
   const storage = await checkStorage(config);
+  const addresses = addressesFrom(config, running ? target?.url : undefined);
   const findings = [
     program,
     fine("settings", file ?? "no tendon.yaml; defaults and environment"),
@@ -45,16 +57,16 @@ export async function examine(target: Target, options: DoctorOptions): Promise<E
     ...(gateway === undefined ? await checkPorts(config) : gateway.findings),
     ...(running && config.storage === "sqlite:" ? [] : storage.findings),
     ...(await checkServers(config)),
-    ...(await addressFindings(config, target, running)),
+    ...(await addressFindings(config, addresses)),
     ...checkAccess(config, adminToken),
     ...checkClock({
       gatewayMs: gateway?.clockAheadMs,
       databaseMs: storage.clockAheadMs,
       dataFolder: config.data,
     }),
-    ...(running ? await checkMcpToken(target, options.clientToken) : []),
+    ...(running && target !== undefined ? await checkMcpToken(target, options.clientToken) : []),
   ];
-  return { findings, running };
+  return { findings, running, url: target?.url ?? addresses.local };
 }
 
 function readSettings(options: DoctorOptions): LoadedConfig | Finding {
@@ -74,12 +86,11 @@ function readSettings(options: DoctorOptions): LoadedConfig | Finding {
   }
 }
 
-async function addressFindings(config: Config, target: Target, running: boolean): Promise<Finding[]> {
-  const { http, mqtt, tls } = config;
+function addressesFrom({ http, mqtt, tls }: Config, runningAt: string | undefined): Addresses {
   // Where any free port is taken, only the one that runs knows which.
-  const httpPort = http.port === 0 && running ? Number(new URL(target.url).port) : http.port;
+  const httpPort = http.port === 0 && runningAt !== undefined ? Number(new URL(runningAt).port) : http.port;
   const broker = mqtt.broker === undefined ? undefined : new URL(mqtt.broker);
-  const addresses = addressesOf({
+  return addressesOf({
     host: http.host,
     httpPort: httpPort === 0 ? anyPort : httpPort,
     tls: tls.cert !== undefined,
@@ -91,6 +102,10 @@ async function addressFindings(config: Config, target: Target, running: boolean)
         : Number(broker.port || (broker.protocol === "mqtts:" ? 8883 : 1883)),
     publicEndpoint: mqtt.publicEndpoint,
   });
+}
+
+async function addressFindings(config: Config, addresses: Addresses): Promise<Finding[]> {
+  const { tls } = config;
   const { hostname } = new URL(addresses.public);
   return [
     ...(tls.cert === undefined || tls.key === undefined ? [] : checkCertificate(tls.cert, tls.key, hostname)),
@@ -100,3 +115,5 @@ async function addressFindings(config: Config, target: Target, running: boolean)
 
 /** Stands for one that is not known yet. */
 const anyPort = 65_535;
+/** Where a gateway listens whose settings say nothing. */
+const usualUrl = "http://127.0.0.1:8000";

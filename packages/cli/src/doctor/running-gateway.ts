@@ -1,8 +1,7 @@
-import path from "node:path";
 import { OperationError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
-import { mcpTokenFile } from "../mcp-token.ts";
+import type { McpToken } from "../mcp-token.ts";
 import type { Target } from "../target.ts";
 import { type Finding, failed, fine, warning } from "./finding.ts";
 
@@ -39,9 +38,9 @@ function readiness(target: Target, parts: Record<string, string>): Finding {
 }
 
 /** The token that clients get, as far as there is one: whether the gateway still knows it. */
-export async function checkMcpToken(target: Target, token: string | undefined): Promise<Finding[]> {
-  if (token === undefined) return [];
-  const file = path.join(target.dataFolder, mcpTokenFile);
+export async function checkMcpToken(target: Target, kept: McpToken | undefined): Promise<Finding[]> {
+  if (kept?.file === undefined) return [];
+  const { token, file } = kept;
   try {
     await new GatewayClient({ ...target, token }).get("/devices?limit=1");
     return [fine("client token", `${file} counts`)];

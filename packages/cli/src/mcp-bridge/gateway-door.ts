@@ -3,13 +3,12 @@
  * request: one that was kept from before a restart would fail in a way that leaves open whether anything was sent.
  */
 import http from "node:http";
-import path from "node:path";
 import { Readable } from "node:stream";
 import { createParser } from "eventsource-parser";
-import { OperationError } from "../errors.ts";
+import { NoGateway } from "../errors.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
-import { mcpToken, mcpTokenFile } from "../mcp-token.ts";
-import { readTarget, type TargetOptions } from "../target.ts";
+import { type McpToken, mcpToken } from "../mcp-token.ts";
+import { readTarget, type Target, type TargetOptions } from "../target.ts";
 import { failure, type Message, parseMessage, requestIdOf } from "./message.ts";
 
 export interface DoorOptions extends TargetOptions {
@@ -35,14 +34,12 @@ const longestPauseMs = 2_000;
 
 export class GatewayDoor {
   readonly #options: DoorOptions;
-  #token: string | undefined;
+  #token: McpToken | undefined;
+  /** Whether that is for the gateway of the data folder; an address loses it when that gateway moves elsewhere. */
+  #own = false;
 
   constructor(options: DoorOptions) {
     this.#options = options;
-  }
-
-  get url(): string {
-    return readTarget(this.#options).url;
   }
 
   /** Waits while nobody listens, so long as it takes up to `patienceMs`; then throws GatewayAway. */
@@ -60,8 +57,7 @@ export class GatewayDoor {
 
   async ask({ method = "POST", headers = {}, body, signal }: Ask): Promise<Response> {
     // Read anew each time: after a restart it may listen elsewhere.
-    const target = readTarget(this.#options);
-    const token = await this.#tokenOf();
+    const { target, token } = await this.#gateway();
     const url = `${target.url}${this.#options.path}`;
     const request = {
       method,
@@ -77,29 +73,33 @@ export class GatewayDoor {
     try {
       const answer = url.startsWith("http:") ? plain(url, request) : fetchFrom(target)(url, request);
       const response = await answer;
-      if (response.status === 401) this.#tokenRefused(target.dataFolder);
+      if (response.status === 401) this.#tokenRefused();
       return response;
     } catch (error) {
-      throw isRefusal(error) ? new GatewayAway(`No gateway answers at ${target.url}.`) : error;
+      throw isRefusal(error)
+        ? new GatewayAway(`No gateway answers at ${target.url}. Start one with \`tendon serve\`.`)
+        : error;
     }
   }
 
   /** It is read again next time: somebody may put another one there. */
-  #tokenRefused(dataFolder: string): void {
+  #tokenRefused(): void {
+    const file = this.#token?.file;
     this.#token = undefined;
-    if (this.#options.token !== undefined) return;
-    const file = path.join(dataFolder, mcpTokenFile);
+    if (file === undefined) return;
     process.stderr.write(`tendon: the token in ${file} no longer counts; remove the file to get a new one\n`);
   }
 
-  async #tokenOf(): Promise<string> {
+  async #gateway(): Promise<{ target: Target; token: string }> {
     try {
+      const target = readTarget(this.#options);
+      if (this.#own !== target.own) this.#token = undefined;
+      this.#own = target.own;
       this.#token ??= await mcpToken(this.#options);
-      return this.#token;
+      return { target, token: this.#token.token };
     } catch (error) {
-      // Nobody there to make it is as passing as nobody there to answer.
-      const away = error instanceof OperationError && error.message.startsWith("No gateway answers");
-      throw away ? new GatewayAway(`No gateway answers at ${this.url}.`) : error;
+      // Nobody there yet, or nobody to make a token, is as passing as nobody there to answer.
+      throw error instanceof NoGateway ? new GatewayAway(error.message) : error;
     }
   }
 }

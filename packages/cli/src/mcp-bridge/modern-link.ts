@@ -1,4 +1,5 @@
 /** The newer era: every request stands for itself, so a restart is noticed only by those that were under way. */
+import { OperationError } from "../errors.ts";
 import { GatewayAway, type GatewayDoor, messagesOf, pause, refusalOf } from "./gateway-door.ts";
 import {
   answeredBy,
@@ -127,8 +128,9 @@ function headerValue(text: string): string {
 
 export function whyNot(message: Message, error: unknown): Message {
   if (error instanceof GatewayAway) {
-    return failure(message, "gateway_unavailable", `${error.message} Start one with \`tendon serve\`.`);
+    return failure(message, "gateway_unavailable", error.message);
   }
+  if (error instanceof OperationError) return failure(message, "unauthenticated", error.message);
   const said = error instanceof Error ? error.message : String(error);
   return failure(message, "device_disconnected", `the gateway went away before it answered (${said})`);
 }

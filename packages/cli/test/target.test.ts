@@ -1,0 +1,88 @@
+/** To whom commands show what a data folder keeps secret: to the gateway of that folder, and to nobody else. */
+import { once } from "node:events";
+import fs from "node:fs";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { run, startServe, temporaryFolder } from "./run-tendon.ts";
+
+const secret = "tdn_the-token-of-this-folder-alone";
+
+/** A folder whose gateway has stopped: its tokens are there, and no word where it listens. */
+function stoppedFolder(): string {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  fs.mkdirSync(path.join(folder.path, "data"));
+  for (const name of ["admin-token", "mcp-token"])
+    fs.writeFileSync(path.join(folder.path, "data", name), `${secret}\n`, { mode: 0o600 });
+  return folder.path;
+}
+
+/** Somebody else's server, which remembers what it was told. */
+async function stranger(): Promise<{ url: string; heard: http.IncomingHttpHeaders[] }> {
+  const heard: http.IncomingHttpHeaders[] = [];
+  const server = http.createServer((request, response) => {
+    heard.push(request.headers);
+    response.writeHead(401, { "content-type": "application/problem+json" });
+    response.end(JSON.stringify({ status: 401, code: "unauthenticated", detail: "who are you?" }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+}
+
+describe("a data folder without a running gateway", () => {
+  it.each([
+    [["devices"]],
+    [["call", "desk", "self.get_device_status"]],
+    [["token", "create", "agent"]],
+    [["simulate", "esp32"]],
+  ])("makes `tendon %s` say so, naming the folder, and ask nobody", async (args) => {
+    const cwd = stoppedFolder();
+    const { code, stdout, stderr } = await run(args, { cwd });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("No gateway runs on the data folder ./data.");
+    expect(stderr).toContain("`tendon serve --data ./data`");
+    const named = await run([...args, "--data", path.join(cwd, "data")]);
+    expect(named.stderr).toContain(`No gateway runs on the data folder ${path.join(cwd, "data")}.`);
+    expect(stderr + named.stderr).not.toContain(secret);
+  });
+
+  it("keeps its tokens from an address that it did not name", async () => {
+    const cwd = stoppedFolder();
+    const { url, heard } = await stranger();
+    const flag = await run(["devices", "--url", url], { cwd });
+    const variable = await run(["devices"], { cwd, env: { TENDON_URL: url } });
+    await run(["doctor", "--url", url], { cwd });
+    expect(flag.code).toBe(1);
+    expect(flag.stderr).toContain("unauthenticated: who are you? Say --token or TENDON_TOKEN");
+    expect(variable.stderr).toBe(flag.stderr);
+    expect(heard.length).toBeGreaterThanOrEqual(2);
+    expect(JSON.stringify(heard)).not.toContain("authorization");
+  });
+
+  it("lets a token be given to any address by name", async () => {
+    const { url, heard } = await stranger();
+    await run(["devices", "--url", url, "--token", "one-for-the-stranger"], { cwd: stoppedFolder() });
+    expect(heard.map(({ authorization }) => authorization)).toEqual(["Bearer one-for-the-stranger"]);
+  });
+});
+
+describe("a data folder with a running gateway", () => {
+  it("gives its token to that gateway, however it is named, and to no other", async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const cwd = folder.path;
+    const { process: gateway, url } = await startServe(cwd);
+    const { url: elsewhere, heard } = await stranger();
+    expect((await run(["devices"], { cwd })).code).toBe(0);
+    expect((await run(["devices", "--url", `${url}/`], { cwd })).code).toBe(0);
+    expect((await run(["devices", "--url", elsewhere], { cwd })).code).toBe(1);
+    expect(heard).toHaveLength(1);
+    expect(heard[0]).not.toHaveProperty("authorization");
+    await gateway.end();
+    expect((await run(["devices"], { cwd })).stderr).toContain("No gateway runs on the data folder ./data.");
+  });
+});
