@@ -4,10 +4,10 @@
 // as many boards talk to the server directly and as many over a bare relay that has nobody else: what a relay adds is
 // its boards' time less theirs. The relays take turns; figures are medians of the rounds.
 // By itself: node bench/voice.mjs [boards] [seconds] [rounds]
-import { createCipheriv } from "node:crypto";
 import dgram from "node:dgram";
 import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
+import { audioCipher } from "./audio-cipher.mjs";
 import { startServer } from "./process.mjs";
 import { answer, macOf } from "./quick-device.mjs";
 import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
@@ -90,8 +90,7 @@ async function mqttBoard(server, index, heard) {
   };
   socket.write(publish(settings.publish_topic, hello));
   const udp = await answered;
-  const key = Buffer.from(udp.key, "hex");
-  const crypt = (header, bytes) => createCipheriv("aes-128-ctr", key, header).update(bytes);
+  const crypt = audioCipher(Buffer.from(udp.key, "hex"));
   const audio = dgram.createSocket("udp4");
   audio.on("message", (datagram) => {
     // The board's own work is no part of the way.
@@ -118,7 +117,7 @@ async function mqttBoard(server, index, heard) {
 /** Boards that talk in the same way; each hears itself back. */
 class Boards {
   #boards = [];
-  #timers = [];
+  #timer;
   #times = [];
   #sent = 0;
 
@@ -131,25 +130,25 @@ class Boards {
     }
   }
 
-  /** Spread over the pace, as boards are that began to speak at different times. */
+  /**
+   * Spread over the pace, as boards are that began to speak at different times. By one clock for all: timers of their
+   * own would run together after every hold-up, and stay so.
+   */
   start() {
     this.#times = [];
     this.#sent = 0;
-    for (const [index, board] of this.#boards.entries()) {
-      const begin = () => {
-        const speak = () => {
-          this.#sent += 1;
-          board.speak();
-        };
-        this.#timers.push(setInterval(speak, paceMs));
-      };
-      this.#timers.push(setTimeout(begin, (index * paceMs) / this.#boards.length));
-    }
+    const from = performance.now();
+    const stepMs = paceMs / this.#boards.length;
+    const speakDue = () => {
+      const due = (performance.now() - from) / stepMs;
+      for (; this.#sent < due; this.#sent += 1) this.#boards[this.#sent % this.#boards.length].speak();
+      this.#timer = setTimeout(speakDue, 1);
+    };
+    speakDue();
   }
 
   stop() {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#timers = [];
+    clearTimeout(this.#timer);
   }
 
   take() {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { type ConfigInput, loadConfig, startGateway, type Tendon } from "@tendon/gateway";
+import { type ConfigInput, keepYoungApart, loadConfig, startGateway, type Tendon } from "@tendon/gateway";
 import { type Demo, demoProcesses, startDemo } from "../demo.ts";
 import { DemoDevices } from "../demo-device.ts";
 import { colours, complain, print } from "../output.ts";
@@ -20,6 +20,7 @@ const longestStopMs = 4_500;
 export async function serve(options: ServeOptions): Promise<void> {
   // Listened for from the first moment: whoever starts the gateway may change their mind before it is ready.
   const told = stopSignal();
+  keepYoungApart();
   const { config, adminToken } = loadConfig({
     file: options.config,
     searchIn: ["."],
