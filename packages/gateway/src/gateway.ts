@@ -354,7 +354,8 @@ async function assemble(
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
   const cut = (id: string, reason: string) => liveness.cut(id, reason);
-  await cluster?.open({ registry, tokens, credentials, sessions: console.signIn.sessions, cut });
+  const { sessions } = console.signIn;
+  await cluster?.open({ registry, tokens, credentials, rates, sessions, cut });
   await listen(http, config.http);
   const withdraw = announceGateway(dataFolder, addresses().local, certificate?.file);
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");

@@ -9,5 +9,5 @@ export { createHttp, type Http } from "./http.ts";
 export { mcpRoutes } from "./mcp/mcp.ts";
 export { MqttTopics } from "./mqtt-topics.ts";
 export { operationRoutes } from "./operations.ts";
-export { Rates } from "./rates.ts";
+export { Rates, type Spent } from "./rates.ts";
 export { restRoutes } from "./rest/rest.ts";

@@ -1,5 +1,5 @@
 /**
- * How much one principal, and one address, may ask for [RATE-1…4]. Only what comes in from the north is counted:
+ * How much one principal, and one address, may ask for [RATE-1…5]. Only what comes in from the north is counted:
  * devices have bounds of their own, so that a whole fleet can stand behind one address. What is remembered is
  * bounded; whoever has not been seen for long is forgotten first.
  */
@@ -9,6 +9,7 @@ import type { Config } from "../config.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import { type Principal, sourceOf, type Tokens } from "../registry/registry.ts";
+import { Bucket, Recent } from "./rate-buckets.ts";
 
 export interface RatesNeeds {
   readonly clock: Clock;
@@ -17,7 +18,10 @@ export interface RatesNeeds {
   readonly settings: Config["limits"];
 }
 
-type Rate = Config["limits"]["principal"];
+/** What was spent at one node, as the others are told: of what, whose, how much. */
+export type Spent = readonly (readonly [kind: Kind, name: string, count: number])[];
+
+type Kind = "principal" | "address" | "sign-in";
 
 interface Source {
   readonly requests: Bucket;
@@ -26,10 +30,17 @@ interface Source {
   readonly known: Set<string>;
 }
 
+const tellEveryMs = 1_000;
+/** Names are short: a message of this many is far from what NATS takes. */
+const toldAtOnce = 1_000;
+
 export class Rates {
   readonly #needs: RatesNeeds;
   readonly #principals: Recent<Bucket>;
   readonly #sources: Recent<Source>;
+  /** What other nodes have not been told yet; `undefined` where there are none. */
+  #untold: Map<Bucket, readonly [Kind, string]> | undefined;
+  #tell: (spent: Spent) => void = () => {};
 
   constructor(needs: RatesNeeds) {
     this.#needs = needs;
@@ -50,13 +61,15 @@ export class Rates {
   identify(token: string | undefined, from: string | undefined, connection?: object): Principal | undefined {
     const now = this.#needs.clock.monotonic();
     // Nearly all addresses are what they are; only those with colons have a network to be looked for.
-    const source = this.#sources.of(from?.includes(":") === true ? sourceOf(from) : (from ?? ""));
-    if (!source.requests.take(now)) throw this.#limited("address", source.requests, from);
+    const address = from?.includes(":") === true ? sourceOf(from) : (from ?? "");
+    const source = this.#sources.of(address);
+    if (!this.#take("address", address, source.requests, now))
+      throw this.#limited("address", source.requests, from);
     const principal = token === undefined ? undefined : this.#needs.tokens.identify(token, connection);
     const guessing = source.failures.isEmpty(now);
     if (principal === undefined) {
       if (guessing) throw this.#limited("sign-in", source.failures, from);
-      source.failures.take(now);
+      this.#take("sign-in", address, source.failures, now);
       return undefined;
     }
     if (!source.known.has(principal.id)) {
@@ -74,7 +87,55 @@ export class Rates {
 
   #spend(principal: Principal, now: number): void {
     const bucket = this.#principals.of(principal.id);
-    if (!bucket.take(now)) throw this.#limited("principal", bucket, principal.name);
+    if (!this.#take("principal", principal.id, bucket, now))
+      throw this.#limited("principal", bucket, principal.name);
+  }
+
+  /**
+   * Makes the limits those of all nodes [RATE-5]: each tells the others what was spent at it, when that is a part of
+   * a burst, and every second. Nobody waits for it. Gives a way to stop.
+   */
+  shareWith(tell: (spent: Spent) => void): () => void {
+    this.#untold = new Map();
+    this.#tell = tell;
+    const timer = this.#needs.clock.every(tellEveryMs, () => this.#tellAll());
+    return () => timer.cancel();
+  }
+
+  /** What was spent at another node. */
+  heard(spent: Spent): void {
+    const now = this.#needs.clock.monotonic();
+    for (const [kind, name, count] of spent) {
+      const bucket =
+        kind === "principal"
+          ? this.#principals.of(name)
+          : this.#sources.of(name)[kind === "address" ? "requests" : "failures"];
+      bucket.spentElsewhere(count, now);
+    }
+  }
+
+  #take(kind: Kind, name: string, bucket: Bucket, now: number): boolean {
+    if (!bucket.take(now)) return false;
+    if (this.#untold === undefined) return true;
+    if (bucket.worthTelling) {
+      this.#untold.delete(bucket);
+      this.#tell([[kind, name, bucket.untold]]);
+      bucket.untold = 0;
+    } else if (bucket.untold === 1) this.#untold.set(bucket, [kind, name]);
+    return true;
+  }
+
+  #tellAll(): void {
+    let spent: [Kind, string, number][] = [];
+    for (const [bucket, [kind, name]] of this.#untold ?? []) {
+      spent.push([kind, name, bucket.untold]);
+      bucket.untold = 0;
+      if (spent.length < toldAtOnce) continue;
+      this.#tell(spent);
+      spent = [];
+    }
+    if (spent.length > 0) this.#tell(spent);
+    this.#untold?.clear();
   }
 
   #limited(by: keyof typeof words, bucket: Bucket, who: string | undefined): TendonError {
@@ -88,68 +149,3 @@ const words = {
   address: "too many requests from this address; wait a little",
   "sign-in": "too many failed sign-ins from this address; wait a little",
 } as const;
-
-/** So many a second for long, and a burst beside. */
-class Bucket {
-  readonly #perMs: number;
-  readonly #burst: number;
-  #left: number;
-  #at: number;
-  /** Whether it has been told that it ran dry, since it was last half full. */
-  #told = false;
-
-  constructor({ perSecond, burst }: Rate, now: number) {
-    this.#perMs = perSecond / 1_000;
-    this.#burst = burst;
-    this.#left = burst;
-    this.#at = now;
-  }
-
-  take(now: number): boolean {
-    if (this.isEmpty(now)) return false;
-    this.#left -= 1;
-    return true;
-  }
-
-  isEmpty(now: number): boolean {
-    this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs);
-    this.#at = now;
-    if (this.#told && this.#left * 2 >= this.#burst) this.#told = false;
-    return this.#left < 1;
-  }
-
-  /** How long until there is one again, at least. */
-  get waitMs(): number {
-    return Math.max(1, Math.ceil((1 - this.#left) / this.#perMs));
-  }
-
-  /** The first time says yes: a flood is one line in the log. */
-  tell(): boolean {
-    const first = !this.#told;
-    this.#told = true;
-    return first;
-  }
-}
-
-/** The most recently used of something, by name, in two halves: when the newer is full, the older is dropped. */
-class Recent<Value> {
-  readonly #make: () => Value;
-  #newer = new Map<string, Value>();
-  #older = new Map<string, Value>();
-
-  constructor(make: () => Value) {
-    this.#make = make;
-  }
-
-  of(name: string): Value {
-    const known = this.#newer.get(name);
-    if (known !== undefined) return known;
-    const value = this.#older.get(name) ?? this.#make();
-    if (this.#newer.size * 2 >= limits.throttledSources.max) {
-      this.#older = this.#newer;
-      this.#newer = new Map();
-    }
-    this.#newer.set(name, value);
-    return value;
-  }
-}

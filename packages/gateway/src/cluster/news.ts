@@ -18,7 +18,9 @@ export type News =
     }
   | { readonly kind: "session_ended"; readonly key: string }
   /** What a device said of itself; nobody waits until it is known. */
-  | { readonly kind: "status"; readonly id: string; readonly at: number; readonly value: unknown };
+  | { readonly kind: "status"; readonly id: string; readonly at: number; readonly value: unknown }
+  /** What callers have spent of their limits at one node, in that room's own words. */
+  | { readonly kind: "spent"; readonly spent: unknown };
 
 export interface NewsDeskNeeds {
   readonly link: NatsLink;
@@ -53,11 +55,15 @@ export class NewsDesk {
     this.#stops.push(
       link.subscribe(link.subject("news"), (body) => {
         const { id, from, news } = body as {
-          readonly id: string;
+          readonly id?: string;
           readonly from: string;
           readonly news: News;
         };
         if (from === instance) return;
+        if (id === undefined) {
+          void take(news).catch(() => {});
+          return;
+        }
         // What could not be read is no reason to keep the teller waiting.
         void take(news).then(
           () => link.publish(link.subject("taken", from), { id }),
@@ -87,7 +93,7 @@ export class NewsDesk {
   /** Nobody waits for anybody to have taken it in. */
   mention(news: News): void {
     const { link, instance } = this.#needs;
-    link.publish(link.subject("news"), { id: randomUUID(), from: instance, news });
+    link.publish(link.subject("news"), { from: instance, news });
   }
 
   stop(): void {

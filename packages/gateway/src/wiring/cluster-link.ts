@@ -1,6 +1,6 @@
 /** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
 import { isObject, limits } from "@tendon/protocol";
-import type { Console } from "../agent/agent.ts";
+import type { Console, Rates, Spent } from "../agent/agent.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { Cluster, type News } from "../cluster/cluster.ts";
@@ -29,6 +29,7 @@ interface ClusterParts {
   readonly registry: Registry;
   readonly tokens: Tokens;
   readonly credentials: Credentials;
+  readonly rates: Rates;
   /** People signed in at the console. */
   readonly sessions: Sessions;
   /** Ends the connections of a device that are here. */
@@ -64,6 +65,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
   });
   events.shareIn(shared);
   let settled = async () => {};
+  let unshare = () => {};
   return {
     cluster,
     async open(parts) {
@@ -74,6 +76,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
         if (type === "device.offline" && device !== undefined)
           registry.elsewhere.heardGone(device, at, String(data["reason"]));
       };
+      unshare = parts.rates.shareWith((spent) => cluster.news.mention({ kind: "spent", spent }));
       tokens.shareWith((id) => cluster.news.tell({ kind: "token", id }));
       cluster.news.onNews((news) => takeNews(parts, news));
       await shareSessions(cluster, parts.sessions);
@@ -84,6 +87,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
     },
     unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
     async leave() {
+      unshare();
       await settled();
       await cluster.leave();
     },
@@ -112,6 +116,10 @@ async function takeNews(parts: ClusterParts, news: News): Promise<void> {
       return;
     case "status":
       if (isObject(news.value)) parts.registry.find(news.id)?.rememberStatus(news.at, news.value);
+      return;
+    case "spent":
+      // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
+      parts.rates.heard(news.spent as Spent);
       return;
     default:
       news satisfies never;
