@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { startTendon, type Tendon } from "@tendon/gateway";
+import { StartError, startTendon, type Tendon } from "@tendon/gateway";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
@@ -190,11 +190,18 @@ describe("after a restart", () => {
     expect((await rest(second, "GET", "/devices")).body["devices"]).toEqual([]);
   });
 
-  it("a second gateway on the same folder finds what the first has written", async () => {
+  it("a second gateway on the same folder is refused until the first is gone", async () => {
     const data = dataFolder();
     const first = await start(data);
     const { websocket } = first.provision(deviceId, clientId);
     await join(first, websocket.token);
+    await expect(start(data)).rejects.toThrow(
+      new StartError(
+        `${data} is already used by process ${process.pid}. Stop that one, or choose another folder with --data.`,
+      ),
+    );
+    expect((await rest(first, "GET", `/devices/${deviceId}`)).body).toMatchObject({ online: true });
+    await first.stop();
     const second = await start(data);
     expect((await rest(second, "GET", `/devices/${deviceId}`)).body).toMatchObject({
       board: "lamp-board",

@@ -141,7 +141,7 @@ describe("a gateway that cannot start", () => {
     const site = await openSite();
     const port = Number(new URL(site.url).port);
     const failed = await startTendon(
-      { http: { port }, mqtt: { port: 0 }, data: site.folder, log: { level: "silent" } },
+      { http: { port }, mqtt: { port: 0 }, data: path.join(site.folder, "other"), log: { level: "silent" } },
       { adminToken },
     ).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(StartError);

@@ -70,6 +70,23 @@ describe("tendon serve", () => {
     await process.end();
   });
 
+  it("leaves a data folder alone that another gateway uses, and takes it when that one was killed", async () => {
+    const { process, url } = await startServe(folder.path);
+    const announced = path.join(folder.path, "data", "gateway.json");
+    const { pid } = JSON.parse(fs.readFileSync(announced, "utf8")) as { pid: number };
+    const again = ["serve", "--demo", "--port", "0", "--mqtt-port", "0"];
+    const second = await run(again, { cwd: folder.path });
+    expect(second).toMatchObject({ code: 1, stdout: "" });
+    const data = fs.realpathSync(path.join(folder.path, "data"));
+    expect(second.stderr).toContain(`${data} is already used by process ${pid}.`);
+    expect(second.stderr.trim().split("\n")).toHaveLength(1);
+    expect(JSON.parse(fs.readFileSync(announced, "utf8"))).toMatchObject({ url, pid });
+    await process.end("SIGKILL");
+    const third = await startServe(folder.path);
+    expect((await fetch(`${third.url}/readyz`)).status).toBe(200);
+    await third.process.end();
+  });
+
   it("names the line of a mistake in tendon.yaml and what was meant", async () => {
     fs.writeFileSync(
       path.join(folder.path, "tendon.yaml"),

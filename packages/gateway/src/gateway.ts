@@ -37,6 +37,7 @@ import { Metrics } from "./metrics.ts";
 import { type DeviceCredentials, type Principal, Registry, Tokens } from "./registry/registry.ts";
 import {
   announceGateway,
+  holdDataFolder,
   openDataFolder,
   openStore,
   readOrMakeNodeId,
@@ -134,6 +135,7 @@ async function assemble(
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
+  if (config.storage === "sqlite:") started.push(holdDataFolder(dataFolder));
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
   const nodeId = readOrMakeNodeId(dataFolder);
