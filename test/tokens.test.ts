@@ -77,6 +77,30 @@ describe("a token", () => {
     ]);
   });
 
+  it("[TOK-3] is limited by aliases too, by boards that have not come yet, and by nothing that nobody knows", async () => {
+    const site = await openSite();
+    await site.join({ tools: [tool("a")] });
+    await site.rest("PATCH", `/devices/${first}`, { alias: "desk" });
+    await site.rest("PATCH", `/devices/${first}`, { alias: "kitchen" });
+    const ids = ["kitchen", "desk", first.toUpperCase(), "02:00:00:00:00:AB"];
+    const { status, body } = await site.rest("POST", "/tokens", {
+      name: "limited",
+      scopes: ["read"],
+      devices: { ids },
+    });
+    expect([status, body["devices"]]).toEqual([201, { ids: [first, "02:00:00:00:00:ab"], tags: [] }]);
+    await site.rest("PATCH", `/devices/${first}`, { alias: "hall" });
+    const seen = await site.rest("GET", "/devices", undefined, as(String(body["token"])));
+    expect(seen.body["devices"]).toMatchObject([{ id: first }]);
+    const refused = await site.rest("POST", "/tokens", {
+      name: "x",
+      scopes: ["read"],
+      devices: { ids: [first, "ghost"] },
+    });
+    expect([refused.status, refused.body["code"]]).toEqual([400, "bad_request"]);
+    expect(refused.body["detail"]).toContain("`ghost`");
+  });
+
   it("[TOK-3] limited to some devices knows of no others, on any door", async () => {
     const site = await openSite();
     const one = await site.join({ tools: [tool("a")] });

@@ -293,5 +293,11 @@ describe("tendon token", () => {
     expect((await run(["token", "revoke", id], { cwd })).code).toBe(0);
     expect((await run(["devices", "--token", token], { cwd })).stderr).toContain("unauthenticated");
     expect((await run(["token", "create", "x", "--scope", "all"], { cwd })).code).toBe(2);
+    const limited = await run(["token", "create", "one", "--device", alias], { cwd });
+    const seen = await run(["devices", "--json", "--token", limited.stdout.trim()], { cwd });
+    expect(JSON.parse(seen.stdout)).toMatchObject({ devices: [{ alias }] });
+    const ghost = await run(["token", "create", "two", "--device", "ghost"], { cwd });
+    expect(ghost.code).not.toBe(0);
+    expect(ghost.stderr).toContain("`ghost`");
   });
 });

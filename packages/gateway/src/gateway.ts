@@ -170,6 +170,10 @@ async function assemble(
     store,
     clock,
     adminToken: options.adminToken ?? adminToken?.secret ?? "",
+    devices: {
+      idOf: (reference) => registry.idOf(reference),
+      visible: (principal, id) => registry.visible(principal, id),
+    },
   });
   const rates = new Rates({ clock, events, tokens, settings: config.limits });
   const identify: IdentifyToken = (token, from, connection) => rates.identify(token, from, connection);

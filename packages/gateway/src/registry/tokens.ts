@@ -3,7 +3,7 @@
  * beside it. The admin token is not among them: it belongs to whoever owns the data folder.
  */
 import { hash, randomBytes } from "node:crypto";
-import type { TokenRequest, TokenView } from "@tendon/protocol";
+import { isAlias, normaliseDeviceId, type TokenRequest, type TokenView } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -14,6 +14,11 @@ export interface TokensNeeds {
   readonly store: Store;
   readonly clock: Clock;
   readonly adminToken: string;
+  readonly devices: {
+    /** The id somebody means; a name that is nobody's stays what it is. */
+    idOf(reference: string): string;
+    visible(principal: Principal, id: string): boolean;
+  };
 }
 
 interface Held {
@@ -111,7 +116,7 @@ export class Tokens {
       devices:
         request.devices === undefined
           ? undefined
-          : { ids: request.devices.ids ?? [], tags: request.devices.tags ?? [] },
+          : { ids: this.#idsOf(principal, request.devices.ids ?? []), tags: request.devices.tags ?? [] },
       createdAt: now,
       expiresAt,
       lastUsedAt: undefined,
@@ -136,6 +141,20 @@ export class Tokens {
     }
     this.#drop(id);
     await this.#tellOthers(id);
+  }
+
+  /** Ids, also where aliases were given: those may change. A board may be expected that has not come yet [TOK-3]. */
+  #idsOf(principal: Principal, references: readonly string[]): string[] {
+    const { devices } = this.#needs;
+    const ids = references.map((reference, index) => {
+      const id = devices.idOf(reference);
+      if (devices.visible(principal, id)) return id;
+      const expected = normaliseDeviceId(reference);
+      if (expected !== undefined && !isAlias(expected)) return expected;
+      const detail = `/devices/ids/${index} no device has the id or alias \`${reference}\``;
+      throw new TendonError("bad_request", detail);
+    });
+    return [...new Set(ids)];
   }
 
   #digestOf(token: string, connection: object | undefined): string {

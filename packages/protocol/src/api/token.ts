@@ -4,7 +4,12 @@ export const scopes = ["read", "call", "call:user", "provision", "admin"] as con
 
 const Devices = Type.Object(
   {
-    ids: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 10_000 })),
+    ids: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        maxItems: 10_000,
+        description: "Ids; aliases are turned into ids when the token is made",
+      }),
+    ),
     tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 })),
   },
   { additionalProperties: false, description: "Only these devices; outside them a device is unknown" },
