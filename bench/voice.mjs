@@ -209,6 +209,20 @@ function row(name, slices, grownKb) {
   console.log(`${name.padEnd(32)}${cells.map((cell) => cell.padStart(10)).join("")}`);
 }
 
+const bareRelay = "./servers/voice-relay-bare.mjs";
+const relays = [
+  {
+    name: "bare relay",
+    file: bareRelay,
+    connect: (server, index, heard) => webSocketBoard(server.url, index, heard),
+  },
+  {
+    name: "gateway, boards over WebSocket",
+    file: "./servers/gateway.mjs",
+    connect: (server, index, heard) => webSocketBoard(server.devices, index, heard),
+  },
+  { name: "gateway, boards over MQTT, UDP", file: "./servers/gateway.mjs", connect: mqttBoard },
+];
 const heads = ["packets", "lost", "p50 ms", "added", "over bare", "p99 ms", "added", "over bare"];
 
 export async function benchVoice({ count, seconds, rounds }) {
@@ -218,37 +232,41 @@ export async function benchVoice({ count, seconds, rounds }) {
   );
   const echo = await startServer("./servers/voice-echo.mjs");
   const env = { BENCH_VOICE: echo.url };
-  const bareRelay = "./servers/voice-relay-bare.mjs";
   const besideBare = await startServer(bareRelay, env);
   const beside = { direct: new Boards(), bare: new Boards() };
   const few = Math.max(fewestBeside, Math.round(count * shareBeside));
   await beside.direct.connect(few, (index, heard) => webSocketBoard(echo.url, index, heard));
   await beside.bare.connect(few, (index, heard) => webSocketBoard(besideBare.url, index, heard));
-  const relay = async (name, file, connect) => {
+  const open = async ({ name, file, connect }) => {
     const server = await startServer(file, env);
     const boards = new Boards();
     await boards.connect(count, (index, heard) => connect(server, index, heard));
     await talk([boards, ...Object.values(beside)], warmMs);
     return { name, server, boards, slices: [], memoryBefore: await server.memoryKb() };
   };
-  const relays = [
-    await relay("bare relay", bareRelay, (server, index, heard) => webSocketBoard(server.url, index, heard)),
-    await relay("gateway, boards over WebSocket", "./servers/gateway.mjs", (server, index, heard) =>
-      webSocketBoard(server.devices, index, heard),
-    ),
-    await relay("gateway, boards over MQTT, UDP", "./servers/gateway.mjs", mqttBoard),
-  ];
-  for (let round = 0; round < rounds; round += 1) {
-    for (let turn = 0; turn < relays.length; turn += 1) {
-      const each = relays[(round + turn) % relays.length];
-      each.slices.push(await slice(each, beside, seconds));
-    }
-  }
-  for (const { name, server, boards, slices, memoryBefore } of relays) {
+  const close = async ({ name, server, boards, slices, memoryBefore }) => {
     const { heapKb } = await server.memoryKb();
     row(name, slices, heapKb - memoryBefore.heapKb);
     boards.close();
     await server.stop();
+  };
+  if (rounds === 1) {
+    // One after the other: boards that are silent for two minutes are taken for gone.
+    for (const relay of relays) {
+      const opened = await open(relay);
+      opened.slices.push(await slice(opened, beside, seconds));
+      await close(opened);
+    }
+  } else {
+    const opened = [];
+    for (const relay of relays) opened.push(await open(relay));
+    for (let round = 0; round < rounds; round += 1) {
+      for (let turn = 0; turn < opened.length; turn += 1) {
+        const each = opened[(round + turn) % opened.length];
+        each.slices.push(await slice(each, beside, seconds));
+      }
+    }
+    for (const each of opened) await close(each);
   }
   for (const boards of Object.values(beside)) boards.close();
   await besideBare.stop();
