@@ -115,6 +115,10 @@ function build(): Command {
       "--ota",
       "ask for their settings at every boot, as boards do, and take the firmware they are offered",
     )
+    .option(
+      "--await-approval",
+      "come as boards from the factory do: show a code, and wait until somebody approves it",
+    )
     .option("--device-token <token>", "token for a backend given as ws:// or wss://")
     .option("--speak <pause>", "talk to a voice server: ask, and again so long after each answer, such as 5s")
     .action(async (options) => (await import("./commands/simulate.ts")).simulateEsp32(options));

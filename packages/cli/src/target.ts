@@ -20,6 +20,13 @@ export interface Target {
   readonly own: boolean;
   /** The certificate that the gateway of the data folder serves, a file; only where that is the one meant. */
   readonly certificate: string | undefined;
+  /** What the running gateway of the data folder says of itself; flags and variables of its start are in it. */
+  readonly settings: RunningSettings | undefined;
+}
+
+export interface RunningSettings {
+  readonly http: { readonly host: string; readonly port: number; readonly publicUrl?: string };
+  readonly mqtt: { readonly port: number; readonly publicEndpoint?: string };
 }
 
 export function dataFolderOf(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): string {
@@ -52,6 +59,7 @@ export function findTarget(options: TargetOptions, env: NodeJS.ProcessEnv = proc
     dataFolder,
     own,
     certificate: own ? announced.certificate : undefined,
+    settings: own ? announced.settings : undefined,
   };
 }
 
@@ -59,13 +67,19 @@ export function hasGateway(dataFolder: string): boolean {
   return readAnnouncement(dataFolder) !== undefined;
 }
 
-function readAnnouncement(dataFolder: string): { url: string; certificate: string | undefined } | undefined {
+interface Announcement {
+  readonly url: string;
+  readonly certificate: string | undefined;
+  readonly settings: RunningSettings | undefined;
+}
+
+function readAnnouncement(dataFolder: string): Announcement | undefined {
   const text = readText(path.join(dataFolder, "gateway.json"));
   if (text === undefined) return undefined;
   try {
-    const { url, certificate } = JSON.parse(text) as { url?: unknown; certificate?: unknown };
+    const { url, certificate, settings } = JSON.parse(text) as Partial<Announcement>;
     if (typeof url !== "string") return undefined;
-    return { url, certificate: typeof certificate === "string" ? certificate : undefined };
+    return { url, certificate: typeof certificate === "string" ? certificate : undefined, settings };
   } catch {
     return undefined;
   }

@@ -22,6 +22,10 @@ beforeAll(async () => {
       "- name: self.note.fail",
       "  description: Fails.",
       "  returns: { error: no paper }",
+      "- name: self.lamp.shine",
+      "  description: Lights the lamp.",
+      "  properties: { 亮度: { type: integer, minimum: 0, maximum: 100 } }",
+      "  returns: { echo: 亮度 }",
     ].join("\n"),
   );
   board = start(["simulate", "esp32", "--board", "test-board", "--tools", "tools.yaml"], { cwd });
@@ -94,6 +98,13 @@ describe("tendon call", () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ audio_speaker: { volume: 0 } });
   });
 
+  it("passes names in any script", async () => {
+    expect(await run(["call", alias, "self.lamp.shine", "亮度=30"], { cwd })).toMatchObject({
+      code: 0,
+      stdout: "30\n",
+    });
+  });
+
   it("takes all arguments as JSON, and prints the whole reply with --json", async () => {
     const { code, stdout } = await run(
       ["call", alias, "self.note.write", "--args", '{"text":"a=b"}', "--json"],
@@ -129,6 +140,10 @@ describe("tendon call", () => {
     [["serve", "--port", "many"], "whole number"],
     [["simulate", "esp32", "--fault", "nope"], "there is no fault"],
     [["simulate", "esp32", "--count", "0"], "--count must be from 1"],
+    [["simulate", "esp32", "--id", "zz"], '"zz" is no MAC address'],
+    [["simulate", "esp32", "--id", "02:00:00"], '"02:00:00" is no MAC address'],
+    [["simulate", "esp32", "--id", "ff:ff:ff:ff:ff:ff", "--count", "2"], "there are no 2 addresses"],
+    [["simulate", "esp32", "--board", "My Board"], 'board name "My Board"'],
     [["devices", "--url", "ftp://x"], "--url must begin with http"],
   ])("calls wrong usage wrong: %j", async (args, message) => {
     const { code, stderr, stdout } = await run(args, { cwd });

@@ -59,6 +59,30 @@ describe("tendon device", () => {
     expect(again.stderr).toContain("device_unknown: no board shows this code now");
   });
 
+  it("approve a virtual board that comes as one from the factory does", async () => {
+    const id = "02:00:00:00:77:01";
+    const waits = ["simulate", "esp32", "--await-approval", "--id", id];
+    const board = start(waits, { cwd });
+    const [, code = ""] = await board.until("stdout", /shows the code (\d{6}); `tendon device approve \1`/);
+    expect((await run(["device", "pending"], { cwd })).stdout).toContain(id);
+    expect((await run(["devices", "--online"], { cwd })).stdout).not.toContain(id);
+    expect((await run(["device", "approve", code], { cwd })).stdout).toContain(`(${id}) is approved`);
+    await board.until("stderr", /1 of 1 connected/);
+    expect((await run(["devices", "--online"], { cwd })).stdout).toContain(id);
+    expect((await board.end()).code).toBe(0);
+    // It has kept what it was given, as a board does.
+    const again = start(waits, { cwd });
+    await again.until("stderr", /1 of 1 connected/);
+    expect((await again.end()).stdout).not.toContain("shows the code");
+  });
+
+  it("shows the codes of many, one line each", async () => {
+    const ids = ["--id", "02:00:00:00:78:01", "--count", "5"];
+    const boards = start(["simulate", "esp32", "--await-approval", ...ids], { cwd });
+    await boards.until("stdout", /(.*shows the code \d{6}.*\n){5}/);
+    expect((await boards.end()).code).toBe(0);
+  });
+
   it("approve by id; a copy is named as one, and approving it says what it replaces", async () => {
     const id = "02:00:00:00:00:02";
     await codeOf(url, id);

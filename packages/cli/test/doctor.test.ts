@@ -231,6 +231,31 @@ describe("tendon doctor", () => {
     await other.process.end();
   });
 
+  it("tells the addresses of the gateway that runs, not of the settings", async () => {
+    const cwd = folder();
+    const env = {
+      TENDON_HTTP_PUBLIC_URL: "http://192.0.2.7:8000",
+      TENDON_MQTT_PUBLIC_ENDPOINT: "192.0.2.7:1884",
+    };
+    const { process: gateway, url } = await startServe(cwd, ["--host", "127.0.0.2"]);
+    const { of } = await diagnose(cwd, { TENDON_HTTP_PORT: "8000", TENDON_MQTT_PORT: "1883" });
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.2:/);
+    expect(of("OTA address")).toMatchObject([{ message: `${url}/xiaozhi/ota/` }]);
+    expect(of("device address")).toMatchObject([{ message: "127.0.0.2 is this machine alone" }]);
+    const [, mqtt = ""] = /devices \(MQTT\)\s+(\S+)/.exec(gateway.stdout) ?? [];
+    expect(mqtt).toMatch(/^127\.0\.0\.2:\d+$/);
+    expect(of("MQTT address")).toMatchObject([{ message: `${mqtt}, without TLS` }]);
+    await gateway.end();
+
+    const known = await startServe(cwd, [], env);
+    const outside = await diagnose(cwd);
+    expect(outside.of("OTA address")).toMatchObject([{ message: "http://192.0.2.7:8000/xiaozhi/ota/" }]);
+    expect(outside.of("MQTT address")).toMatchObject([
+      { message: expect.stringContaining("192.0.2.7:1884") },
+    ]);
+    await known.process.end();
+  });
+
   it("finds the gateway of this folder, makes the clients' token, and says when that no longer counts", async () => {
     const cwd = folder();
     const { process: gateway, url } = await startServe(cwd);

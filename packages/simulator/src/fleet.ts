@@ -52,6 +52,7 @@ export class Fleet {
     if (!Number.isInteger(options.count) || options.count < 1) {
       throw new DeviceOptionError(`a fleet of ${options.count} devices cannot be built`);
     }
+    checkAddresses(options.firstMac ?? usualFirstMac, options.count);
     this.#options = options;
     this.#gate = new Gate(Math.max(1, options.connectConcurrency ?? 50));
   }
@@ -98,7 +99,7 @@ export class Fleet {
   }
 
   async #build(index: number): Promise<VirtualDevice> {
-    const identity = fleetIdentity(index, this.#options.firstMac ?? "02:00:00:00:00:01");
+    const identity = fleetIdentity(index, this.#options.firstMac ?? usualFirstMac);
     const common = this.#options.device ?? {};
     const own = (await this.#options.each?.(identity)) ?? {};
     const device = new VirtualDevice({
@@ -137,10 +138,25 @@ export class Fleet {
   }
 }
 
+const usualFirstMac = "02:00:00:00:00:01";
+
+function checkAddresses(firstMac: string, count: number): void {
+  if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(firstMac)) {
+    throw new DeviceOptionError(`"${firstMac}" is no MAC address; one looks like 02:00:00:00:10:01`);
+  }
+  if (addressNumber(firstMac) + BigInt(count) > 1n << 48n) {
+    throw new DeviceOptionError(`from ${firstMac} on there are no ${count} addresses`);
+  }
+}
+
+function addressNumber(mac: string): bigint {
+  return BigInt(`0x${mac.replaceAll(":", "")}`);
+}
+
 /** The same device every time: its client id follows from its address, as one kept in flash would stay. */
 export function fleetIdentity(index: number, firstMac: string): FleetIdentity {
-  const number = BigInt(`0x${firstMac.replaceAll(":", "")}`) + BigInt(index);
-  const digits = number.toString(16).padStart(12, "0").slice(-12);
+  const number = addressNumber(firstMac) + BigInt(index);
+  const digits = number.toString(16).padStart(12, "0");
   const mac = digits.replace(/..(?=.)/g, "$&:");
   const hash = createHash("sha256").update(`tendon virtual device ${mac}`).digest("hex");
   const clientId = `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;

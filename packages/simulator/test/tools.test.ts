@@ -151,6 +151,13 @@ describe("tools of one's own", () => {
     expect(await call(device, "e")).toBe("cut");
   });
 
+  it("take arguments whose names are in any script", async () => {
+    const device = make();
+    device.addTool("self.lamp.shine", "亮", { 亮度: { type: "integer" } }, ({ 亮度 }) => 亮度);
+    expect(await call(device, "self.lamp.shine", { 亮度: 30 })).toBe("30");
+    expect(await call(device, "self.lamp.shine", { 亮: 30 })).toBe("error: Missing valid argument: 亮度");
+  });
+
   it("are refused when the firmware could not have them", async () => {
     const device = make();
     const range = (property: object) => () =>

@@ -26,6 +26,7 @@ interface SimulateOptions extends TargetOptions {
   readonly fault?: string[];
   readonly deviceToken?: string;
   readonly ota?: boolean;
+  readonly awaitApproval?: boolean;
   /** How long after an answer they ask again. */
   readonly speak?: string;
   readonly json?: boolean;
@@ -48,7 +49,8 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
     throw new UsageError(`--count must be from 1 to ${mostDevices}`);
   }
   const pauseMs = options.speak === undefined ? undefined : readDuration(options.speak);
-  const show = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
+  const each = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
+  const show = each ?? (options.awaitApproval === true ? showCode : undefined);
   const fleet = await buildFleet(options, (device) => {
     if (show !== undefined) device.observe((event) => show(device, event));
     if (pauseMs !== undefined) keepTalking(device, pauseMs);
@@ -56,13 +58,18 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
-  const display = options.json === true ? jsonDisplay(fleet) : textDisplay(fleet, show === undefined);
+  const display = options.json === true ? jsonDisplay(fleet) : textDisplay(fleet, each === undefined);
   const started = fleet.start().then(() => display.started());
-  // A gateway that refuses to provision ends the command with its reason; later faults are the devices' own.
-  await Promise.race([stopped, started]);
-  await stopped;
-  display.stop();
-  await fleet.stop();
+  try {
+    // A gateway that refuses to provision ends the command with its reason; later faults are the devices' own.
+    await Promise.race([stopped, started]);
+    await stopped;
+  } catch (error) {
+    throw inWords(error);
+  } finally {
+    display.stop();
+    await fleet.stop();
+  }
 }
 
 type Show = (device: VirtualDevice, event: DeviceEvent) => void;
@@ -76,6 +83,11 @@ const showJson: Show = (device, event) => {
 const showText: Show = (device, event) => {
   const line = describe(event);
   if (line !== undefined) print(`${colours.dim(device.id)}  ${plain(line)}`);
+};
+
+/** Of many boards that wait, what each shows is all there is to see. */
+const showCode: Show = (device, event) => {
+  if (event.kind === "activation-code") showText(device, event);
 };
 
 async function buildFleet(options: SimulateOptions, built: (device: VirtualDevice) => void): Promise<Fleet> {
@@ -92,9 +104,13 @@ async function buildFleet(options: SimulateOptions, built: (device: VirtualDevic
       built,
     });
   } catch (error) {
-    if (error instanceof SimulatorError) throw new UsageError(error.message);
-    throw error;
+    throw inWords(error);
   }
+}
+
+/** What the devices refuse to be is what was asked for on the command line. */
+function inWords(error: unknown): unknown {
+  return error instanceof SimulatorError ? new UsageError(error.message) : error;
 }
 
 type Credentials = (mac: string, clientId: string) => Promise<VirtualDeviceOptions>;
@@ -110,11 +126,13 @@ async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   const client = new GatewayClient(target);
   // On this machine the gateway's certificate may be for any name; the way there crosses no network.
   const tls = { insecureTls: target.certificate !== undefined };
+  const otaUrl = `${target.url}/xiaozhi/ota/`;
+  if (options.awaitApproval === true) return () => Promise.resolve({ tls, otaUrl });
   // Asked once before anything starts, so that a wrong address or token is told at once.
   await client.get("/devices/pending");
   return async (id, clientId) => {
     const { websocket, mqtt } = await client.post<Provisioned>("/devices/provision", { id, clientId });
-    if (options.ota === true) return { tls, otaUrl: `${target.url}/xiaozhi/ota/` };
+    if (options.ota === true) return { tls, otaUrl };
     return options.transport === "mqtt" ? { tls, mqtt } : { tls, url: websocket.url, token: websocket.token };
   };
 }
@@ -158,6 +176,12 @@ function summary(counters: FleetCounters): string {
 
 function describe(event: DeviceEvent): string | undefined {
   switch (event.kind) {
+    case "activation-code":
+      return `shows the code ${event.code}; \`tendon device approve ${event.code}\` lets it in`;
+    case "ota-failed":
+      return `gets no settings: ${event.detail}`;
+    case "provisioned":
+      return `has its settings, connects over ${event.transport}`;
     case "connected":
       return `connected, session ${event.sessionId}`;
     case "connect-failed":

@@ -11,7 +11,7 @@ import {
   version,
 } from "@tendon/gateway";
 import type { McpToken } from "../mcp-token.ts";
-import type { Target } from "../target.ts";
+import type { RunningSettings, Target } from "../target.ts";
 import { checkAccess } from "./access.ts";
 import { checkBoardAddresses } from "./board-addresses.ts";
 import { checkCertificate } from "./certificate.ts";
@@ -46,7 +46,9 @@ export async function examine(target: Target | undefined, options: DoctorOptions
   if (!("config" in loaded)) {
     return { findings: [program, loaded], running, url: target?.url ?? usualUrl };
   }
-  const { config, adminToken, file } = loaded;
+  const { adminToken, file } = loaded;
+  // The one that runs knows best: it may have been started with other flags and variables.
+  const config = running ? asRunning(loaded.config, target?.settings) : loaded.config;
   const storage = await checkStorage(config);
   const addresses = addressesFrom(config, running ? target?.url : undefined);
   const findings = [
@@ -84,6 +86,13 @@ function readSettings(options: DoctorOptions): LoadedConfig | Finding {
       todo: "mend the lines above; docs/configuration.md has every setting",
     });
   }
+}
+
+function asRunning(config: Config, settings: RunningSettings | undefined): Config {
+  if (settings === undefined) return config;
+  const { publicUrl: _url, ...http } = config.http;
+  const { publicEndpoint: _endpoint, ...mqtt } = config.mqtt;
+  return { ...config, http: { ...http, ...settings.http }, mqtt: { ...mqtt, ...settings.mqtt } };
 }
 
 function addressesFrom({ http, mqtt, tls }: Config, runningAt: string | undefined): Addresses {

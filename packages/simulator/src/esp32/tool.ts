@@ -146,7 +146,7 @@ export type Binding =
 export function bindArguments(properties: ToolProperties, given: CjsonNode | undefined): Binding {
   const args: Record<string, Value> = {};
   for (const [key, property] of Object.entries(properties)) {
-    const value = typedValue(property, member(given, key));
+    const value = typedValue(property, member(given, fromText(key)));
     if (value !== undefined) {
       const complaint = rangeComplaint(property, value);
       if (complaint !== undefined) return { ok: false, message: complaint };
