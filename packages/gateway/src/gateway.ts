@@ -363,16 +363,8 @@ async function assemble(
   const { sessions } = console.signIn;
   await cluster?.open({ registry, tokens, credentials, rates, sessions, cut });
   await listen(http, config.http);
-  const { host, publicUrl } = config.http;
-  const mqttPort = config.mqtt.broker === undefined ? mqtt.port : config.mqtt.port;
-  const withdraw = announceGateway(dataFolder, {
-    url: addresses().local,
-    certificate: certificate?.file,
-    settings: {
-      http: { host, port: portOf(http), publicUrl },
-      mqtt: { port: mqttPort, publicEndpoint: config.mqtt.publicEndpoint },
-    },
-  });
+  const ports = { http: portOf(http), mqtt: mqtt.port };
+  const withdraw = announceGateway(config, { url: addresses().local, ports, certificate: certificate?.file });
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
   let stopped: Promise<void> | undefined;

@@ -3,21 +3,34 @@ import path from "node:path";
 
 const FILE_NAME = "gateway.json";
 
-export interface Announcement {
-  readonly url: string;
-  /** A file: commands trust what is in it, whoever has signed it. */
-  readonly certificate: string | undefined;
-  /** The settings that decide about addresses, with the ports it got: flags and variables are its own. */
-  readonly settings: {
-    readonly http: { readonly host: string; readonly port: number; readonly publicUrl: string | undefined };
-    readonly mqtt: { readonly port: number; readonly publicEndpoint: string | undefined };
-  };
+/** Settings that decide about addresses. */
+interface AddressConfig {
+  readonly data: string;
+  readonly http: { readonly host: string; readonly publicUrl?: string };
+  readonly mqtt: { readonly broker?: string; readonly port: number; readonly publicEndpoint?: string };
 }
 
-/** Leaves word in the data folder where this gateway listens, so that commands find it on any port. */
-export function announceGateway(dataFolder: string, announcement: Announcement): () => void {
-  const file = path.join(dataFolder, FILE_NAME);
-  const text = `${JSON.stringify({ pid: process.pid, ...announcement })}\n`;
+interface Listening {
+  readonly url: string;
+  /** Those it got, whichever were asked for. */
+  readonly ports: { readonly http: number; readonly mqtt: number };
+  /** A file: commands trust what is in it, whoever has signed it. */
+  readonly certificate: string | undefined;
+}
+
+/**
+ * Leaves word in the data folder where this gateway listens, so that commands find it on any port, and of the settings
+ * behind its addresses: the flags and variables of its start are known to nobody else.
+ */
+export function announceGateway(config: AddressConfig, { url, ports, certificate }: Listening): () => void {
+  const file = path.resolve(config.data, FILE_NAME);
+  const { host, publicUrl } = config.http;
+  const { broker, port, publicEndpoint } = config.mqtt;
+  const settings = {
+    http: { host, port: ports.http, publicUrl },
+    mqtt: { port: broker === undefined ? ports.mqtt : port, publicEndpoint },
+  };
+  const text = `${JSON.stringify({ url, pid: process.pid, certificate, settings })}\n`;
   fs.writeFileSync(`${file}.${process.pid}`, text);
   fs.renameSync(`${file}.${process.pid}`, file);
   return () => {
