@@ -119,6 +119,25 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     expect(await read(agent, state)).toMatchObject({ online: false });
   });
 
+  it("tell of a device under any name it has or had, and take no name that nobody has", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [] });
+    for (const alias of ["desk", "kitchen"]) await site.rest("PATCH", `/devices/${id}`, { alias });
+    const agent = await openAgent(site, era);
+    const names = ["device://desk/events", "device://kitchen/events", `device://${id.toUpperCase()}/events`];
+    const ghost = "device://ghost/events";
+    const told = await watch(agent, era, era === "modern" ? [...names, ghost] : names);
+    if (era === "legacy")
+      await expect(agent.subscribeResource({ uri: ghost })).rejects.toMatchObject({ code: -32602 });
+    device.notify("tick");
+    const heard = [await told.take(), await told.take(), await told.take()];
+    expect(heard.sort()).toEqual([...names].sort());
+    if (era === "modern") {
+      const { honoredFilter } = await agent.listen({ resourceSubscriptions: [ghost, ...names] });
+      expect(honoredFilter.resourceSubscriptions).toEqual(names);
+    }
+  });
+
   it("are the photos that a device took", async () => {
     const site = await openSite();
     const mac = await camera(site);

@@ -14,7 +14,7 @@ import type { Principal } from "../../registry/registry.ts";
 import { AgentView, type AgentViewNeeds } from "./agent-view.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Changes } from "./news.ts";
-import { Subscriptions, spellings } from "./resources/resources.ts";
+import { Subscriptions } from "./resources/resources.ts";
 import { rpcError } from "./rpc-error.ts";
 import { agentServer } from "./server.ts";
 import { Session } from "./session.ts";
@@ -36,8 +36,8 @@ export class Endpoint {
   readonly #modern: McpHttpHandler;
   readonly #sessions = new Map<string, Session>();
   readonly #open = new Set<Exchange>();
-  /** Streams of the newer era on which changes are told. */
-  #listening = 0;
+  /** What streams of the newer era want to be told of, each of them. */
+  readonly #listening = new Set<Subscriptions>();
   #usedAt: number;
 
   constructor(needs: EndpointNeeds, principal: Principal, surface: Surface) {
@@ -78,7 +78,7 @@ export class Endpoint {
 
   /** Told to whoever watches what has changed. */
   changed({ parts, own, resourceLists, promptLists }: Changes): void {
-    if (this.#listening === 0 && this.#sessions.size === 0) return;
+    if (this.#listening.size === 0 && this.#sessions.size === 0) return;
     if (this.#isWatched()) this.#partsChanged(parts);
     const only = this.#view.surface.kind === "device" ? this.#view.surface.device : undefined;
     for (const uri of (only === undefined ? undefined : own.get(only)) ?? []) this.#resourceUpdated(uri);
@@ -94,16 +94,17 @@ export class Endpoint {
   }
 
   #isWatched(): boolean {
-    return this.#listening > 0 || [...this.#sessions.values()].some(({ watches }) => watches);
+    return this.#listening.size > 0 || [...this.#sessions.values()].some(({ watches }) => watches);
   }
 
   #partsChanged(parts: Changes["parts"]): void {
-    const { registry } = this.#needs;
     for (const [device, changed] of parts) {
       if (!this.#shows(device)) continue;
-      const { alias } = registry.device(this.principal, device);
-      for (const part of changed)
-        for (const uri of spellings(device, alias, part)) this.#resourceUpdated(uri);
+      for (const part of changed) {
+        const spelled = new Set([...this.#listening].flatMap((stream) => [...stream.watched(device, part)]));
+        for (const uri of spelled) this.#modern.notify.resourceUpdated(uri);
+        for (const session of this.#sessions.values()) session.partChanged(device, part);
+      }
     }
   }
 
@@ -139,8 +140,8 @@ export class Endpoint {
       rpcError(exchange, 400, -32700, "Parse error: the body is empty");
       return;
     }
-    await this.#watchFor(exchange);
-    await exchange.answer(await this.#modern.fetch(exchange.webRequest, { parsedBody: exchange.body }));
+    const parsedBody = await this.#watchFor(exchange);
+    await exchange.answer(await this.#modern.fetch(exchange.webRequest, { parsedBody }));
   }
 
   async #serveInSession(exchange: Exchange): Promise<void> {
@@ -153,19 +154,23 @@ export class Endpoint {
     else rpcError(exchange, 400, -32000, "Bad Request: Mcp-Session-Id header is required");
   }
 
-  /** The SDK keeps the streams of the newer era; what a device has to be asked for is asked for here. */
-  async #watchFor(exchange: Exchange): Promise<void> {
-    if (exchange.header("mcp-method") !== "subscriptions/listen") return;
-    this.#listening += 1;
-    exchange.onEnd(() => {
-      this.#listening -= 1;
-    });
-    const uris = watchedUris(exchange.body);
-    if (uris.length === 0 || this.#view.extras === undefined) return;
+  /**
+   * The SDK keeps the streams of the newer era and acknowledges what it is asked for; so it is asked only for what can
+   * be watched, by the same rules as in a session.
+   */
+  async #watchFor(exchange: Exchange): Promise<unknown> {
+    const { body } = exchange;
+    if (exchange.header("mcp-method") !== "subscriptions/listen") return body;
     const subscriptions = new Subscriptions(this.#view);
-    exchange.onEnd(() => subscriptions.close());
-    // What cannot be watched is acknowledged all the same, and stays silent.
+    this.#listening.add(subscriptions);
+    exchange.onEnd(() => {
+      this.#listening.delete(subscriptions);
+      subscriptions.close();
+    });
+    const uris = watchedUris(body);
+    if (uris.length === 0) return body;
     for (const uri of uris) await subscriptions.add(uri).catch(() => undefined);
+    return watchingOnly(body, (uri) => subscriptions.has(uri));
   }
 
   /** By what a request says of itself; where it says nothing, the SDK has the word. */
@@ -210,4 +215,15 @@ function watchedUris(body: unknown): string[] {
   const { notifications } = body["params"];
   const uris = isObject(notifications) ? notifications["resourceSubscriptions"] : undefined;
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
+}
+
+/** The same request for those of its resources that `has` names. */
+function watchingOnly(body: unknown, has: (uri: string) => boolean): unknown {
+  if (!isObject(body) || !isObject(body["params"]) || !isObject(body["params"]["notifications"])) return body;
+  const { notifications } = body["params"];
+  const resourceSubscriptions = watchedUris(body).filter(has);
+  return {
+    ...body,
+    params: { ...body["params"], notifications: { ...notifications, resourceSubscriptions } },
+  };
 }

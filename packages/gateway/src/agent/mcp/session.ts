@@ -81,6 +81,11 @@ export class Session {
     unheard(this.#server.sendPromptListChanged());
   }
 
+  /** A part of a device is not what it was: told under every name by which it is watched here. */
+  partChanged(device: string, part: string): void {
+    for (const uri of this.#subscriptions.watched(device, part)) this.resourceUpdated(uri);
+  }
+
   resourceUpdated(uri: string): void {
     if (this.#subscriptions.has(uri)) unheard(this.#server.sendResourceUpdated({ uri }));
   }

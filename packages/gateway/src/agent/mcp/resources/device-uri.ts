@@ -20,10 +20,9 @@ export function deviceUri(id: string, part: string): string {
   return `device://${encodeURIComponent(id)}/${part}`;
 }
 
-/** Every way to write the same address, for those who watch it under another than the listed one. */
-export function spellings(id: string, alias: string | undefined, part: string): string[] {
-  const all = [deviceUri(id, part), `device://${id}/${part}`];
-  return alias === undefined ? all : [...all, `device://${alias}/${part}`];
+/** What comes after the device, as it is written. */
+export function partOf({ part }: DeviceUri): string {
+  return typeof part === "string" ? part : `photos/${part.photo}`;
 }
 
 function decoded(text: string): string | undefined {

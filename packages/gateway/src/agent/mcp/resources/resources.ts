@@ -15,7 +15,6 @@ import { listOwn, ownTemplates, readOwn } from "./own-resources.ts";
 import { passedResource, passedResources, passedTemplates } from "./passed-on.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-export { spellings } from "./device-uri.ts";
 export { passedCompletion, passedPrompt, passedPrompts } from "./passed-on.ts";
 export { Subscriptions } from "./subscriptions.ts";
 

@@ -2,12 +2,15 @@ import { ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { limits } from "@tendon/protocol";
 import { TendonError } from "../../../errors.ts";
 import type { AgentView } from "../agent-view.ts";
-import { readDeviceUri } from "./device-uri.ts";
+import { partOf, readDeviceUri } from "./device-uri.ts";
 
 /** What one session, or one stream of the newer era, wants to be told of. */
 export class Subscriptions {
   readonly #view: AgentView;
-  readonly #uris = new Set<string>();
+  /** Each with what of a device it leads to, where it is one of Tendon's own. */
+  readonly #uris = new Map<string, string | undefined>();
+  /** The other way round: a device has several names, and former ones count too [AGT-3]. */
+  readonly #ofParts = new Map<string, Set<string>>();
   /** Those that a device was asked to tell. */
   readonly #passedOn = new Set<string>();
   #closed = false;
@@ -24,6 +27,11 @@ export class Subscriptions {
     return this.#uris.has(uri);
   }
 
+  /** The addresses under which this part of a device is watched. */
+  watched(device: string, part: string): Iterable<string> {
+    return this.#ofParts.get(keyOf(device, part)) ?? [];
+  }
+
   async add(uri: string): Promise<void> {
     if (this.#closed || this.#uris.has(uri)) return;
     if (this.#uris.size >= limits.mcpSubscriptions.max) {
@@ -35,15 +43,20 @@ export class Subscriptions {
       await this.#passOn(surface.device, uri);
       return;
     }
-    if (own === undefined || !registry.visible(principal, registry.idOf(own.device))) {
-      throw new ResourceNotFoundError(uri);
-    }
-    this.#uris.add(uri);
+    if (own === undefined) throw new ResourceNotFoundError(uri);
+    const device = registry.idOf(own.device);
+    const elsewhere = surface.kind === "device" && surface.device !== device;
+    if (elsewhere || !registry.visible(principal, device)) throw new ResourceNotFoundError(uri);
+    const key = keyOf(device, partOf(own));
+    this.#uris.set(uri, key);
+    const same = this.#ofParts.get(key);
+    if (same === undefined) this.#ofParts.set(key, new Set([uri]));
+    else same.add(uri);
   }
 
   async #passOn(device: string, uri: string): Promise<void> {
     const { registry, principal } = this.#view;
-    this.#uris.add(uri);
+    this.#uris.set(uri, undefined);
     this.#passedOn.add(uri);
     try {
       await registry.extras.watch(principal, device, uri);
@@ -55,7 +68,11 @@ export class Subscriptions {
   }
 
   remove(uri: string): void {
+    const key = this.#uris.get(uri);
     this.#uris.delete(uri);
+    const same = key === undefined ? undefined : this.#ofParts.get(key);
+    same?.delete(uri);
+    if (key !== undefined && same?.size === 0) this.#ofParts.delete(key);
     const { registry, surface } = this.#view;
     if (surface.kind === "device" && this.#passedOn.delete(uri)) registry.extras.unwatch(surface.device, uri);
   }
@@ -63,6 +80,10 @@ export class Subscriptions {
   /** For good: whoever wanted to be told is gone. */
   close(): void {
     this.#closed = true;
-    for (const uri of [...this.#uris, ...this.#passedOn]) this.remove(uri);
+    for (const uri of [...this.#uris.keys(), ...this.#passedOn]) this.remove(uri);
   }
+}
+
+function keyOf(device: string, part: string): string {
+  return `${device}\u0000${part}`;
 }
