@@ -18,18 +18,23 @@ async function agentWith(site: Site, era: Era, answer: object) {
   const { token } = await makeToken(site, { name: "my-agent" });
   const agent = await openAgent(site, era, { token, capabilities: { elicitation: { form: {} } } });
   const asked: string[] = [];
+  const forms: unknown[] = [];
   agent.setRequestHandler("elicitation/create", ({ params }) => {
     asked.push(params.message);
+    forms.push("requestedSchema" in params ? params.requestedSchema : undefined);
     return answer as { action: "accept" };
   });
-  return { agent, asked };
+  return { agent, asked, forms };
 }
 
 describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era", (era) => {
   it("is called once the person in front of the agent says yes to exactly this call", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });
-    const { agent, asked } = await agentWith(site, era, { action: "accept", content: { allow: true } });
+    const { agent, asked, forms } = await agentWith(site, era, {
+      action: "accept",
+      content: { allow: true },
+    });
     for (const round of [1, 2]) {
       const answer = agent.callTool(call);
       const request = await board.nextRequest("tools/call");
@@ -41,22 +46,34 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     }
     expect(asked[0]).toContain("my-agent");
     expect(asked[0]).toContain('{"volume":77}');
+    const { alias } = await site.device(device);
+    expect(forms[0]).toMatchObject({
+      properties: { allow: { type: "boolean", title: `Allow set_volume on ${String(alias)}` } },
+      required: ["allow"],
+    });
     const { body } = await site.rest("GET", "/approvals");
     expect(body["approvals"]).toEqual([]);
   });
 
-  it.each([{ action: "decline" }, { action: "cancel" }, { action: "accept", content: { allow: false } }])(
-    "is not called when the person answers %j",
-    async (answer) => {
-      const site = await guardedSite();
-      const board = await site.join({ tools: [volume] });
-      const { agent } = await agentWith(site, era, answer);
-      const result = await agent.callTool(call);
-      expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/^forbidden: the person who was asked declined/);
-      expect(await board.quiet()).toEqual([]);
-    },
-  );
+  const declined = /^forbidden: the person who was asked declined `set_volume`/;
+  const unticked = /^forbidden: the box that allows `set_volume` was not ticked/;
+
+  it.each([
+    [{ action: "decline" }, declined],
+    [{ action: "cancel" }, declined],
+    [{ action: "accept", content: { allow: false } }, unticked],
+    [{ action: "accept", content: {} }, unticked],
+    [{ action: "accept" }, unticked],
+    [{ action: "accept", content: { allow: "true" } }, unticked],
+  ] as const)("is not called when the person answers %j", async (answer, words) => {
+    const site = await guardedSite();
+    const board = await site.join({ tools: [volume] });
+    const { agent } = await agentWith(site, era, answer);
+    const result = await agent.callTool(call);
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toMatch(words);
+    expect(await board.quiet()).toEqual([]);
+  });
 
   it.each([
     ["the client cannot ask", "any" as const, {}],

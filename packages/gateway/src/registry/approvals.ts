@@ -29,8 +29,8 @@ interface ConfirmRequest {
   readonly reason: string;
 }
 
-/** Asks the person in front of the caller; `unavailable` where there is none. */
-export type Confirm = (request: ConfirmRequest) => Promise<"accept" | "decline" | "unavailable">;
+/** Asks the person in front of the caller; `unticked` is a form sent off without its yes, `unavailable` nobody to ask. */
+export type Confirm = (request: ConfirmRequest) => Promise<"accept" | "unticked" | "decline" | "unavailable">;
 
 /** The same, ready to be asked about one call. */
 export type ShortWay = (binding: string) => ReturnType<Confirm>;
@@ -91,6 +91,8 @@ export class Approvals {
     switch (await confirm?.(hash("sha256", JSON.stringify(call)))) {
       case "accept":
         return { use: () => Promise.resolve(elicited) };
+      case "unticked":
+        throw new TendonError("forbidden", `the box that allows \`${question.tool}\` was not ticked`);
       case "decline":
         throw new TendonError("forbidden", `the person who was asked declined \`${question.tool}\``);
       case "unavailable":

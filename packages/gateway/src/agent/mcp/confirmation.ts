@@ -55,17 +55,25 @@ export function formFor(principal: string, device: string, asked: Confirmation):
     requestedSchema: {
       type: "object",
       properties: {
-        allow: { type: "boolean", title: "Allow this one call", description: "It is carried out once, now." },
+        allow: {
+          type: "boolean",
+          title: `Allow ${asked.tool} on ${device}`,
+          description: "Ticked, the call is carried out once, now; left empty, it is not made.",
+        },
       },
       required: ["allow"],
     },
   };
 }
 
-/** `undefined` where there is no answer to our question. */
-export function decisionIn(answers: JsonObject): "accept" | "decline" | undefined {
+/**
+ * `undefined` where there is no answer to our question. Only a box that somebody ticked is a yes: a client that sends
+ * the form off by itself, or as it came, has asked nobody.
+ */
+export function decisionIn(answers: JsonObject): "accept" | "unticked" | "decline" | undefined {
   const answer = answers[confirmKey];
   if (!isObject(answer)) return undefined;
   const { action, content } = answer;
-  return action === "accept" && isObject(content) && content["allow"] === true ? "accept" : "decline";
+  if (action !== "accept") return "decline";
+  return isObject(content) && content["allow"] === true ? "accept" : "unticked";
 }

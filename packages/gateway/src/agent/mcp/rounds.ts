@@ -48,7 +48,7 @@ export class Rounds {
    * [SRV-12] A person's word, if this round brings one: a yes is good for one call with exactly these arguments and
    * targets, of the tool as it was, and nothing else that an agent could send stands for it.
    */
-  async decision(asked: string): Promise<"accept" | "decline" | undefined> {
+  async decision(asked: string): Promise<ReturnType<typeof decisionIn>> {
     const { ticket, word, confirmed } = this.before;
     if (ticket === undefined || word !== asked) return undefined;
     const said = confirmed === true ? "accept" : decisionIn(this.#context.mcpReq.inputResponses ?? {});
