@@ -67,3 +67,43 @@ describe("what is remembered of addresses", () => {
     expect(told).toHaveLength(2);
   });
 });
+
+describe("[RATE-5] nodes that tell one another what was spent", () => {
+  it("let through together what one would, for long, to within what was not told yet", () => {
+    const clock = new ManualClock();
+    const settings = {
+      principal: { perSecond: 100, burst: 200 },
+      address: { perSecond: 1_000, burst: 100_000 },
+      failedSignIns: { perSecond: 1, burst: 2 },
+    };
+    const nodes = [1, 2, 3].map(
+      () =>
+        new Rates({
+          clock,
+          events: { limited: () => undefined } as unknown as ConstructorParameters<typeof Rates>[0]["events"],
+          tokens: { identify: () => somebody },
+          settings,
+        }),
+    );
+    for (const node of nodes)
+      node.shareWith((spent) => {
+        for (const other of nodes) if (other !== node) other.heard(spent);
+      });
+    let allowed = 0;
+    const seconds = 60;
+    for (let at = 0; at < seconds * 100; at += 1) {
+      for (const node of nodes) {
+        try {
+          node.spend(somebody);
+          allowed += 1;
+        } catch (error) {
+          expect(error).toMatchObject({ code: "rate_limited" });
+        }
+      }
+      clock.advance(10);
+    }
+    const one = settings.principal.burst + seconds * settings.principal.perSecond;
+    expect(allowed).toBeLessThanOrEqual(one + (2 * settings.principal.burst) / 20);
+    expect(allowed).toBeGreaterThan(one * 0.98);
+  });
+});
