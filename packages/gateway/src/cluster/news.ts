@@ -90,10 +90,11 @@ export class NewsDesk {
     });
   }
 
-  /** Nobody waits for anybody to have taken it in. */
+  /** Nobody waits for anybody to have taken it in; what is too large for a message is not told. */
   mention(news: News): void {
     const { link, instance } = this.#needs;
-    link.publish(link.subject("news"), { from: instance, news });
+    const said = { from: instance, news };
+    if (link.fits(JSON.stringify(said))) link.publish(link.subject("news"), said);
   }
 
   stop(): void {

@@ -237,7 +237,7 @@ export class DeviceRecord {
 
   /** It left another node, which says why. */
   leftElsewhere(at: number, reason: string): void {
-    this.#lastDisconnect = { at, reason };
+    if (at >= (this.#lastDisconnect?.at ?? 0)) this.#lastDisconnect = { at, reason };
   }
 
   /** The directory has it no more. Why it left may have been told already. */
@@ -247,8 +247,9 @@ export class DeviceRecord {
     if (told !== undefined && told.at >= session.connectedAt) this.#lastDisconnect = told;
   }
 
+  /** The newest counts, in whatever order they are told. */
   rememberStatus(at: number, value: JsonObject): void {
-    this.#status = { at, value };
+    if (at >= (this.#status?.at ?? 0)) this.#status = { at, value };
   }
 
   exposedName(tool: string): string {

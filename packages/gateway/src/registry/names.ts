@@ -84,14 +84,15 @@ export class Names {
   /** The alias turned out to be another device's: what was named after it is that one's to name. */
   giveUp(device: string, alias: string, holder: string): void {
     this.#aliases.set(alias, holder);
-    for (const [key, name] of this.#given) {
-      if (!key.startsWith(`${device}\u0000`) || !key.endsWith(`\u0000${alias}`)) continue;
+    const names = this.#ofDevice.get(device) ?? [];
+    const kept = names.filter((name) => {
+      const key = `${device}\u0000${this.#addresses.get(name)?.tool ?? ""}\u0000${alias}`;
+      if (this.#given.get(key) !== name) return true;
       this.#given.delete(key);
-      if (this.#addresses.get(name)?.device !== device) continue;
       this.#addresses.delete(name);
-      const given = this.#ofDevice.get(device)?.filter((one) => one !== name) ?? [];
-      this.#ofDevice.set(device, given);
-    }
+      return false;
+    });
+    this.#ofDevice.set(device, kept);
     this.#bare.delete(device);
   }
 

@@ -122,8 +122,16 @@ export class RemoteSession implements DeviceSession {
     return (await this.#ask(ask, timeoutMs, signal)) as ControlResponse;
   }
 
+  /** Whatever becomes of it, the device was sent nothing. */
   async look(signal?: RequestOptions["signal"]): Promise<Glance> {
-    return (await this.#ask({ kind: "look" }, glanceMs, signal)) as Glance;
+    try {
+      return (await this.#ask({ kind: "look" }, glanceMs, signal)) as Glance;
+    } catch (error) {
+      if (!(error instanceof TendonError)) throw error;
+      const { code, message, context } = error;
+      const known = code === "device_timeout" ? "node_unreachable" : code;
+      throw new TendonError(known, message, { ...context, sent: false }, error);
+    }
   }
 
   /** The node that holds it hears of whatever ends it, and closes it there. */
