@@ -235,9 +235,9 @@ export class DeviceRecord {
     this.listingDone();
   }
 
-  /** It left another node, which says why. */
+  /** It left another node, which says why; of a connection before the last one that is of no interest any more. */
   leftElsewhere(at: number, reason: string): void {
-    if (at >= (this.#lastDisconnect?.at ?? 0)) this.#lastDisconnect = { at, reason };
+    if (at >= (this.#connectedAt ?? 0)) this.#lastDisconnect = { at, reason };
   }
 
   /** The directory has it no more. Why it left may have been told already. */
