@@ -1,7 +1,7 @@
 /** REST as the commands use it: one request, its JSON, or an error in a sentence. */
 import type { Problem } from "@tendon/protocol";
 import { NoGateway, OperationError } from "./errors.ts";
-import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest } from "./gateway-fetch.ts";
+import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest, wrongScheme } from "./gateway-fetch.ts";
 import type { Target } from "./target.ts";
 
 export class GatewayClient {
@@ -71,6 +71,8 @@ export class GatewayClient {
             "NODE_EXTRA_CA_CERTS=FILE, or on the gateway's own machine its data folder with --data.",
         );
       }
+      const other = wrongScheme(this.target.url, error);
+      if (other !== undefined) throw new OperationError(other);
       throw new NoGateway(
         `No gateway answers at ${this.target.url}. Start one with \`tendon serve\`, or name another with --url.`,
       );
@@ -89,16 +91,17 @@ export class GatewayClient {
 
 async function failure(response: Response): Promise<OperationError> {
   const text = await response.text();
-  let problem: Partial<Problem> = {};
+  let problem: Partial<Problem> & { known?: unknown } = {};
   try {
-    problem = JSON.parse(text) as Partial<Problem>;
+    problem = JSON.parse(text) as typeof problem;
   } catch {
     // Something else than a gateway answered; its status is all there is to tell.
   }
   if (problem.code === undefined) return new OperationError(`The gateway answered ${response.status}.`);
   const details = (problem.errors ?? []).slice(1).map(({ path, message }) => `\n  ${path} ${message}`);
+  const known = Array.isArray(problem.known) ? `; there are: ${problem.known.join(", ")}` : "";
   return new OperationError(
-    `${problem.code}: ${problem.detail ?? problem.title}${details.join("")}`,
+    `${problem.code}: ${problem.detail ?? problem.title}${known}${details.join("")}`,
     problem,
   );
 }

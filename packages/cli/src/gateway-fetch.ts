@@ -49,10 +49,25 @@ function pinned({ pem, fingerprint256 }: { pem: string; fingerprint256: string }
     });
 }
 
+/** In words, where somebody listens and speaks the other of http and https. */
+export function wrongScheme(url: string, error: unknown): string | undefined {
+  const { code } = faultOf(error);
+  if (url.startsWith("https:")) {
+    if (!/^(ERR_SSL_|EPROTO)/.test(code)) return undefined;
+    return `What listens at ${url} does not speak TLS. Say http:// if it is a gateway without a certificate.`;
+  }
+  if (!/^(ECONNRESET|UND_ERR_SOCKET|HPE_)/.test(code)) return undefined;
+  return `What listens at ${url} does not speak plain HTTP. Say https:// if it is a gateway with a certificate.`;
+}
+
+function faultOf(error: unknown): { fault: unknown; code: string } {
+  const fault = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return { fault, code: fault instanceof Error && "code" in fault ? String(fault.code) : "" };
+}
+
 /** Why a certificate was not believed; `undefined` where something else went wrong. */
 export function distrust(error: unknown): string | undefined {
-  const fault = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";
+  const { fault, code } = faultOf(error);
   const known = /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_)/.test(code);
   return known && fault instanceof Error ? fault.message : undefined;
 }

@@ -254,7 +254,8 @@ function build(): Command {
       });
   }
 
-  gatewayCommand(program, "mcp", "stdio MCP server for desktop clients: a bridge to the running gateway")
+  const bridge = "stdio MCP server for desktop clients: a bridge to the running gateway";
+  placeOptions(described(program, "mcp", bridge), "one of its own, kept in DATA/mcp-token")
     .option("--flat", "list every device tool, however many there are")
     .option("--compact", "list no device tools, only those that find and call them")
     .option("--device <device>", "show one device alone, under its tools' short names")
@@ -280,20 +281,26 @@ function build(): Command {
 }
 
 function gatewayCommand(program: Command, name: string, description: string): Command {
-  return gatewayOptions(
-    program
-      .command(name)
-      .description(`${description[0]?.toUpperCase()}${description.slice(1)}.`)
-      .summary(description),
-  );
+  return gatewayOptions(described(program, name, description));
+}
+
+function described(program: Command, name: string, description: string): Command {
+  return program
+    .command(name)
+    .description(`${description[0]?.toUpperCase()}${description.slice(1)}.`)
+    .summary(description);
 }
 
 function gatewayOptions(command: Command): Command {
+  const token = "DATA/admin-token, for the gateway of the data folder";
+  return placeOptions(command, token).option("--json", "print JSON");
+}
+
+function placeOptions(command: Command, token: string): Command {
   return command
     .option("--url <url>", "the gateway (TENDON_URL; default: the one of the data folder)")
-    .option("--token <token>", "the token (TENDON_TOKEN; default: DATA/admin-token)")
-    .option("--data <folder>", "the gateway's data folder (TENDON_DATA; default ./data)")
-    .option("--json", "print JSON");
+    .option("--token <token>", `the token (TENDON_TOKEN; default: ${token})`)
+    .option("--data <folder>", "the gateway's data folder (TENDON_DATA; default ./data)");
 }
 
 function wholeNumber(text: string): number {

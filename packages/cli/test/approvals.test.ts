@@ -42,7 +42,7 @@ describe("tendon approvals", () => {
       expect(stdout).toMatch(/^ID\s+ASKED\s+BY\s+DEVICE\s+TOOL\s+ARGUMENTS\s+STATE/);
       expect(stdout).toContain(id);
       expect(stdout).toMatch(
-        /agent\s+02:00:00:00:10:01\s+self\.audio_speaker\.set_volume\s+\{"volume":20\}\s+waiting/,
+        /agent\s+test-board-1001\s+self\.audio_speaker\.set_volume\s+\{"volume":20\}\s+waiting/,
       );
     }
     const own = await run(["approvals", "approve", id, "--token", agent], { cwd });
@@ -50,7 +50,7 @@ describe("tendon approvals", () => {
     const approved = await run(["approvals", "approve", id], { cwd });
     expect([approved.code, approved.stdout]).toEqual([
       0,
-      "approved: self.audio_speaker.set_volume on 02:00:00:00:10:01 for agent, once, within ten minutes\n",
+      "approved: self.audio_speaker.set_volume on test-board-1001 for agent, once, within ten minutes\n",
     ]);
     expect(await call(20)).toMatchObject({ code: 0, stdout: "true\n" });
     expect((await run(["approvals"], { cwd })).stdout).toBe("Nothing waits for approval.\n");

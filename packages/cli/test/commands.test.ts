@@ -118,6 +118,15 @@ describe("tendon call", () => {
     });
   });
 
+  it("names an argument that the tool does not have", async () => {
+    for (const args of [["vol=30"], ["--args", '{"vol":30}']]) {
+      const { code, stderr } = await run(["call", alias, "self.audio_speaker.set_volume", ...args], { cwd });
+      expect(code).toBe(1);
+      expect(stderr).toContain("/volume is required");
+      expect(stderr).toContain("The tool has no argument `vol`; it has: volume");
+    }
+  });
+
   it("leaves with 1 and the code when the call fails", async () => {
     const failed = await run(["call", alias, "self.note.fail"], { cwd });
     expect(failed).toMatchObject({ code: 1, stdout: "", stderr: "tendon: device_error: no paper\n" });
@@ -154,6 +163,14 @@ describe("tendon call", () => {
   });
 });
 
+describe("tendon control", () => {
+  it("tells which actions there are", async () => {
+    const { code, stderr } = await run(["control", alias, "fly"], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/action_unknown: .*`fly`; there are: .*set_volume, .*mute/);
+  });
+});
+
 describe("tendon calls", () => {
   it("lists what was called, newest first, and filters", async () => {
     await run(["call", alias, "self.note.fail"], { cwd });
@@ -165,6 +182,9 @@ describe("tendon calls", () => {
     const table = await run(["calls", "--tool", "self.note.fail"], { cwd });
     expect(table.stdout).toMatch(/WHEN\s+DEVICE\s+TOOL\s+BY\s+OUTCOME\s+MS/);
     expect(table.stdout).toContain("device_error");
+    expect(table.stdout).toContain(alias);
+    expect(table.stdout).not.toContain("02:00:00:00:10:01");
+    expect((await run(["calls", "--outcome", "nosense"], { cwd })).stdout).toBe("No call fits.\n");
   });
 });
 
@@ -224,6 +244,12 @@ describe("every command", () => {
     expect(stdout).toContain(`Usage: tendon ${name}`);
   });
 
+  it("offers the bridge only what it takes", async () => {
+    const { stdout } = await run(["mcp", "--help"]);
+    expect(stdout).not.toContain("--json");
+    expect(stdout).toMatch(/one of its\s+own,\s+kept\s+in\s+DATA\/mcp-token/);
+  });
+
   it("tells its version", async () => {
     const { version } = JSON.parse(fs.readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
       version: string;
@@ -235,6 +261,11 @@ describe("every command", () => {
     const nobody = await run(["devices", "--url", "http://127.0.0.1:9"], { cwd });
     expect(nobody).toMatchObject({ code: 1 });
     expect(nobody.stderr).toContain("No gateway answers at http://127.0.0.1:9");
+    const secure = await run(["devices", "--url", url.replace("http:", "https:")], { cwd });
+    expect([secure.code, secure.stderr]).toEqual([
+      1,
+      expect.stringContaining("does not speak TLS. Say http://"),
+    ]);
     const stranger = await run(["devices", "--token", "not-the-token"], { cwd });
     expect(stranger).toMatchObject({ code: 1 });
     expect(stranger.stderr).toContain("unauthenticated");

@@ -107,6 +107,7 @@ describe("tendon device", () => {
     expect((await ota(url, id)).mqtt).toBeDefined();
     const revoked = await run(["device", "revoke", id], { cwd });
     expect(revoked.stdout).toContain(`(${id}) is revoked: its credentials no longer count`);
+    expect((await run(["devices"], { cwd })).stdout).toMatch(/02:00:00:00:00:03\s+revoked/);
     expect((await ota(url, id)).activation?.code).toMatch(/^\d{6}$/);
     expect((await run(["device", "revoke", "nobody"], { cwd })).code).toBe(1);
   });

@@ -1,5 +1,8 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
@@ -114,6 +117,26 @@ describe("tendon serve", () => {
     expect(fs.existsSync(path.join(folder.path, "from-flag", "admin-token"))).toBe(true);
     expect(fs.existsSync(path.join(folder.path, "from-file"))).toBe(false);
     expect((await process.end()).code).toBe(0);
+  });
+});
+
+describe("npm start", () => {
+  it("ends the gateway when npm ends the shell that it runs in", async () => {
+    const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
+    // More than one command, or some shells make way for the only one.
+    const line = `"${process.execPath}" "${bin}" serve --port 0 --mqtt-port 0; exit $?`;
+    const env = { PATH: process.env["PATH"], npm_lifecycle_event: "start" };
+    const shell = spawn("sh", ["-c", line], { cwd: folder.path, env, stdio: ["ignore", "pipe", "ignore"] });
+    await once(shell.stdout, "data");
+    const file = path.join(folder.path, "data", "gateway.json");
+    const { pid } = JSON.parse(fs.readFileSync(file, "utf8")) as { pid: number };
+    expect(pid).not.toBe(shell.pid);
+    // The gateway holds the other end until it has gone.
+    const gone = once(shell.stdout, "close");
+    shell.stdout.resume();
+    shell.kill("SIGTERM");
+    await gone;
+    expect(fs.existsSync(file)).toBe(false);
   });
 });
 

@@ -73,6 +73,8 @@ describe("commands over TLS", () => {
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("is not trusted");
     expect(refused.stderr).toContain("NODE_EXTRA_CA_CERTS");
+    const bare = await run(elsewhere.map((word) => (word === url ? url.replace("https:", "http:") : word)));
+    expect([bare.code, bare.stderr]).toEqual([1, expect.stringContaining("Say https://")]);
     const trusted = { NODE_EXTRA_CA_CERTS: path.join(folder.path, "cert.pem") };
     expect(await run(elsewhere, { env: trusted })).toMatchObject({ code: 0, stderr: "" });
     await process.end();

@@ -1,4 +1,5 @@
 import type { ApprovalList, ApprovalView } from "@tendon/protocol";
+import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, colours, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -13,7 +14,8 @@ const shownArguments = 60;
 
 export async function listApprovals(options: ApprovalsOptions): Promise<void> {
   const query = options.all === true ? "" : "?state=waiting";
-  const list = await new GatewayClient(readTarget(options)).get<ApprovalList>(`/approvals${query}`);
+  const client = new GatewayClient(readTarget(options));
+  const list = await client.get<ApprovalList>(`/approvals${query}`);
   if (options.json === true) {
     printJson(list);
     return;
@@ -23,13 +25,15 @@ export async function listApprovals(options: ApprovalsOptions): Promise<void> {
     return;
   }
   const now = Date.now();
+  const devices = list.approvals.flatMap(({ device }) => device ?? []);
+  const aliases = await aliasesOf(client, devices);
   await printTable(
     ["ID", "ASKED", "BY", "DEVICE", "TOOL", "ARGUMENTS", "STATE"],
     list.approvals.map((approval) => [
       approval.id,
       colours.dim(ago(approval.askedAt, now)),
       plain(approval.principal),
-      whereTo(approval),
+      whereTo(approval, aliases),
       plain(approval.tool),
       shortened(plain(JSON.stringify(approval.arguments))),
       approval.state,
@@ -48,12 +52,13 @@ export async function decideApproval(
     printJson(decided);
     return;
   }
-  const what = `${plain(decided.tool)} on ${whereTo(decided)} for ${plain(decided.principal)}`;
+  const aliases = await aliasesOf(client, decided.device === null ? [] : [decided.device]);
+  const what = `${plain(decided.tool)} on ${whereTo(decided, aliases)} for ${plain(decided.principal)}`;
   print(word === "approve" ? `approved: ${what}, once, within ten minutes` : `denied: ${what}`);
 }
 
-function whereTo({ device, target }: ApprovalView): string {
-  if (device !== null) return device;
+function whereTo({ device, target }: ApprovalView, aliases: ReadonlyMap<string, string>): string {
+  if (device !== null) return aliases.get(device) ?? device;
   const devices: unknown = target?.["devices"];
   return `${Array.isArray(devices) ? devices.length : String(target?.["count"] ?? "many")} devices`;
 }

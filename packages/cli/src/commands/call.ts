@@ -1,10 +1,10 @@
 import fs from "node:fs";
-import type { CallReply, Tool, ToolList } from "@tendon/protocol";
+import type { CallReply, Problem, Tool, ToolList } from "@tendon/protocol";
 import { readDuration } from "../duration.ts";
 import { OperationError, UsageError } from "../errors.ts";
 import { readLoosely, splitPairs } from "../fields.ts";
 import { GatewayClient } from "../gateway-client.ts";
-import { colours, complain, plainLines, print, printJson } from "../output.ts";
+import { colours, complain, plain, plainLines, print, printJson } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 import { propertiesOf } from "./tools.ts";
 
@@ -26,9 +26,9 @@ export async function call(
   const args =
     options.args === undefined ? await readPairs(client, device, tool, pairs) : readArgs(options.args, pairs);
   const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
-  const reply = await client.post<CallReply>(path, {
-    arguments: args,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  const body = { arguments: args, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  const reply = await client.post<CallReply>(path, body).catch(async (error: unknown) => {
+    throw await naming(error, client, { device, tool, args });
   });
   if (options.json === true) printJson(reply);
   else printContent(reply, options.output);
@@ -57,9 +57,38 @@ async function readPairs(
 ): Promise<Record<string, unknown>> {
   if (pairs.length === 0) return {};
   const split = splitPairs(pairs);
-  const list = await client.get<ToolList>(`/devices/${encodeURIComponent(device)}/tools?user=true`);
-  const tool = list.tools.find(({ name }) => name === toolName);
+  const tool = await findTool(client, device, toolName);
   return Object.fromEntries(split.map(([key, text]) => [key, readValue(text, typeOf(tool, key))]));
+}
+
+async function findTool(client: GatewayClient, device: string, toolName: string): Promise<Tool | undefined> {
+  const list = await client.get<ToolList>(`/devices/${encodeURIComponent(device)}/tools?user=true`);
+  return list.tools.find(({ name }) => name === toolName);
+}
+
+interface Asked {
+  readonly device: string;
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+}
+
+/** Arguments that the tool does not have are let pass by most schemas; with others missing they are the mistake. */
+async function naming(error: unknown, client: GatewayClient, asked: Asked): Promise<unknown> {
+  if (!(error instanceof OperationError) || codeOf(error) !== "arguments_invalid") return error;
+  const tool = await findTool(client, asked.device, asked.tool).catch(() => undefined);
+  if (tool === undefined) return error;
+  const known = Object.keys(propertiesOf(tool));
+  const unknown = Object.keys(asked.args).filter((key) => !known.includes(key));
+  if (unknown.length === 0) return error;
+  const has = known.length === 0 ? "none" : known.map(plain).join(", ");
+  return new OperationError(
+    `${error.message}\n  The tool has no argument ${unknown.map((key) => `\`${key}\``).join(", ")}; it has: ${has}`,
+    error.problem,
+  );
+}
+
+function codeOf({ problem }: OperationError): string | undefined {
+  return (problem as Partial<Problem> | undefined)?.code;
 }
 
 function typeOf(tool: Tool | undefined, key: string): unknown {

@@ -1,4 +1,5 @@
 import type { CallHistory } from "@tendon/protocol";
+import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -24,14 +25,19 @@ export async function calls(options: CallsOptions): Promise<void> {
     return;
   }
   if (history.calls.length === 0) {
-    print("Nothing has been called yet.");
+    const asked = [options.device, options.tool, options.outcome].some((given) => given !== undefined);
+    print(asked ? "No call fits." : "Nothing has been called yet.");
     return;
   }
+  const aliases = await aliasesOf(
+    client,
+    history.calls.map(({ device }) => device),
+  );
   await printTable(
     ["WHEN", "DEVICE", "TOOL", "BY", "OUTCOME", "MS"],
     history.calls.map(({ at, device, tool, principal, outcome, durationMs }) => [
       colours.dim(at.replace("T", " ").slice(0, 19)),
-      device,
+      aliases.get(device) ?? device,
       plain(tool),
       principal,
       outcome === "ok" ? colours.green(outcome) : colours.yellow(outcome),

@@ -43,7 +43,10 @@ export async function importDevices(file: string, options: ImportOptions): Promi
   }
   progress.end();
   if (options.json === true) printJson({ imported: done, total });
-  else print(`${done} devices imported; ${total} are on the list`);
+  else
+    print(
+      `${done} ${done === 1 ? "device" : "devices"} imported; ${total} ${total === 1 ? "is" : "are"} on the list`,
+    );
 }
 
 /** How many rows there are; throws with every line that is wrong, or the first of them. */

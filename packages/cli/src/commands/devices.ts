@@ -27,7 +27,8 @@ export async function devices(options: DevicesOptions): Promise<void> {
     return;
   }
   if (found.length === 0) {
-    print("No devices yet. `tendon simulate esp32` starts a virtual one.");
+    const asked = options.online === true || options.search !== undefined;
+    print(asked ? "No device fits." : "No devices yet. `tendon simulate esp32` starts a virtual one.");
     return;
   }
   const now = Date.now();
@@ -36,7 +37,7 @@ export async function devices(options: DevicesOptions): Promise<void> {
     found.map((device) => [
       colours.bold(device.alias),
       device.id,
-      device.online ? colours.green("online") : colours.dim("offline"),
+      stateOf(device),
       device.transport ?? "",
       plain(device.board ?? ""),
       plain(device.firmware ?? ""),
@@ -44,4 +45,10 @@ export async function devices(options: DevicesOptions): Promise<void> {
       ago(device.lastSeenAt, now),
     ]),
   );
+}
+
+/** A revoked one may hang on for the moment it takes to be sent away. */
+function stateOf({ online, approval }: Device): string {
+  if (approval === "revoked") return colours.yellow("revoked");
+  return online ? colours.green("online") : colours.dim("offline");
 }

@@ -16,6 +16,7 @@ interface ServeOptions {
 }
 
 const longestStopMs = 4_500;
+const parentCheckMs = 500;
 
 export async function serve(options: ServeOptions): Promise<void> {
   // Listened for from the first moment: whoever starts the gateway may change their mind before it is ready.
@@ -110,7 +111,19 @@ function stopSignal(): Promise<void> {
         process.once(signal, () => process.exit(1));
       });
     }
+    if (process.env["npm_lifecycle_event"] !== undefined) whenParentEnds(resolve);
   });
+}
+
+/** npm tells a shell to end, and the shell tells nobody: that it is gone is all we see. */
+function whenParentEnds(told: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    told();
+  }, parentCheckMs);
+  timer.unref();
 }
 
 async function stop(tendon: Tendon, demos: readonly Demo[]): Promise<void> {
