@@ -82,3 +82,20 @@ export const acrossLanguages: readonly Request[] = [
   ["is the alarm armed", "casa", "get_alarm_status"],
   ["water the lawn", "riego", "regar_zona"],
 ];
+
+/** What wants another volume: the tool that sets it comes first, before the one that only reads and says more of it. */
+export const otherVolume: readonly string[] = [
+  "louder",
+  "make it louder",
+  "louder please",
+  "quieter please",
+  "a bit softer",
+  "turn the volume down",
+  "调大音量",
+  "把音量调小一点",
+  "大声一点",
+  "小声点",
+  "sube el volumen",
+  "bajar el volumen",
+  "más fuerte",
+];

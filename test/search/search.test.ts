@@ -1,11 +1,12 @@
 /** [AGT-11] Everyday requests against two hundred devices with two thousand tools, through the door agents use. */
 import { bareToolName } from "@tendon/protocol";
+import { VirtualDevice } from "@tendon/simulator";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { data, run, tokenWith } from "../functions.ts";
 import { tool } from "../raw-device.ts";
 import { firstDevice, openSite, type Site, startSite } from "../site.ts";
 import { fleet } from "./fleet.ts";
-import { acrossLanguages, bySynonym, sameLanguage } from "./requests.ts";
+import { acrossLanguages, bySynonym, otherVolume, sameLanguage } from "./requests.ts";
 
 interface Found {
   readonly device: string;
@@ -54,6 +55,12 @@ describe("a search among two thousand tools", () => {
     finds(...request),
   );
 
+  test.each(otherVolume)("for another volume, %s finds what sets it among the first three", async (query) => {
+    const found = (await search(site, query)).slice(0, 3).map(({ tool: name }) => name);
+    expect(found).toContain("audio_speaker_set_volume");
+    expect(found).not.toContain("get_device_status");
+  });
+
   it("shows a list of the compact tools that takes less than 16 KB", async () => {
     const { text, body } = await site.rest("GET", "/tools.openai.json");
     expect(body["tools"]).toHaveLength(7);
@@ -90,6 +97,30 @@ describe("a search among two thousand tools", () => {
       expect((await run(site, "tools_search", { query })).status).toBe(200);
     },
   );
+});
+
+describe("a search among the tools of a stock board", () => {
+  let site: Site;
+  let board: VirtualDevice;
+
+  beforeAll(async () => {
+    site = await startSite();
+    board = new VirtualDevice({ url: site.tendon.addresses.deviceWebSocket, autoReconnect: false });
+    await board.connect();
+    await site.listed(board.id);
+    return async () => {
+      await board.stop();
+      await site.stop();
+    };
+  });
+
+  test.each(otherVolume)("for another volume, %s finds what sets it first", async (query) => {
+    expect((await search(site, query))[0]?.tool).toBe("audio_speaker_set_volume");
+  });
+
+  test.each(["how loud is it?", "音量是多少"])("%s finds what reads it first", async (query) => {
+    expect((await search(site, query))[0]?.tool).toBe("get_device_status");
+  });
 });
 
 describe("a search", () => {

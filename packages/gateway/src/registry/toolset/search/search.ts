@@ -6,7 +6,7 @@
 import { bareToolName, type ToolDefinition, toolAnnotations } from "@tendon/protocol";
 import MiniSearch from "minisearch";
 import { Places } from "./places.ts";
-import { isQuestion, type Language, languageOf, readRequest, readText } from "./words.ts";
+import { isQuestion, type Language, languageOf, readRequest, readText, wantsChange } from "./words.ts";
 
 export interface SearchedDevice {
   readonly id: string;
@@ -60,6 +60,8 @@ const longestQuery = 512;
 const repeated = 0.75;
 const sameLanguage = 1.6;
 const readsForQuestion = 1.3;
+/** What only reads is the first step to a change at best, however much it says of what it reads. */
+const readsForChange = 0.5;
 
 export class ToolSearch {
   readonly #tools = index();
@@ -99,7 +101,7 @@ export class ToolSearch {
     const units = readRequest(asked).slice(0, mostUnits);
     const places = best(this.#placeScores(units, within));
     const language = languageOf(asked);
-    const question = isQuestion(asked);
+    const reading = isQuestion(asked) ? readsForQuestion : wantsChange(asked) ? readsForChange : 1;
     const found = new Map<string, Match>();
     const add = (device: string, tool: string, score: number) => {
       const key = `${device}\u0000${tool}`;
@@ -112,7 +114,7 @@ export class ToolSearch {
       if (kind === undefined) continue;
       const fitting =
         (language !== undefined && language === kind.language ? sameLanguage : 1) *
-        (question && kind.reads ? readsForQuestion : 1);
+        (kind.reads ? reading : 1);
       spread({ kind, met, fitting, places, limit, within, add });
     }
     // Somebody who names a device alone wants to know what it can do.

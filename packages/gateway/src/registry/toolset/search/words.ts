@@ -27,7 +27,7 @@ const furthestApart = 6;
 /** They stand in every text and say nothing but which language it is in. */
 const commonWords = {
   en: setOf(
-    "the a an of to in is are my your please and it for from at with what who how can could you this",
+    "the a an of to in is are my your please and it for from at with what who how can could you this bit",
   ),
   es: setOf(
     "el la los las un una de del en que y por para con es esta hay mi tu favor cuanto cuanta como se al",
@@ -36,6 +36,8 @@ const commonWords = {
 const commonCharacters = /[的了请把吗呢吧我你在是帮下给]/gu;
 const asking =
   /[?？吗呢]|多少|是否|几点|哪|怎么|^\W*(?:is|are|was|what|which|who|when|where|how|whether|did|does|has|have)\b|^\W*(?:qu[eé]|qui[eé]n|cu[aá]n|c[oó]mo|d[oó]nde|hay|est[aá])/iu;
+const changing =
+  /[调设变]|[大小高低亮暗]一?点|大声|小声|\b(?:loud|quiet|soft|bright|dimm|dark|warm|cool|cold|high|low|fast|slow)er\b|\b(?:set|make|change|adjust|increase|decrease|reduce|raise|lower|turn|switch|up|down|more|less)\b|\b(?:sub[eai]r?|baj[ea]r?|pon|poner|ajust[ea]r?|aument[ea]r?|reduc[eir]+|cambi[ea]r?|m[aá]s|menos)(?![\p{L}])/iu;
 
 export function readText(text: string): ReadText {
   const { words, phrases: found } = read(text, true);
@@ -76,6 +78,11 @@ export function languageOf(text: string): Language | undefined {
 /** Whether somebody wants to know something, rather than have it done. */
 export function isQuestion(text: string): boolean {
   return asking.test(text);
+}
+
+/** Whether somebody wants something to be other than it is. */
+export function wantsChange(text: string): boolean {
+  return changing.test(text) && !isQuestion(text);
 }
 
 interface Word {
