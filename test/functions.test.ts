@@ -70,6 +70,37 @@ describe("[FUN-1] function definitions", () => {
 });
 
 describe("[FUN-2] a function call", () => {
+  it("takes its arguments as an object, or as the text of one", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("set", { level: { type: "integer" } })] });
+    const call = (args?: unknown) =>
+      site.rest("POST", "/function-call", { name: "raw-board-0001__set", arguments: args });
+    for (const [given, sent] of [
+      [{ level: 3 }, { level: 3 }],
+      ['{"level": 3}', { level: 3 }],
+      ["{}", {}],
+      [" ", {}],
+      [undefined, {}],
+    ] as const) {
+      const answer = call(given);
+      const { id, params } = await device.nextRequest("tools/call");
+      expect(params["arguments"], JSON.stringify(given)).toEqual(sent);
+      device.reply(id, textContent("true"));
+      expect((await answer).status).toBe(200);
+    }
+    for (const text of ["{", "3", "[1]", "null", '"{}"', "level=3"]) {
+      const { status, body } = await call(text);
+      expect([status, body["code"]], text).toEqual([422, "arguments_invalid"]);
+      expect(body["detail"]).toContain("JSON object");
+    }
+    expect((await call('{"level":"3"}')).body["code"]).toBe("arguments_invalid");
+    for (const other of [3, [1], null, true])
+      expect((await call(other)).body["code"], JSON.stringify(other)).toBe("bad_request");
+    const listed = await site.rest("POST", "/function-call", { name: "devices_list", arguments: "{}" });
+    expect(listed.status).toBe(200);
+    expect(await device.quiet()).toEqual([]);
+  });
+
   it("[AGT-2] reaches the tool behind the name, also under names of earlier aliases", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("self.lamp.on")] });

@@ -20,6 +20,12 @@ export const FunctionCallRequest = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 128, description: "The name the function is shown under" }),
     ...CallRequest.properties,
+    arguments: Type.Optional(
+      Type.Union([
+        Type.Record(Type.String(), Type.Unknown()),
+        Type.String({ description: "The same as JSON in a text, as OpenAI's API hands them out" }),
+      ]),
+    ),
   },
   { additionalProperties: false },
 );

@@ -3,7 +3,14 @@
  * runs a function by its name. What is shown and what may run is what an MCP client with the same token gets [FUN-1…2].
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
-import { FunctionCallRequest, FunctionReply, isErrorCode, isObject, type JsonObject } from "@tendon/protocol";
+import {
+  FunctionCallRequest,
+  FunctionReply,
+  isErrorCode,
+  isObject,
+  type JsonObject,
+  parseJson,
+} from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
@@ -110,10 +117,11 @@ function shownTo(registry: Registry, principal: Principal): FunctionDefinition[]
 
 async function run(
   asker: Asker,
-  { name, arguments: args = {}, timeoutMs }: FunctionCallRequest,
+  { name, arguments: given = {}, timeoutMs }: FunctionCallRequest,
   reply: FastifyReply | undefined,
 ): Promise<FunctionReply> {
   const { registry, principal } = asker;
+  const args = typeof given === "string" ? readArguments(given) : given;
   const compact = compactToolCalled(name);
   if (compact !== undefined) {
     const context = contextOf(reply === undefined ? new AbortController().signal : hangUpSignal(reply));
@@ -128,6 +136,13 @@ async function run(
     signal,
   });
   return { name, ...done };
+}
+
+/** Some models write nothing at all where there is nothing to say. */
+function readArguments(text: string): JsonObject {
+  const read = text.trim() === "" ? {} : parseJson(text);
+  if (isObject(read)) return read;
+  throw new TendonError("arguments_invalid", "`arguments` is a text, and not that of a JSON object");
 }
 
 /** Safe: nobody asked for progress, and of all else our own tools look at the signal only. */
