@@ -66,6 +66,8 @@ interface Posted {
   readonly subject: string;
   readonly text: string;
   readonly options?: PublishOptions;
+  /** Kept until NATS is back. */
+  readonly lasting?: boolean;
 }
 
 const noResponders = 503;
@@ -187,9 +189,12 @@ export class NatsLink {
     return () => subscription.unsubscribe();
   }
 
-  /** Answers with what has been written out already; a requester that does not wait is not told. */
+  /**
+   * Answers with what has been written out already. An answer may be late: while this node alone has lost its
+   * connection whoever asked still waits, and one that waits no more does not hear it.
+   */
   respond({ reply }: Msg, text: string): void {
-    if (reply !== undefined && this.#connected) this.#post({ subject: reply, text });
+    if (reply !== undefined) this.#post({ subject: reply, text, lasting: true });
   }
 
   /**
@@ -237,8 +242,9 @@ export class NatsLink {
   #sendPosted(): void {
     const posted = this.#outbox;
     this.#outbox = [];
-    if (!this.#connected || this.#connection.isClosed()) return;
-    for (const { subject, text, options } of posted) {
+    if (this.#connection.isClosed()) return;
+    for (const { subject, text, options, lasting } of posted) {
+      if (!this.#connected && lasting !== true) continue;
       try {
         this.#connection.publish(subject, Buffer.from(text), options);
       } catch {
