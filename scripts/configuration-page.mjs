@@ -21,7 +21,7 @@ what they mean for devices.
 const outro = `## Beside the settings
 
 \`TENDON_TOKEN\` (16 characters or more) is the admin token of a run; it is never stored or printed. Without it the first start makes one in
-\`DATA/admin-token\`, readable by its owner only. \`TENDON_URL\`, \`TENDON_TOKEN\` and \`TENDON_DATA\` point the other commands at a gateway. A folder's own tokens
+\`DATA/admin-token\`, readable by its owner only, and prints it, to a terminal alone. \`TENDON_URL\`, \`TENDON_TOKEN\` and \`TENDON_DATA\` point the other commands at a gateway. A folder's own tokens
 are shown to the gateway that runs on it and to nobody else: for an address of your own say the token too.
 
 The data folder (\`data\`) also has \`device-secret\`, from which the credentials of devices are made, \`node-id\`, what this gateway is called

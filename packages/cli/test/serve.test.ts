@@ -148,6 +148,7 @@ describe("the demo", () => {
     const { devices } = JSON.parse(listed.stdout) as { devices: { alias: string; online: boolean }[] };
     expect(devices.length).toBeGreaterThanOrEqual(2);
     expect(devices.every(({ online }) => online)).toBe(true);
+    for (const { alias } of devices) expect(process.stderr).toContain(`"alias":"${alias}"`);
     const alias = devices[0]?.alias ?? "";
     const set = await run(["call", alias, "self.audio_speaker.set_volume", "volume=30"], { cwd });
     expect(set).toMatchObject({ code: 0, stdout: "true\n" });

@@ -105,6 +105,11 @@ export class Events {
     this.#publish("device.online", device, data);
   }
 
+  /** It came under a name made from its id, and has said since what board it is. */
+  deviceNamed(device: string, alias: string): void {
+    this.#log.info({ device, alias }, "device named");
+  }
+
   deviceOffline(device: string, reason: string): void {
     this.#log.info({ device, reason }, "device offline");
     this.#metrics.devicesOnline.dec();

@@ -81,6 +81,7 @@ export class Connections implements SessionOwner {
     const { alias, board } = record;
     record.identify(info);
     const renamed = record.alias !== alias;
+    if (renamed) this.#needs.events.deviceNamed(record.id, record.alias);
     if (renamed || record.board !== board) this.#needs.toolset.changed(record.id);
     // Its first list follows at once and is written together with it.
     if (record.catalogue.size > 0) void this.#needs.remembering.changed(record, renamed);
