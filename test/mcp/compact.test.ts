@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { makeToken } from "../access/tokens.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import { eras, openAgent, textOf } from "./agent.ts";
@@ -37,6 +38,27 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
     expect(await names(`/mcp/devices/${encodeURIComponent(device.id)}`)).toEqual([
       "audio_speaker_set_volume",
     ]);
+  });
+
+  it("count the tools that whoever asks may use", async () => {
+    const rules = [{ tool: "denied", effect: "deny" as const }];
+    const site = await openSite({ config: { access: { rules } } });
+    const device = await site.join({
+      tools: [volume, tool("free"), tool("denied")],
+      userTools: [tool("self.reboot"), tool("self.get_system_info")],
+    });
+    for (const [scopes, count] of [
+      [["read", "call"], 2],
+      [["read", "call", "call:user"], 4],
+      [["read"], 0],
+    ] as const) {
+      const { token } = await makeToken(site, { scopes: [...scopes] });
+      const agent = await openAgent(site, era, { token });
+      const listed = await agent.callTool({ name: "devices_list", arguments: {} });
+      expect(data(listed), scopes.join()).toMatchObject({ devices: [{ tools: count }] });
+      const state = await agent.callTool({ name: "device_state", arguments: { device: device.id } });
+      expect(data(state), scopes.join()).toMatchObject({ toolCount: count });
+    }
   });
 
   it("list devices, find a tool, describe it and call it", async () => {

@@ -1,5 +1,6 @@
 import type { Device as DeviceView } from "@tendon/protocol";
 import Type from "typebox";
+import type { Asker } from "../agent-view.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
 
 const devicesAtOnce = 50;
@@ -9,7 +10,7 @@ export const devicesList = compactTool(
     name: "devices_list",
     title: "List devices",
     description:
-      "The devices there are: alias, whether each is online, how many tools it has, its tags. Begin here when you do not know the devices.",
+      "The devices there are: alias, whether each is online, how many tools you may use on it, its tags. Begin here when you do not know the devices.",
     readOnly: true,
     input: inputOf({
       query: Type.Optional(
@@ -26,19 +27,24 @@ export const devicesList = compactTool(
       ...(query === undefined ? {} : { q: query }),
       limit: devicesAtOnce,
     });
-    const devices = page.devices.map((device) => inShort(device));
+    const devices = page.devices.map((device) => inShort(device, toolsFor(view, device.id)));
     return answer({ devices, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) });
   },
 );
 
+/** Those that whoever asks may use: others are nothing to it. */
+function toolsFor({ registry, principal }: Asker, device: string): number {
+  return registry.toolset.list(principal, { device }).length;
+}
+
 /** What an agent chooses by; the rest is in device_state. */
-function inShort({ id, alias, online, board, toolCount, tags, lastSeenAt }: DeviceView) {
+function inShort({ id, alias, online, board, tags, lastSeenAt }: DeviceView, tools: number) {
   return {
     device: alias,
     id,
     online,
     ...(board === null ? {} : { board }),
-    tools: toolCount,
+    tools,
     ...(tags.length === 0 ? {} : { tags }),
     ...(online ? {} : { lastSeenAt }),
   };
@@ -53,5 +59,8 @@ export const deviceState = compactTool(
     readOnly: true,
     input: inputOf({ device: Device }),
   },
-  async ({ view }, { device }) => answer({ ...(await view.registry.look(view.principal, device)) }),
+  async ({ view }, { device }) => {
+    const seen = await view.registry.look(view.principal, device);
+    return answer({ ...seen, toolCount: toolsFor(view, seen.id) });
+  },
 );
