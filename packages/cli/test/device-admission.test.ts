@@ -258,6 +258,13 @@ describe("tendon device import", () => {
     const file = write("one.csv", ["id", "02:00:00:00:00:01"]);
     const refused = await run(["device", "import", file, "--token", token], { cwd });
     expect([refused.code, refused.stderr.includes("forbidden")]).toEqual([1, true]);
+    const line = ["token", "create", "line", "--scope", "provision", "--tag", "line-7"];
+    const limited = (await run(line, { cwd })).stdout.trim();
+    const untagged = await run(["device", "import", file, "--token", limited], { cwd });
+    expect([untagged.code, untagged.stderr]).toEqual([
+      1,
+      `tendon: nothing was imported:\n${file}:2: tags must have one that this token is for: line-7\n`,
+    ]);
   });
 
   it("takes a hundred thousand rows, with progress", async () => {

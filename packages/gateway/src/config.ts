@@ -150,7 +150,11 @@ function readFile(
   }
   return {
     tree,
-    lineOf(at) {
+    lineOf(at): number | undefined {
+      const above = at.slice(0, -1);
+      // What is written in short stands for more than the file has: `upstream: ws://…` for a list with an address.
+      if (above.length > 1 && !document.hasIn(above) && document.hasIn(above.slice(0, 1)))
+        return this.lineOf(above);
       const holder: unknown = at.length > 1 ? document.getIn(at.slice(0, -1), true) : document.contents;
       const pairs = isMap(holder) ? holder.items : [];
       const last = at.at(-1) ?? "";

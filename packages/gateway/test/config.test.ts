@@ -57,6 +57,15 @@ describe("settings", () => {
     expect(config.calls.queue).toBe(5);
   });
 
+  it("that are written in short are named by their line too", () => {
+    const file = write("http:\n  port: 1111\nvoice:\n  udpPort: 0\n  upstream: http://foo\n");
+    expect(problems({ file })[0]).toMatch(`${file}:5: \`voice.upstream.0.url\` must match`);
+    const one = write("voice:\n  upstream:\n    url: http://foo\n");
+    expect(problems({ file: one })[0]).toMatch(/:[23]: `voice.upstream.0.url` must match/);
+    const list = write("voice:\n  upstream:\n    - device: desk\n      url: http://foo\n");
+    expect(problems({ file: list })[0]).toMatch(`${file}:4: `);
+  });
+
   it("cannot be changed once loaded", () => {
     const config = load();
     expect(Object.isFrozen(config)).toBe(true);

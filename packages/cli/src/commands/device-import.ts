@@ -108,7 +108,7 @@ function inWords(error: unknown, file: string, batch: readonly Numbered[], done:
   const told = places.filter((place) => place !== undefined);
   const sofar = done === 0 ? "" : `\n${done} rows before that are imported; doing it again does no harm.`;
   return new OperationError(
-    `${told.length > 0 ? `\n${told.join("\n")}` : error.message}${sofar}`,
+    `${told.length > 0 ? `${done === 0 ? "nothing was imported" : "not imported"}:\n${told.join("\n")}` : error.message}${sofar}`,
     error.problem,
   );
 }

@@ -36,10 +36,16 @@ export class Imports {
     refuse("bad_request", problems);
     const { imports } = this.#store;
     const known = principal.devices === undefined ? new Map() : await imports.of([...seen]);
+    const own = [...(principal.devices?.tags ?? [])];
     const foreign = devices.flatMap(({ row, id = "" }, index) => {
+      if (!maySee(principal, { id, tags: row.tags ?? [] })) {
+        return own.length === 0
+          ? [at(index, "id", "is not for this token")]
+          : [at(index, "tags", `must have one that this token is for: ${own.join(", ")}`)];
+      }
       // A row that is on the list already may be written over only by whoever sees it as it is.
-      const rows = [row.tags ?? [], known.get(id)?.tags].filter((tags) => tags !== undefined);
-      const mine = rows.every((tags) => maySee(principal, { id, tags }));
+      const before = known.get(id);
+      const mine = before === undefined || maySee(principal, { id, tags: before.tags });
       return mine ? [] : [at(index, "id", "is not for this token")];
     });
     refuse("device_unknown", foreign);
