@@ -72,7 +72,7 @@ export class GatewayClient {
         );
       }
       const other = wrongScheme(this.target.url, error);
-      if (other !== undefined) throw new OperationError(other);
+      if (other !== undefined) throw new NoGateway(other);
       throw new NoGateway(
         `No gateway answers at ${this.target.url}. Start one with \`tendon serve\`, or name another with --url.`,
       );

@@ -49,7 +49,7 @@ function pinned({ pem, fingerprint256 }: { pem: string; fingerprint256: string }
     });
 }
 
-/** In words, where somebody listens and speaks the other of http and https. */
+/** In words, where somebody listens who may speak the other of http and https. */
 export function wrongScheme(url: string, error: unknown): string | undefined {
   const { code } = faultOf(error);
   if (url.startsWith("https:")) {
@@ -57,7 +57,7 @@ export function wrongScheme(url: string, error: unknown): string | undefined {
     return `What listens at ${url} does not speak TLS. Say http:// if it is a gateway without a certificate.`;
   }
   if (!/^(ECONNRESET|UND_ERR_SOCKET|HPE_)/.test(code)) return undefined;
-  return `What listens at ${url} does not speak plain HTTP. Say https:// if it is a gateway with a certificate.`;
+  return `The connection to ${url} broke off without an answer. Say https:// if the gateway there has a certificate.`;
 }
 
 function faultOf(error: unknown): { fault: unknown; code: string } {
