@@ -40,6 +40,14 @@ const offer = {
     tool("outside", { url: { type: "string", default: "https://files.example/a" } }),
     tool("sentence", { url: { type: "string", default: "The URL of the file" } }),
     tool("nowhere", { url: { type: "string", default: "" } }),
+    {
+      ...tool("parted"),
+      inputSchema: {
+        type: "object",
+        properties: {},
+        allOf: [{ properties: { url: { type: "string", default: "http://10.0.0.1/" } } }],
+      },
+    },
     tool("deep", {
       target: { type: "object", properties: { uri: { type: "string", default: "http://10.0.0.1/" } } },
     }),
@@ -106,6 +114,8 @@ const table: readonly (readonly [string, Fields, ...string[]])[] = [
   ["sentence", {}, ...all("arguments_invalid")],
   ["sentence", { url: "https://files.example/a" }, no, yes, yes, yes, yes, hidden],
   ["nowhere", {}, no, yes, yes, yes, yes, hidden],
+  ["parted", {}, no, no, no, no, no, hidden],
+  ["parted", { url: "https://files.example/a" }, no, yes, yes, yes, yes, hidden],
   ["deep", {}, no, yes, yes, yes, yes, hidden],
   ["deep", { target: {} }, no, no, no, no, no, hidden],
   ["asked", { url: "https://evil.test/" }, no, no, no, no, no, hidden],
@@ -308,6 +318,7 @@ describe("access", () => {
       outside: "allowed",
       sentence: "allowed",
       nowhere: "allowed",
+      parted: "allowed",
       deep: "allowed",
       secret: "denied",
       welcome_user: "denied",

@@ -201,6 +201,11 @@ interface Default {
  */
 function defaultsFor(args: unknown, schema: unknown, path = "", depth = 0): Default[] {
   if (!isObject(schema) || depth > limits.callArgumentDepth.max) return [];
+  const parts = [schema["allOf"], schema["anyOf"], schema["oneOf"]].filter((part) => Array.isArray(part));
+  if (parts.length > 0) {
+    const { allOf: _all, anyOf: _any, oneOf: _one, ...own } = schema;
+    return [own, ...parts.flat()].flatMap((part) => defaultsFor(args, part, path, depth + 1));
+  }
   if (Array.isArray(args))
     return args.flatMap((item, index) => defaultsFor(item, schema["items"], `${path}/${index}`, depth + 1));
   const { properties } = schema;
