@@ -7,6 +7,7 @@ import { Catalogue } from "./catalogue.ts";
 import type { KnownPair } from "./credentials.ts";
 import type { Names } from "./names.ts";
 import { type Glance, RemoteSession } from "./remote-session.ts";
+import { differing, type Unwritten } from "./unwritten.ts";
 
 /** One device as the gateway knows it, connected or not. */
 export class DeviceRecord {
@@ -114,7 +115,7 @@ export class DeviceRecord {
    * The row where it differs from what was last written, and from then on it counts as written. When a device was
    * last seen does not count: that goes another way.
    */
-  unwritten(): StoredDevice | undefined {
+  unwritten(): Unwritten | undefined {
     const row = this.stored();
     const written = this.#written;
     const {
@@ -127,7 +128,7 @@ export class DeviceRecord {
     const text = JSON.stringify(kept);
     if (text === written) return undefined;
     this.#written = text;
-    return row;
+    return { row, changed: written === undefined ? undefined : differing(kept, written) };
   }
 
   notWritten(): void {

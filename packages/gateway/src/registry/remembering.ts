@@ -5,8 +5,9 @@
 import type { Clock, Timer } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { Store, StoredDevice, StoredPin } from "../store/store.ts";
+import type { Store, StoredPin } from "../store/store.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import type { Unwritten } from "./unwritten.ts";
 
 export interface RememberingNeeds {
   readonly store: Store;
@@ -64,10 +65,10 @@ export class Remembering {
 
   /** The whole device, on the disk when the promise resolves; nothing is written where nothing has changed. */
   device(record: DeviceRecord): Promise<void> {
-    const row = record.unwritten();
+    const unwritten = record.unwritten();
     // What has not changed may still be on its way to the disk.
-    if (row === undefined) return this.#writes.get(record.id)?.told ?? Promise.resolve();
-    return this.#ofRecord(record, () => this.#save(record, row, this.#store));
+    if (unwritten === undefined) return this.#writes.get(record.id)?.told ?? Promise.resolve();
+    return this.#ofRecord(record, () => this.#save(record, unwritten, this.#store));
   }
 
   /** The device with what it can do, in one transaction: a fleet that comes for the first time pays for the disk once. */
@@ -78,17 +79,17 @@ export class Remembering {
   /** All there is to write of a device, whatever was written before. */
   #whole(record: DeviceRecord): Promise<void> {
     record.unwritten();
-    return this.#writeTools(record, record.stored());
+    return this.#writeTools(record, { row: record.stored(), changed: undefined });
   }
 
-  #writeTools(record: DeviceRecord, row: StoredDevice | undefined): Promise<void> {
+  #writeTools(record: DeviceRecord, unwritten: Unwritten | undefined): Promise<void> {
     const { catalogue, id } = record;
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };
     const pins = this.#pinsOf(id);
     return this.#ofRecord(record, async () => {
       await this.#store.transaction(async (parts) => {
-        if (row !== undefined) await this.#save(record, row, parts);
+        if (unwritten !== undefined) await this.#save(record, unwritten, parts);
         await parts.toolLists.save(id, list);
         if (pins !== undefined) await parts.toolPins.save(id, pins);
         const names = list.tools.map(({ name: tool }) => ({
@@ -102,11 +103,14 @@ export class Remembering {
   }
 
   /** Two nodes may give one alias at the same time: whoever is written first has it, the other looks for another. */
-  async #save(record: DeviceRecord, row: StoredDevice, parts: Parts): Promise<void> {
-    for (let unwritten = row; ; unwritten = record.unwritten() ?? record.stored()) {
-      if ((await parts.devices.save(unwritten)) === "saved") return;
-      const holder = await parts.devices.holderOf(unwritten.alias);
+  async #save(record: DeviceRecord, { row, changed }: Unwritten, parts: Parts): Promise<void> {
+    let [next, fields] = [row, changed];
+    while ((await parts.devices.save(next, fields)) === "alias_taken") {
+      const holder = await parts.devices.holderOf(next.alias);
       if (holder !== undefined && holder !== record.id) await this.#aliasTaken(record, holder, parts);
+      const since = record.unwritten();
+      next = since?.row ?? record.stored();
+      fields = fields === undefined ? undefined : [...fields, ...(since?.changed ?? [])];
     }
   }
 

@@ -107,6 +107,14 @@ const columns = {
   lastDisconnectReason: "last_disconnect_reason",
 } as const satisfies Record<keyof DeviceChanges, keyof DevicesTable>;
 
+/** Of a whole row, the columns of these fields. */
+export function columnsOf(row: DevicesTable, fields: readonly (keyof StoredDevice)[]): Partial<DevicesTable> {
+  const all = { ...columns, alias: "alias", aliasChosen: "alias_chosen", createdAt: "created_at" } as const;
+  return Object.fromEntries(
+    fields.flatMap((field) => (field === "id" ? [] : [[all[field], row[all[field]]]])),
+  );
+}
+
 /** A change that is named and `undefined` empties the column; one that is not named leaves it. */
 export function writeChanges(changes: DeviceChanges): Partial<DevicesTable> {
   const named = Object.entries(columns).filter(([field]) => field in changes);

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { claimAlias } from "./aliases.ts";
 import { flag, identifier } from "./codec.ts";
 import {
+  columnsOf,
   type DeviceChanges,
   readDevice,
   type StoredDevice,
@@ -50,16 +51,23 @@ export class Devices {
     return row === undefined ? undefined : readDevice(row);
   }
 
-  /** Writes the whole device, new or known. */
-  async save(device: StoredDevice): Promise<"saved" | "alias_taken"> {
+  /**
+   * Writes the whole device, new or known. `only`: of a known one just these fields, so that what another node has
+   * decided meanwhile, such as that it may not come in any more, is not written over.
+   */
+  async save(device: StoredDevice, only?: readonly (keyof StoredDevice)[]): Promise<"saved" | "alias_taken"> {
     const row = writeDevice({ ...device, id: identifier(device.id, "the device's id") });
     return await atomically(this.#db, async (tx) => {
       if (!(await claimAlias(tx, device.id, device.alias, this.#clock.now()))) return "alias_taken";
       const { id, ...rest } = row;
+      const set = only === undefined ? rest : columnsOf(row, only);
       await tx
         .insertInto("tendon_devices")
         .values(row)
-        .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
+        .onConflict((conflict) => {
+          const same = conflict.column("id");
+          return Object.keys(set).length === 0 ? same.doNothing() : same.doUpdateSet(set);
+        })
         .execute();
       return "saved";
     });

@@ -67,6 +67,20 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.devices.get(deviceId(1))).toEqual(device(1, { approval: "revoked" }));
   });
 
+  it("of a known device writes no more than is named, over what another node has decided", async () => {
+    const { store } = await databases.open();
+    await store.devices.save(device(1, { firmware: "1.0", tags: ["old"] }));
+    await store.devices.change(device(1).id, { approval: "revoked", tags: ["new"] });
+    const stale = device(1, { firmware: "1.1", tags: ["old"] });
+    expect(await store.devices.save(stale, ["firmware"])).toBe("saved");
+    expect(await store.devices.save(stale, [])).toBe("saved");
+    expect(await store.devices.get(stale.id)).toMatchObject({
+      approval: "revoked",
+      firmware: "1.1",
+      tags: ["new"],
+    });
+  });
+
   it("have aliases of their own, and old ones go on resolving until somebody else takes them", async () => {
     const { store } = await databases.open();
     const { devices } = store;
