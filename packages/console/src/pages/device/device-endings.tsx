@@ -14,36 +14,24 @@ interface EndingProps {
 }
 
 /** A board that was sent away, or never approved, and shows a code again. */
-export function ApproveDialog({ device, open, onClose }: EndingProps) {
-  const { t } = useWords();
-  const client = useQueryClient();
-  const approve = useMutation({
-    mutationFn: () => api(`/devices/${inPath(device.id)}/approve`, { method: "POST" }),
-    onSuccess: async () => {
-      onClose();
-      await client.invalidateQueries({ queryKey: keys.device(device.id) });
-    },
-  });
-  return (
-    <Confirm
-      open={open}
-      onClose={onClose}
-      onConfirm={() => approve.mutate()}
-      busy={approve.isPending}
-      title={t("approve.title", { device: device.alias })}
-      effect={t("approve.effect")}
-      action={t("device.approve")}
-    >
-      {approve.isError && <ProblemNote error={approve.error} />}
-    </Confirm>
-  );
+export function ApproveDialog(props: EndingProps) {
+  return <AdmissionDialog {...props} decision="approve" />;
 }
 
-export function RevokeDialog({ device, open, onClose }: EndingProps) {
+export function RevokeDialog(props: EndingProps) {
+  return <AdmissionDialog {...props} decision="revoke" />;
+}
+
+function AdmissionDialog({
+  device,
+  open,
+  onClose,
+  decision,
+}: EndingProps & { readonly decision: "approve" | "revoke" }) {
   const { t } = useWords();
   const client = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => api(`/devices/${inPath(device.id)}/revoke`, { method: "POST" }),
+  const decide = useMutation({
+    mutationFn: () => api(`/devices/${inPath(device.id)}/${decision}`, { method: "POST" }),
     onSuccess: async () => {
       onClose();
       await client.invalidateQueries({ queryKey: keys.device(device.id) });
@@ -53,13 +41,13 @@ export function RevokeDialog({ device, open, onClose }: EndingProps) {
     <Confirm
       open={open}
       onClose={onClose}
-      onConfirm={() => revoke.mutate()}
-      busy={revoke.isPending}
-      title={t("revoke.title", { device: device.alias })}
-      effect={t("revoke.effect")}
-      action={t("device.revoke")}
+      onConfirm={() => decide.mutate()}
+      busy={decide.isPending}
+      title={t(`${decision}.title`, { device: device.alias })}
+      effect={t(`${decision}.effect`)}
+      action={t(`device.${decision}`)}
     >
-      {revoke.isError && <ProblemNote error={revoke.error} />}
+      {decide.isError && <ProblemNote error={decide.error} />}
     </Confirm>
   );
 }
