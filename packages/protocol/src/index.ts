@@ -130,6 +130,7 @@ export type {
   ServerLine,
 } from "./lines/messages.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
+export { isAddressName } from "./tools/address-name.ts";
 export { agentSchema } from "./tools/agent-schema.ts";
 export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";
 export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";

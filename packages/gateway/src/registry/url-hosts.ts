@@ -6,6 +6,7 @@
  */
 import {
   type ArgumentProblem,
+  isAddressName,
   isObject,
   type JsonObject,
   limits,
@@ -20,7 +21,6 @@ export interface UrlProblem extends ArgumentProblem {
   readonly malformed: boolean;
 }
 
-const urlWords = /(?:^|[^a-z])(?:ur[il]|href|webhook)|ur[il]s?(?:$|[^a-z])/;
 const urlFormats = new Set(["uri", "url", "iri", "uri-reference", "iri-reference"]);
 const localNames = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 /** Controls, blanks and the backslash, which browsers drop or turn round. */
@@ -116,7 +116,7 @@ export class UrlHosts {
   #isNamed(name: string): boolean {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
-    const is = urlWords.test(name.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
+    const is = isAddressName(name);
     if (this.#named.size >= namesRemembered) this.#named.clear();
     this.#named.set(name, is);
     return is;

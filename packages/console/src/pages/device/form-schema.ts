@@ -1,7 +1,6 @@
-type Schema = Readonly<Record<string, unknown>>;
+import { isAddressName } from "@tendon/protocol";
 
-/** Names that take an address, as the gateway's rules know them. */
-const addressName = /(?:^|_)ur[il]$/i;
+type Schema = Readonly<Record<string, unknown>>;
 
 /**
  * The schema as a form should show it. Stock boards give the description of an address as its default: filled in, it
@@ -12,7 +11,7 @@ export function formSchema(schema: Schema): Schema {
   if (typeof properties !== "object" || properties === null) return schema;
   const entries = Object.entries(properties as Record<string, Schema>);
   const odd = entries.filter(([name, { default: given }]) => {
-    return addressName.test(name) && typeof given === "string" && !URL.canParse(given);
+    return isAddressName(name) && typeof given === "string" && given !== "" && !URL.canParse(given);
   });
   if (odd.length === 0) return schema;
   const asked = odd.map(([name]) => name);
