@@ -286,12 +286,13 @@ export class Calls {
     this.#running += 1;
     let outcome = "internal";
     let queuedMs = 0;
+    let durationMs: number | undefined;
     let detail: string | undefined;
     try {
       const done = await work(record, turn);
       queuedMs = done.queuedMs;
       outcome = isToolError(done.result) ? "tool_error" : "ok";
-      const durationMs = rounded(turn.elapsedMs);
+      durationMs = rounded(turn.elapsedMs);
       return {
         callId: turn.callId,
         device: record.id,
@@ -309,7 +310,9 @@ export class Calls {
     } finally {
       const { callId } = turn;
       const waitedMs = rounded(queuedMs);
-      const durationMs = rounded(turn.elapsedMs);
+      // What the caller was told is what is written down.
+      durationMs ??= rounded(turn.elapsedMs);
+      // Each is written out: copying one into the other costs more than both.
       const event = this.#settings.events.callFinished({
         callId,
         device: record.id,
