@@ -340,8 +340,6 @@ class Refused extends Error {}
 
 /** What clients publish is taken before the broker sees it, and goes no further: there is nobody to look for. */
 class TakingAedes extends Aedes {
-  override publish(packet: PublishPacket, done: (error?: Error) => void): void;
-  override publish(packet: PublishPacket, ...rest: [Client, (error?: Error) => void]): void;
   override publish(packet: PublishPacket, ...rest: unknown[]): void {
     // The broker's types leave out the client, which it hands in itself.
     const publish = super.publish as (...given: unknown[]) => void;
