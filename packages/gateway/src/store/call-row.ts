@@ -1,7 +1,6 @@
 import { TendonError } from "../errors.ts";
 import { BulkInsert } from "./bulk-insert.ts";
-import { fromJson, optional } from "./codec.ts";
-import type { Engine } from "./engine.ts";
+import { type Bound, fromJson, optional } from "./codec.ts";
 import type { CallsTable } from "./tables.ts";
 
 /** One line of the history. */
@@ -33,7 +32,24 @@ export interface CallKey {
   readonly seq: number;
 }
 
-const emptyRow: Omit<CallsTable, "seq"> = {
+/** Which calls are asked for. */
+export interface CallFilter {
+  readonly device?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly principal?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly since?: number | undefined;
+}
+
+/** What one bounded look into the history gave. */
+export interface Step {
+  readonly rows: readonly (Omit<CallsTable, "seq" | "earlier"> & CallKey)[];
+  /** The last that was looked at; none where that was the oldest of all. */
+  readonly end: CallKey | undefined;
+}
+
+/** For writing statements: a row with every column that a call is written to. */
+export const callColumns: Omit<CallsTable, "seq" | "earlier"> = {
   at: 0,
   id: "",
   device: "",
@@ -49,37 +65,39 @@ const emptyRow: Omit<CallsTable, "seq"> = {
   event: null,
 };
 
-/** How the history takes calls in; values stand in the order of the columns above. */
-export function callInsert(kind: Engine["kind"]): BulkInsert<CallRecord> {
+/** A call's values, in the order of the columns above. */
+export function valuesOf(call: CallRecord): Bound[] {
+  return [
+    call.at,
+    call.id,
+    call.device,
+    call.tool,
+    call.principal,
+    call.outcome,
+    Math.round(call.queuedMs),
+    Math.round(call.durationMs),
+    call.argumentDigest,
+    typeof call.arguments === "string" ? call.arguments : null,
+    call.approval ?? null,
+    call.node ?? null,
+    call.event ?? null,
+  ];
+}
+
+/** How PostgreSQL takes calls in. A connection that broke may have written them all the same. */
+export function callInsert(): BulkInsert<CallRecord> {
   return new BulkInsert<CallRecord>({
-    write(db, rows) {
-      const insert = db
+    write: (db, rows) =>
+      db
         .insertInto("tendon_calls")
-        .values(Array.from<typeof emptyRow>({ length: rows }).fill(emptyRow));
-      // A connection that broke may have written them all the same; SQLite knows no such doubt.
-      return kind === "sqlite"
-        ? insert.compile()
-        : insert.onConflict((conflict) => conflict.columns(["at", "id"]).doNothing()).compile();
-    },
-    values: (call) => [
-      call.at,
-      call.id,
-      call.device,
-      call.tool,
-      call.principal,
-      call.outcome,
-      Math.round(call.queuedMs),
-      Math.round(call.durationMs),
-      call.argumentDigest,
-      typeof call.arguments === "string" ? call.arguments : null,
-      call.approval ?? null,
-      call.node ?? null,
-      call.event ?? null,
-    ],
+        .values(Array.from<typeof callColumns>({ length: rows }).fill(callColumns))
+        .onConflict((conflict) => conflict.columns(["at", "id"]).doNothing())
+        .compile(),
+    values: valuesOf,
   });
 }
 
-export function readCall(row: Omit<CallsTable, "seq">): CallRecord {
+export function readCall(row: Omit<CallsTable, "seq" | "earlier">): CallRecord {
   return {
     id: row.id,
     at: row.at,

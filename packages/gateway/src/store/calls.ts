@@ -2,19 +2,24 @@ import { limits } from "@tendon/protocol";
 import type { ExpressionBuilder, SelectQueryBuilder } from "kysely";
 import { timeOfCallId } from "../call-ids.ts";
 import type { Buffers } from "./buffers.ts";
-import { type CallKey, type CallRecord, callInsert, readCall, readCursor, writeCursor } from "./call-row.ts";
+import { CallLines } from "./call-lines.ts";
+import {
+  type CallFilter,
+  type CallKey,
+  type CallRecord,
+  callInsert,
+  readCall,
+  readCursor,
+  type Step,
+  writeCursor,
+} from "./call-row.ts";
 import { toJson } from "./codec.ts";
 import { atomically, type Database, type Engine, stepAside } from "./engine.ts";
 import { noteForgotten } from "./forgotten-events.ts";
 import type { Tables } from "./tables.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-export interface CallQuery {
-  readonly device?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly principal?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly since?: number | undefined;
+export interface CallQuery extends CallFilter {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
   /** Which devices whoever asks may know of. */
@@ -46,18 +51,22 @@ type Doomed = SelectQueryBuilder<Tables, "tendon_calls", { seq: number }>;
 
 export class Calls {
   readonly #db: Database;
+  readonly #lines: CallLines | undefined;
   readonly #buffer: WriteBuffer<CallRecord>;
 
   constructor(engine: Engine, buffers: Buffers) {
     this.#db = engine.db;
-    const insert = callInsert(engine.kind);
+    const lines = engine.kind === "sqlite" ? new CallLines() : undefined;
+    this.#lines = lines;
+    const insert = callInsert();
     this.#buffer = buffers.make<CallRecord>({
       what: "call history",
       delayMs,
       maxRows,
       maxBytes,
       bytesOf: ({ arguments: args }) => rowBytes + (typeof args === "string" ? args.length : 0),
-      write: async (rows) => await engine.relaxed(async (db) => await insert.run(db, rows)),
+      write: async (rows) =>
+        await engine.relaxed(async (db) => await (lines?.append(db, rows) ?? insert.run(db, rows))),
     });
   }
 
@@ -77,9 +86,8 @@ export class Calls {
     let last: CallKey | undefined;
     let before = query.cursor === undefined ? undefined : readCursor(query.cursor);
     for (let step = 0; step < steps; step += 1) {
-      const end = await this.#stepEnd(query, before);
       const wanted = query.visible === undefined ? limit - calls.length + 1 : sievedRows;
-      const rows = await this.#rows(query, before, end, wanted);
+      const { rows, end } = await this.#step(query, before, wanted);
       for (const row of rows) {
         if (!visible(row.device)) continue;
         if (calls.length === limit) return { calls, nextCursor: last && writeCursor(last) };
@@ -155,15 +163,12 @@ export class Calls {
 
   async #remove(which: (eb: ExpressionBuilder<Tables, "tendon_calls">) => Doomed): Promise<number> {
     return await atomically(this.#db, async (tx) => {
-      const gone = await tx
-        .deleteFrom("tendon_calls")
-        .where("seq", "in", which)
-        .returning(["node", "event"])
-        .execute();
+      const gone = await tx.deleteFrom("tendon_calls").where("seq", "in", which).returningAll().execute();
       const newest = new Map<string, number>();
       for (const { node, event } of gone)
         if (node !== null && event !== null) newest.set(node, Math.max(event, newest.get(node) ?? 0));
       for (const [node, event] of newest) await noteForgotten(tx, { node }, event);
+      await this.#lines?.removed(tx, gone);
       return gone.length;
     });
   }
@@ -172,6 +177,15 @@ export class Calls {
     let select = this.#db.selectFrom("tendon_calls").selectAll().orderBy("seq", "desc").limit(stepRows);
     if (seq !== undefined) select = select.where("seq", "<", seq);
     return await select.execute();
+  }
+
+  /** The next rows that were asked for, of as many as may be looked at in one go. */
+  async #step(query: CallQuery, before: CallKey | undefined, wanted: number): Promise<Step> {
+    const { device } = query;
+    if (this.#lines !== undefined && device !== undefined)
+      return await this.#lines.step(this.#db, { ...query, device }, before, { looked: stepRows, wanted });
+    const end = await this.#stepEnd(query, before);
+    return { rows: await this.#rows(query, before, end, wanted), end };
   }
 
   /** The last key this step may look at; none when the step reaches the end. */

@@ -13,6 +13,7 @@ export interface Tables {
   tendon_tokens: TokensTable;
   tendon_settings: SettingsTable;
   tendon_calls: CallsTable;
+  tendon_last_calls: LastCallsTable;
   tendon_approvals: ApprovalsTable;
   tendon_events: EventsTable;
   tendon_event_streams: EventStreamsTable;
@@ -128,6 +129,14 @@ export interface CallsTable {
   node: string | null;
   /** The number of its `call.finished` event in the node's stream. */
   event: number | null;
+  /** The device's call before it; in SQLite alone. */
+  earlier: Generated<number | null>;
+}
+
+/** In SQLite alone. */
+interface LastCallsTable {
+  device: string;
+  seq: number;
 }
 
 export interface ApprovalsTable {

@@ -82,6 +82,65 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(hidden).toEqual({ calls: [], nextCursor: undefined });
   });
 
+  it("has the calls of one device, page by page, over a restart and however many others were made", async () => {
+    const { store, place } = await databases.open();
+    const mine = (number: number) =>
+      call(number, { device: number % 3 === 0 ? "mine" : `other-${number % 7}` });
+    for (let number = 0; number < 6_000; number += 1) store.calls.append(mine(number));
+    await store.close();
+    const again = (await databases.open(place)).store;
+    for (let number = 6_000; number < 9_000; number += 1) again.calls.append(mine(number));
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await again.calls.query({ device: "mine", cursor, limit: 700 });
+      seen.push(...page.calls.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(Array.from({ length: 3_000 }, (_, number) => call(8_997 - number * 3).id));
+    expect((await again.calls.query({ device: "nobody" })).calls).toEqual([]);
+    const first = await again.calls.query({ device: "mine", outcome: "ok", tool: mine(0).tool, limit: 1 });
+    expect(first.calls).toEqual([mine(8_997)]);
+    const none = { calls: [], nextCursor: undefined };
+    expect(await again.calls.query({ device: "mine", principal: "nobody" })).toEqual(none);
+    expect(await again.calls.query({ device: "mine", since: call(9_000).at })).toEqual(none);
+  });
+
+  it("goes on from a cursor of another list", async () => {
+    const { store } = await databases.open();
+    for (let number = 0; number < 9; number += 1) store.calls.append(call(number));
+    const { nextCursor } = await store.calls.query({ limit: 4 });
+    const { calls } = await store.calls.query({ device: deviceId(0), cursor: nextCursor });
+    expect(calls).toEqual([call(3), call(0)]);
+  });
+
+  it("has all that is left of a device when others of its calls, also newer ones, were forgotten", async () => {
+    const { store, clock } = await databases.open({ retention: { callsForMs: day } });
+    const now = clock.now();
+    // While 2 and 5 were made the clock was wrong.
+    for (let number = 0; number < 6; number += 1)
+      store.calls.append(call(number, { device: "d", at: number % 3 === 2 ? 1_000 : now + number }));
+    store.calls.append(call(6, { device: "other", at: 1_000 }));
+    await store.flush();
+    expect(await store.forgetOld()).toBe(3);
+    const numbers = async (device: string) =>
+      (await store.calls.query({ device })).calls.map(({ id }) => Number(id.slice(5)));
+    expect(await numbers("d")).toEqual([4, 3, 1, 0]);
+    expect(await numbers("other")).toEqual([]);
+    store.calls.append(call(7, { device: "d", at: now + 7 }));
+    store.calls.append(call(8, { device: "other", at: now + 8 }));
+    expect(await numbers("d")).toEqual([7, 4, 3, 1, 0]);
+    expect(await numbers("other")).toEqual([8]);
+    clock.advance(2 * day);
+    // The clock has started a step of its own by now, at its first moment.
+    await store.forgetOld();
+    while ((await store.forgetOld()) > 0);
+    expect(await numbers("d")).toEqual([]);
+    store.calls.append(call(9, { device: "other", at: clock.now() }));
+    store.calls.append(call(10, { device: "d", at: clock.now() }));
+    expect(await numbers("d")).toEqual([10]);
+  });
+
   it("is forgotten by age and by number, in small steps, by the clock", async () => {
     const { store, clock, place } = await databases.open({ retention: { callsForMs: day, calls: 2_500 } });
     const now = clock.now();
@@ -130,6 +189,8 @@ describe.each(kinds)("the call history in %s", (kind) => {
       { kind: "lost", what: "call history", count: 1, total: 1 },
     ]);
     expect(store.state.lostRows).toBe(1);
+    const { calls } = await store.calls.query({ device: deviceId(1) });
+    expect(calls.map(({ id }) => Number(id.slice(5)))).toEqual([19, 16, 13, 10, 4, 1]);
   });
 
   it("says what is handed over after the end", async () => {

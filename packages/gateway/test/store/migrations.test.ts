@@ -10,7 +10,7 @@ import { updateSchema } from "../../src/store/schema.ts";
 import { openSqlite } from "../../src/store/sqlite-engine.ts";
 import { Child } from "./child.ts";
 import { Databases, kinds, type Place } from "./databases.ts";
-import { call, token } from "./samples.ts";
+import { call, deviceId, token } from "./samples.ts";
 
 async function migrate(place: Place, known: readonly Migration[]): Promise<void> {
   const health = new Health(() => {});
@@ -56,6 +56,23 @@ describe.each(kinds)("the schema in %s", (kind) => {
       store.calls.append(call(1));
       expect((await store.calls.query({})).calls).toEqual([call(1)]);
     }
+  });
+
+  it("finds the calls of a device that an older version wrote, and goes on with them", async () => {
+    const place = await databases.newPlace();
+    await migrate(place, migrations.slice(0, 10));
+    for (let number = 0; number < 6; number += 1) {
+      const { id, at, device, tool } = call(number);
+      await databases.query(
+        place,
+        `insert into tendon_calls (at, id, device, tool, principal, outcome, queued_ms, duration_ms, argument_digest)
+          values (${at}, '${id}', '${device}', '${tool}', 'admin', 'ok', 0, 1, '')`,
+      );
+    }
+    const { store } = await databases.open(place);
+    store.calls.append(call(9));
+    const { calls } = await store.calls.query({ device: deviceId(0) });
+    expect(calls.map(({ id }) => id)).toEqual([call(9).id, call(3).id, call(0).id]);
   });
 
   it("of a newer program is refused in words, and not touched", async () => {

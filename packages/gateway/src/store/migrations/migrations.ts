@@ -15,6 +15,7 @@ import { createFirmwareUpdates } from "./0007-firmware-updates.ts";
 import { createVoiceAccounts } from "./0008-voice-accounts.ts";
 import { createFirstAnswers } from "./0009-first-answers.ts";
 import { createToolPins } from "./0010-tool-pins.ts";
+import { linkCalls } from "./0011-call-lines.ts";
 
 export interface Migration {
   readonly name: string;
@@ -33,4 +34,5 @@ export const migrations: readonly Migration[] = [
   { name: "voice accounts", run: createVoiceAccounts },
   { name: "first answers", run: createFirstAnswers },
   { name: "tool pins", run: createToolPins },
+  { name: "call lines", run: linkCalls },
 ];

@@ -1,0 +1,23 @@
+import { sql, type Transaction } from "kysely";
+import type { Engine } from "../engine.ts";
+import type { Tables } from "../tables.ts";
+
+/**
+ * An index by device costs a page of the file for nearly every call. In SQLite each call names the one before it
+ * instead; PostgreSQL writes in its own time, and several nodes write there at once, so it keeps its index.
+ */
+export async function linkCalls(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
+  if (kind !== "sqlite") return;
+  await tx.schema.alterTable("tendon_calls").addColumn("earlier", "integer").execute();
+  await sql`create table tendon_last_calls (device text primary key not null, seq integer not null) without rowid`.execute(
+    tx,
+  );
+  await sql`
+    update tendon_calls set earlier = linked.before
+    from (select seq, lag(seq) over (partition by device order by seq) as before from tendon_calls) as linked
+    where linked.seq = tendon_calls.seq`.execute(tx);
+  await sql`insert into tendon_last_calls (device, seq) select device, max(seq) from tendon_calls group by device`.execute(
+    tx,
+  );
+  await tx.schema.dropIndex("tendon_calls_device").execute();
+}
