@@ -12,43 +12,11 @@ import {
   type KeptEvent,
   type Missed,
 } from "./event-memory.ts";
+import type { EndedConversation, FinishedCall, FirmwareNews } from "./happenings.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type { EventJournal, Missed } from "./event-memory.ts";
 export type EventListener = (event: GatewayEvent) => void;
-
-export interface FinishedCall {
-  readonly callId: string;
-  readonly device: string;
-  readonly tool: string;
-  readonly principal: string;
-  /** `ok`, `tool_error` for an answer with isError, or an error's code. */
-  readonly outcome: string;
-  readonly queuedMs: number;
-  readonly durationMs: number;
-}
-
-/** How far a device has come with an image. */
-interface FirmwareNews {
-  readonly image: string;
-  readonly version: string;
-  readonly outcome: "fetched" | "updated" | "failed";
-  readonly reason?: string;
-}
-
-interface Passed {
-  readonly packets: number;
-  readonly lost: number;
-}
-
-/** A conversation in numbers; what was said is nobody's business. */
-export interface EndedConversation {
-  readonly upstream: string;
-  readonly kind: string;
-  readonly detail: string;
-  readonly up: Passed;
-  readonly down: Passed;
-}
 
 export class Events {
   readonly #clock: Clock;
@@ -56,6 +24,7 @@ export class Events {
   readonly #metrics: Metrics;
   readonly #listeners = new Set<EventListener>();
   #memory: EventBook | undefined;
+  #untold: (() => void) | undefined;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
     this.#clock = clock;
@@ -64,6 +33,7 @@ export class Events {
   }
 
   subscribe(listener: EventListener): () => void {
+    this.settle();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -84,18 +54,35 @@ export class Events {
     for (const listener of this.#listeners) listener(event);
   }
 
+  /** Has something told that has happened: soon, and in any case before anything else is told or asked for. */
+  tellSoon(tell: () => void): void {
+    this.settle();
+    this.#untold = tell;
+    setImmediate(() => this.settle());
+  }
+
+  /** Whatever has happened is told now. */
+  settle(): void {
+    const tell = this.#untold;
+    this.#untold = undefined;
+    tell?.();
+  }
+
   /** The id of the newest event; what comes later is `since` it. */
   get lastId(): string {
+    this.settle();
     return this.#memory?.lastId ?? "";
   }
 
   /** The newest events of a device, oldest first; not further back than memory goes. */
   recentOf(device: string, most: number): GatewayEvent[] {
+    this.settle();
     return this.#memory?.recentOf(device, most) ?? [];
   }
 
   /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
   since(id: string): Missed | undefined {
+    this.settle();
     return this.#memory?.since(id);
   }
 
@@ -174,14 +161,14 @@ export class Events {
   }
 
   /** Gives the number of its event: the history keeps both as one. */
-  callFinished(call: FinishedCall): number {
+  callFinished(call: FinishedCall, at: number): number {
     // Written out field by field: this is done for every call, and copying an object with a hole in it is slow.
     const { device, callId, tool, principal, outcome, queuedMs, durationMs } = call;
     const data = { callId, tool, principal, outcome, queuedMs, durationMs };
     this.#metrics.calls.inc({ outcome });
     this.#metrics.callSeconds.observe(durationMs / 1000);
     if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");
-    return this.#publish("call.finished", device, data);
+    return this.#add("call.finished", at, device, data);
   }
 
   callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
@@ -338,6 +325,10 @@ export class Events {
     this.#publish("device.firmware", device, { ...data });
   }
 
+  notTold(error: unknown): void {
+    this.#log.error({ err: error }, "the end of a call could not be told to all");
+  }
+
   noOffer(device: string, error: unknown): void {
     this.#log.warn({ device, err: error }, "what firmware to offer could not be found out");
   }
@@ -372,11 +363,15 @@ export class Events {
     this.#log.warn({ from }, "sign-in failed");
   }
 
-  #publish(type: EventType, device: string | undefined, data: { readonly [key: string]: unknown }): number {
+  #publish(type: EventType, device: string | undefined, data: { readonly [key: string]: unknown }): void {
+    this.settle();
+    this.#add(type, this.#clock.now(), device, data);
+  }
+
+  #add(type: EventType, at: number, device: string | undefined, data: KeptEvent["data"]): number {
     if (this.#memory === undefined)
       throw new TypeError("something happened before there were numbers for it");
-    const kept = { type, at: this.#clock.now(), device, data };
-    const added = this.#memory.add(kept, type === "call.finished");
+    const added = this.#memory.add({ type, at, device, data }, type === "call.finished");
     if (added === undefined) return 0;
     this.show(added.event);
     return added.number;

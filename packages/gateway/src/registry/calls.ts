@@ -4,14 +4,11 @@
  * written however it ends.
  */
 
-import { hash } from "node:crypto";
-import { type JsonObject, limits, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
+import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
-import { type Clock, isoTime } from "../clock.ts";
+import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
-import type { CallRecord } from "../store/store.ts";
 import { type Principal, requireScope } from "./access.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { refuseArguments } from "./argument-problems.ts";
@@ -19,25 +16,18 @@ import { CallStories } from "./call-stories.ts";
 import { CallTurn, photoTool } from "./call-turn.ts";
 import { wordForCall } from "./call-word.ts";
 import type { DeviceRecord } from "./device-record.ts";
+import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { inTime } from "./patience.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
 import type { Policy, Ruling } from "./policy.ts";
 import { RemoteSession, type Sent } from "./remote-session.ts";
 
-export interface CallsSettings {
+export interface CallsSettings extends Omit<FinishedCallsSettings, "stories"> {
   /** `undefined` where pictures go to somebody else's server. */
   readonly camera: Camera | undefined;
   readonly node: string;
-  /** What this gateway is called in the history. */
-  readonly nodeId: string;
   readonly policy: Policy;
   readonly approvals: Approvals;
-  /** Whether the history has the arguments themselves. */
-  readonly keepArguments: boolean;
-  /** Where the history is kept. */
-  readonly history: { append(call: CallRecord): void };
-  readonly clock: Clock;
-  readonly events: Events;
   readonly defaultTimeoutMs: number;
   /** A device has said how it is. */
   readonly statusOf: (record: DeviceRecord, value: JsonObject) => void;
@@ -89,6 +79,7 @@ export class Calls {
   readonly #settings: CallsSettings;
   readonly #find: Find;
   readonly #photos: PhotoCalls | undefined;
+  readonly #finished: FinishedCalls;
   readonly stories = new CallStories();
   #running = 0;
   #draining = false;
@@ -99,6 +90,7 @@ export class Calls {
     const { camera, clock } = settings;
     this.#photos = camera === undefined ? undefined : new PhotoCalls(camera, clock);
     this.#find = find;
+    this.#finished = new FinishedCalls({ ...settings, stories: this.stories });
     settings.events.subscribe((event) => this.stories.hear(event));
   }
 
@@ -248,13 +240,15 @@ export class Calls {
     }
   }
 
-  /** From now on new calls are refused; resolves when the last running one has ended. */
-  drain(): Promise<void> {
+  /** From now on new calls are refused; resolves when the last running one has ended, and been told of. */
+  async drain(): Promise<void> {
     this.#draining = true;
-    if (this.#running === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onIdle = resolve;
-    });
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
+    this.#settings.events.settle();
   }
 
   #refuseWhileDraining(): void {
@@ -308,39 +302,19 @@ export class Calls {
       detail = known.message;
       throw withCallId(known, turn.callId);
     } finally {
-      const { callId } = turn;
-      const waitedMs = rounded(queuedMs);
       // What the caller was told is what is written down.
       durationMs ??= rounded(turn.elapsedMs);
-      // Each is written out: copying one into the other costs more than both.
-      const event = this.#settings.events.callFinished({
-        callId,
+      this.#finished.add({
+        turn,
+        args,
         device: record.id,
         tool,
         principal: principal.name,
         outcome,
-        queuedMs: waitedMs,
+        queuedMs: rounded(queuedMs),
         durationMs,
+        detail,
       });
-      this.#settings.history.append({
-        id: callId,
-        at: this.#settings.clock.now(),
-        device: record.id,
-        tool,
-        principal: principal.name,
-        outcome,
-        queuedMs: waitedMs,
-        durationMs,
-        argumentDigest: hash("sha256", turn.argumentText),
-        arguments:
-          this.#settings.keepArguments && turn.argumentText.length <= limits.historyArguments.max
-            ? args
-            : undefined,
-        approval: turn.approval,
-        node: this.#settings.nodeId,
-        event,
-      });
-      this.stories.note(callId, turn.argumentText, detail);
       this.#running -= 1;
       if (this.#running === 0) this.#onIdle?.();
     }

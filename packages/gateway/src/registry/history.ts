@@ -9,6 +9,8 @@ import type { CallStories } from "./call-stories.ts";
 export interface HistoryNeeds {
   readonly calls: Store["calls"];
   readonly stories: CallStories;
+  /** Whatever has ended is in the history after this. */
+  readonly settle: () => void;
   readonly idOf: (reference: string) => string;
   readonly visible: (principal: Principal, id: string) => boolean;
 }
@@ -36,6 +38,7 @@ export class History {
   async list(principal: Principal, query: CallQuery): Promise<CallHistory> {
     requireScope(principal, "read");
     const { device, since, ...rest } = query;
+    this.#needs.settle();
     const page = await this.#needs.calls.query({
       ...rest,
       device: device === undefined ? undefined : this.#needs.idOf(device),
@@ -59,6 +62,7 @@ export class History {
   /** As far as it is still known: what only memory keeps is null once it has been forgotten. */
   async story(principal: Principal, callId: string): Promise<CallStory> {
     requireScope(principal, "read");
+    this.#needs.settle();
     const found = await this.#needs.calls.find(callId);
     const hidden = principal.devices !== undefined && found !== undefined;
     if (found === undefined || (hidden && !this.#needs.visible(principal, found.device)))

@@ -171,6 +171,7 @@ export class Registry {
     this.history = new History({
       calls: needs.store.calls,
       stories: this.calls.stories,
+      settle: () => needs.events.settle(),
       idOf: (reference) => this.idOf(reference),
       visible: (principal, id) => this.visible(principal, id),
     });
