@@ -29,6 +29,7 @@ export function operationRoutes(http: Http, needs: OperationsNeeds): void {
   });
   http.get("/metrics", hidden, async (request, reply) => {
     if (!isLoopback(request)) requireScope(authenticate(request, needs.identify, needs.events), "read");
+    needs.events.settle();
     const { registry, partUnready } = needs.metrics;
     const unready = await needs.unready();
     for (const part of parts) partUnready.set({ part }, part in unready ? 1 : 0);

@@ -1,26 +1,39 @@
 /** What the broker hands out of a client that is connected: to say something to it, or to end it. */
+import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
 import type { Client } from "aedes";
-import mqttPacket from "mqtt-packet";
+import { Batch } from "../batch.ts";
 import type { AppConnection, DeviceConnection } from "./connections.ts";
+import { pushPackets } from "./push-packets.ts";
 import { filterMatches } from "./topic-filter.ts";
 import { pushTopic } from "./topics.ts";
 
 export function deviceConnection(client: Client): DeviceConnection {
-  const topic = pushTopic(client.id);
+  const packetOf = pushPackets(pushTopic(client.id));
   return {
     push(text) {
       const { conn } = client;
       if (client.closed || conn.writableLength > limits.deviceSendBufferBytes.max) return false;
       // Straight to the connection, in one piece: the broker has nothing to decide about it.
-      conn.write(
-        mqttPacket.generate({ cmd: "publish", topic, payload: text, qos: 0, retain: false, dup: false }),
-      );
+      pushes.add({ conn, packet: packetOf(text) });
       return true;
     },
-    close: () => client.close(),
+    close() {
+      pushes.flush();
+      client.close();
+    },
   };
 }
+
+interface Push {
+  readonly conn: Duplex;
+  readonly packet: Buffer;
+}
+
+/** One for all devices: most of a push's cost is in the system call. */
+const pushes = new Batch<Push>(({ conn, packet }) => {
+  if (conn.writable) conn.write(packet);
+});
 
 export function appConnection(client: Client, filters: ReadonlySet<string>): AppConnection {
   return {

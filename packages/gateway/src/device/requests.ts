@@ -12,6 +12,7 @@ import {
   limits,
   nextRequestId,
 } from "@tendon/protocol";
+import { Batch } from "../batch.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -68,6 +69,11 @@ interface Pending {
   timer: Timer | undefined;
   unlisten: (() => void) | undefined;
 }
+
+/** Of all devices: what is made of an answer, up to the caller's door, is the same for each. */
+const answers = new Batch<{ readonly pending: Pending; readonly answer: Answer }>(({ pending, answer }) =>
+  pending.resolve(answer),
+);
 
 export class Requests {
   readonly #needs: RequestsNeeds;
@@ -147,7 +153,7 @@ export class Requests {
     if (reply.kind === "error") {
       pending.reject(new TendonError("device_error", reply.message, { sent: true }, reply.cause));
     } else {
-      pending.resolve({ result: reply.result, left: false, queuedMs: queuedMs(pending) });
+      answers.add({ pending, answer: { result: reply.result, left: false, queuedMs: queuedMs(pending) } });
     }
     this.#pump();
   }

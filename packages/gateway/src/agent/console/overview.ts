@@ -32,7 +32,7 @@ const slowestShown = 8;
 
 export interface OverviewNeeds {
   readonly clock: Clock;
-  readonly events: Pick<Events, "subscribe">;
+  readonly events: Pick<Events, "subscribe" | "settle">;
   /** Programs are started before anybody counts. */
   readonly onlineAlready: number;
 }
@@ -57,6 +57,7 @@ export class Overview {
   }
 
   view(range: OverviewRange): OverviewView {
+    this.#needs.events.settle();
     const { stepMs, steps } = scales[range];
     const now = this.#needs.clock.now();
     const from = Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs;
