@@ -6,9 +6,11 @@
 import { Validator } from "@cfworker/json-schema";
 import type { ArgumentProblem, JsonObject, ToolDefinition } from "@tendon/protocol";
 import { readProblems } from "./argument-problems.ts";
+import { plainSchema, type SurelyFits } from "./plain-schema.ts";
 
 export class KnownTool {
   readonly definition: ToolDefinition;
+  #surelyFits: SurelyFits | "no" | undefined;
   #validator: Validator | undefined;
 
   constructor(definition: ToolDefinition) {
@@ -16,6 +18,8 @@ export class KnownTool {
   }
 
   misfits(args: JsonObject): ArgumentProblem[] {
+    this.#surelyFits ??= plainSchema(this.definition.inputSchema) ?? "no";
+    if (this.#surelyFits !== "no" && this.#surelyFits(args)) return [];
     this.#validator ??= new Validator(this.definition.inputSchema, "2020-12", false);
     const outcome = this.#validator.validate(args);
     return outcome.valid ? [] : readProblems(outcome.errors);
