@@ -11,7 +11,8 @@ const statementRows = [250, 50, 10, 1] as const;
 export interface BulkInsertSettings<Row> {
   /** The statement's text for so many rows, with a parameter for each column of each. */
   readonly write: (db: Database, rows: number) => { readonly sql: string };
-  readonly values: (row: Row) => readonly Bound[];
+  /** Adds the row's parameters. */
+  readonly bind: (row: Row, into: Bound[]) => void;
 }
 
 export class BulkInsert<Row> {
@@ -46,7 +47,7 @@ export class BulkInsert<Row> {
     const values: Bound[] = [];
     for (let at = from; at < from + size; at += 1) {
       const row = rows[at];
-      if (row !== undefined) values.push(...this.#settings.values(row));
+      if (row !== undefined) this.#settings.bind(row, values);
     }
     return values;
   }

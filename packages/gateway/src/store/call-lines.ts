@@ -6,12 +6,12 @@
 import { sql } from "kysely";
 import { BulkInsert } from "./bulk-insert.ts";
 import {
+  bindCall,
   type CallFilter,
   type CallKey,
   type CallRecord,
   callColumns,
   type Step,
-  valuesOf,
 } from "./call-row.ts";
 import { atomically, type Database } from "./engine.ts";
 import type { CallsTable } from "./tables.ts";
@@ -29,8 +29,13 @@ interface Gone {
   readonly earlier: number | null;
 }
 
-/** Far more than are ever called at one node between two restarts. */
+/** How many devices' last calls are kept in memory. */
 const headsRemembered = 100_000;
+/** The table is behind by so many calls, and then catches up, at most so many devices at a time. */
+const behindBy = 10_000;
+const caughtUpAtOnce = 500;
+/** Not a device: up to which call the table is right. */
+const upTo = "";
 /** The clock may have been set back a little between two calls of a device. */
 const clockSlackMs = 60_000;
 
@@ -41,9 +46,12 @@ export class CallLines {
         .insertInto("tendon_calls")
         .values(repeated(rows, { seq: 0, earlier: null, ...callColumns }))
         .compile(),
-    values: ({ seq, earlier, call }) => [seq, earlier, ...valuesOf(call)],
+    bind({ seq, earlier, call }, into) {
+      into.push(seq, earlier);
+      bindCall(call, into);
+    },
   });
-  readonly #lasts = new BulkInsert<readonly [device: string, seq: number]>({
+  readonly #lasts = new BulkInsert<string>({
     write: (db, rows) =>
       db
         .insertInto("tendon_last_calls")
@@ -52,42 +60,69 @@ export class CallLines {
           conflict.column("device").doUpdateSet((eb) => ({ seq: eb.ref("excluded.seq") })),
         )
         .compile(),
-    values: (last) => last,
+    bind: (device, into) => into.push(device, this.#heads.get(device) ?? 0),
   });
-  /** The last call of each device, as the table has it. */
+  /** The last call of each device that was called in this run. */
   readonly #heads = new Map<string, number>();
-  /** The newest call of all, when the above was true. */
-  #newest = 0;
+  /** Those of which the table does not know yet. */
+  readonly #unwritten = new Set<string>();
+  /** The newest call of all, when the above was true; nothing while it may not be. */
+  #newest: number | undefined;
+  #writtenUpTo = 0;
 
   async append(db: Database, calls: readonly CallRecord[]): Promise<void> {
     try {
       await atomically(db, async (tx) => await this.#append(tx, calls));
     } catch (error) {
-      this.#heads.clear();
+      this.#newest = undefined;
       throw error;
     }
   }
 
   async #append(tx: Database, calls: readonly CallRecord[]): Promise<void> {
-    const newest = await tx
-      .selectFrom("tendon_calls")
-      .select((eb) => eb.fn.max("seq").as("seq"))
-      .executeTakeFirst();
-    let seq = Number(newest?.seq ?? 0);
-    if (seq !== this.#newest || this.#heads.size > headsRemembered) this.#heads.clear();
+    let seq = await newestOf(tx);
+    if (seq !== this.#newest || this.#heads.size > headsRemembered) await this.#catchUp(tx, seq);
     await this.#readHeads(tx, calls);
-    const lasts = new Map<string, number>();
     const linked = calls.map((call) => {
       seq += 1;
       const before = this.#heads.get(call.device) ?? 0;
       this.#heads.set(call.device, seq);
-      lasts.set(call.device, seq);
+      this.#unwritten.add(call.device);
       // Numbers begin again only where all calls were forgotten: what was last then is not the one before this.
       return { seq, earlier: before > 0 && before < seq ? before : null, call };
     });
     await this.#calls.run(tx, linked);
-    await this.#lasts.run(tx, [...lasts]);
     this.#newest = seq;
+    if (seq - this.#writtenUpTo >= behindBy) await this.#writeSome(tx, seq);
+  }
+
+  /** A table that knew every last call at once would have each of its pages written for every few calls. */
+  async #writeSome(tx: Database, seq: number): Promise<void> {
+    const devices: string[] = [];
+    for (const device of this.#unwritten) {
+      if (devices.length === caughtUpAtOnce) break;
+      devices.push(device);
+      this.#unwritten.delete(device);
+    }
+    await this.#lasts.run(tx, devices);
+    if (this.#unwritten.size > 0) return;
+    await writeUpTo(tx, seq);
+    this.#writtenUpTo = seq;
+  }
+
+  /** What an earlier run, or a transaction that failed, has left undone. */
+  async #catchUp(tx: Database, newest: number): Promise<void> {
+    this.#heads.clear();
+    this.#unwritten.clear();
+    const written = await lastOf(tx, upTo);
+    // The newest of all is gone, and with it everything.
+    const from = written !== undefined && written <= newest ? written : 0;
+    await sql`
+      insert into tendon_last_calls (device, seq)
+      select device, max(seq) from tendon_calls where seq > ${from} group by device
+      on conflict (device) do update set seq = excluded.seq`.execute(tx);
+    await writeUpTo(tx, newest);
+    this.#writtenUpTo = newest;
   }
 
   async #readHeads(tx: Database, calls: readonly CallRecord[]): Promise<void> {
@@ -141,12 +176,14 @@ export class CallLines {
         .where("device", "=", device)
         .executeTakeFirst());
     if (known !== undefined) return known.earlier ?? undefined;
-    const head = await db
-      .selectFrom("tendon_last_calls")
-      .select("seq")
-      .where("device", "=", device)
-      .executeTakeFirst();
-    return head?.seq;
+    if (this.#newest === undefined) {
+      await atomically(db, async (tx) => {
+        const newest = await newestOf(tx);
+        await this.#catchUp(tx, newest);
+        this.#newest = newest;
+      });
+    }
+    return this.#heads.get(device) ?? (await lastOf(db, device));
   }
 
   /**
@@ -170,7 +207,7 @@ export class CallLines {
       .where("seq", "in", older)
       .execute();
     if (left.length === 0) return;
-    this.#heads.clear();
+    this.#newest = undefined;
     await linkAnew(
       tx,
       left.map(({ device }) => device),
@@ -180,6 +217,27 @@ export class CallLines {
 
 function repeated<Row>(count: number, row: Row): Row[] {
   return Array.from<Row>({ length: count }).fill(row);
+}
+
+async function newestOf(db: Database): Promise<number> {
+  const newest = await db
+    .selectFrom("tendon_calls")
+    .select((eb) => eb.fn.max("seq").as("seq"))
+    .executeTakeFirst();
+  return Number(newest?.seq ?? 0);
+}
+
+async function lastOf(db: Database, device: string): Promise<number | undefined> {
+  const last = await db
+    .selectFrom("tendon_last_calls")
+    .select("seq")
+    .where("device", "=", device)
+    .executeTakeFirst();
+  return last?.seq;
+}
+
+async function writeUpTo(tx: Database, seq: number): Promise<void> {
+  await sql`insert or replace into tendon_last_calls (device, seq) values (${upTo}, ${seq})`.execute(tx);
 }
 
 /** Reads the whole history once. */

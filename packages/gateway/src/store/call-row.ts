@@ -66,8 +66,8 @@ export const callColumns: Omit<CallsTable, "seq" | "earlier"> = {
 };
 
 /** A call's values, in the order of the columns above. */
-export function valuesOf(call: CallRecord): Bound[] {
-  return [
+export function bindCall(call: CallRecord, into: Bound[]): void {
+  into.push(
     call.at,
     call.id,
     call.device,
@@ -81,7 +81,7 @@ export function valuesOf(call: CallRecord): Bound[] {
     call.approval ?? null,
     call.node ?? null,
     call.event ?? null,
-  ];
+  );
 }
 
 /** How PostgreSQL takes calls in. A connection that broke may have written them all the same. */
@@ -93,7 +93,7 @@ export function callInsert(): BulkInsert<CallRecord> {
         .values(Array.from<typeof callColumns>({ length: rows }).fill(callColumns))
         .onConflict((conflict) => conflict.columns(["at", "id"]).doNothing())
         .compile(),
-    values: valuesOf,
+    bind: bindCall,
   });
 }
 

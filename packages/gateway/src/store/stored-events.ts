@@ -166,13 +166,8 @@ function eventInsert(): BulkInsert<Written> {
         .values(Array.from<typeof empty>({ length: rows }).fill(empty))
         .onConflict((conflict) => conflict.columns(["stream", "sequence"]).doNothing())
         .compile(),
-    values: ({ stream, sequence, type, at, device, data }) => [
-      stream,
-      sequence,
-      type,
-      at,
-      device ?? null,
-      data,
-    ],
+    bind({ stream, sequence, type, at, device, data }, into) {
+      into.push(stream, sequence, type, at, device ?? null, data);
+    },
   });
 }

@@ -13,12 +13,18 @@ const batchBytes = 1024 * 1024;
 const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 
+interface Entry<Row> {
+  readonly key: string | undefined;
+  row: Row;
+}
+
 export class WriteBuffer<Row> {
   readonly #settings: BufferSettings<Row>;
-  /** In order of arrival; a row under a key that waits already takes that one's place. */
-  readonly #waiting = new Map<string | number, Row>();
+  /** In order of arrival. */
+  #waiting: Entry<Row>[] = [];
+  /** Those with a key: another row under it takes their place. */
+  readonly #keyed = new Map<string, Entry<Row>>();
   #bytes = 0;
-  #next = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
   #writingSince = 0;
@@ -34,20 +40,20 @@ export class WriteBuffer<Row> {
 
   /** Rows not yet written. */
   get size(): number {
-    return this.#waiting.size;
+    return this.#waiting.length;
   }
 
   get lost(): number {
     return this.#lost;
   }
 
-  push(row: Row, key: string | number = ++this.#next): void {
+  push(row: Row, key?: string): void {
     if (this.#closed) {
       this.#lost += 1;
       this.#sayLosses();
       return;
     }
-    this.#set(key, row);
+    this.#add({ key, row });
     this.#makeRoom();
     if (this.#writing === undefined) this.#timer ??= this.#later(this.#settings.delayMs);
   }
@@ -55,7 +61,7 @@ export class WriteBuffer<Row> {
   /** Writes all that waits now; rejects when that does not succeed. */
   async flush(): Promise<void> {
     await this.#writing?.catch(() => {});
-    if (this.#waiting.size === 0) return;
+    if (this.#waiting.length === 0) return;
     await this.#start();
   }
 
@@ -71,7 +77,7 @@ export class WriteBuffer<Row> {
     this.#abandoned = true;
     this.#timer?.cancel();
     this.#timer = undefined;
-    while (this.#waiting.size > 0) this.#drop(this.#waiting.size);
+    while (this.#waiting.length > 0) this.#drop(this.#waiting.length);
     this.#sayLosses();
   }
 
@@ -102,7 +108,7 @@ export class WriteBuffer<Row> {
       // What came meanwhile has waited through a write already.
       const waitedMs = this.#settings.clock.monotonic() - this.#writingSince;
       const leftMs = Math.max(this.#settings.delayMs / 5, this.#settings.delayMs - waitedMs);
-      if (this.#waiting.size > 0) this.#timer ??= this.#later(leftMs);
+      if (this.#waiting.length > 0) this.#timer ??= this.#later(leftMs);
       return;
     }
     if (this.#abandoned) this.abandon();
@@ -113,13 +119,13 @@ export class WriteBuffer<Row> {
 
   /** Only what waited at the start: a stream that never pauses must not hold up whoever waits for a flush. */
   async #drain(): Promise<void> {
-    let left = this.#waiting.size;
+    let left = this.#waiting.length;
     while (left > 0) {
-      const batch = [...this.#take(Math.min(left, batchRows))];
+      const batch = this.#take(Math.min(left, batchRows));
       if (batch.length === 0) return;
       left -= batch.length;
       try {
-        await this.#write(batch.map(([, row]) => row));
+        await this.#write(batch.map(({ row }) => row));
       } catch (error) {
         this.#putBack(batch);
         throw error;
@@ -145,46 +151,53 @@ export class WriteBuffer<Row> {
     }
   }
 
-  *#take(count: number): Generator<[string | number, Row]> {
+  /** The oldest, at most so many. */
+  #take(count: number): Entry<Row>[] {
     let rows = 0;
     let bytes = 0;
-    for (const entry of this.#waiting) {
-      if (rows === count || bytes > batchBytes) return;
-      const size = this.#settings.bytesOf(entry[1]);
+    for (const { key, row } of this.#waiting) {
+      if (rows === count || bytes > batchBytes) break;
       rows += 1;
-      bytes += size;
-      this.#waiting.delete(entry[0]);
-      this.#bytes -= size;
-      yield entry;
+      bytes += this.#settings.bytesOf(row);
+      if (key !== undefined) this.#keyed.delete(key);
     }
+    this.#bytes -= bytes;
+    return this.#waiting.splice(0, rows);
   }
 
-  #putBack(batch: readonly [string | number, Row][]): void {
-    const newer = [...this.#waiting];
-    this.#waiting.clear();
+  #putBack(batch: readonly Entry<Row>[]): void {
+    const newer = this.#waiting;
+    this.#waiting = [];
+    this.#keyed.clear();
     this.#bytes = 0;
-    for (const [key, row] of [...batch, ...newer]) this.#set(key, row);
+    for (const entry of [...batch, ...newer]) this.#add(entry);
     this.#makeRoom();
   }
 
-  #set(key: string | number, row: Row): void {
-    const { merge, bytesOf } = this.#settings;
-    const old = this.#waiting.get(key);
-    if (old !== undefined) this.#bytes -= bytesOf(old);
-    const kept = old === undefined || merge === undefined ? row : merge(old, row);
-    this.#waiting.set(key, kept);
-    this.#bytes += bytesOf(kept);
+  #add(entry: Entry<Row>): void {
+    const { bytesOf, merge } = this.#settings;
+    const { key, row } = entry;
+    const old = key === undefined ? undefined : this.#keyed.get(key);
+    if (old === undefined) {
+      this.#waiting.push(entry);
+      if (key !== undefined) this.#keyed.set(key, entry);
+      this.#bytes += bytesOf(row);
+    } else {
+      this.#bytes -= bytesOf(old.row);
+      old.row = merge === undefined ? row : merge(old.row, row);
+      this.#bytes += bytesOf(old.row);
+    }
   }
 
-  /** In blocks: finding the oldest of a full map costs, and must not be paid for every row. */
+  /** In blocks: moving all others up costs, and must not be paid for every row. */
   #makeRoom(): void {
     const { maxRows, maxBytes } = this.#settings;
-    while (this.#waiting.size > maxRows || (this.#bytes > maxBytes && this.#waiting.size > 1))
+    while (this.#waiting.length > maxRows || (this.#bytes > maxBytes && this.#waiting.length > 1))
       this.#drop(Math.ceil(maxRows / 100));
   }
 
   #drop(count: number): void {
-    for (const _ of this.#take(count)) this.#lost += 1;
+    this.#lost += this.#take(count).length;
   }
 
   #sayLosses(): void {

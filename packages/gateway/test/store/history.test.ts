@@ -106,6 +106,28 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await again.calls.query({ device: "mine", since: call(9_000).at })).toEqual(none);
   });
 
+  it("has the calls of every device of a large fleet, before and after a restart", async () => {
+    const devices = 1_300;
+    const { store, place } = await databases.open();
+    for (let number = 0; number < 16_000; number += 1)
+      store.calls.append(call(number, { device: deviceId(number % devices) }));
+    const expected = (device: number) =>
+      Array.from({ length: 13 }, (_, turn) => device + turn * devices)
+        .filter((number) => number < 16_000)
+        .map((number) => call(number).id)
+        .reverse();
+    const found = async ({ calls }: typeof store, device: number) =>
+      (await calls.query({ device: deviceId(device) })).calls.map(({ id }) => id);
+    for (const device of [0, 1, 399, 400, 1_299])
+      expect(await found(store, device)).toEqual(expected(device));
+    await store.close();
+    const again = (await databases.open(place)).store;
+    for (const device of [0, 1, 399, 400, 1_299])
+      expect(await found(again, device)).toEqual(expected(device));
+    again.calls.append(call(20_000, { device: deviceId(7) }));
+    expect(await found(again, 7)).toEqual([call(20_000).id, ...expected(7)]);
+  });
+
   it("goes on from a cursor of another list", async () => {
     const { store } = await databases.open();
     for (let number = 0; number < 9; number += 1) store.calls.append(call(number));
