@@ -15,14 +15,17 @@ export interface CallStory {
 
 export class CallStories {
   readonly #stories = new Map<string, CallStory>();
+  /** Which are kept, in a ring: a map is slow to say which of its keys is the oldest. */
+  readonly #kept: string[] = [];
+  #next = 0;
 
   note(callId: string, argumentText: string, detail: string | undefined): void {
     const short = argumentText.length <= limits.callStoryArguments.max;
     this.#stories.set(callId, { arguments: short ? argumentText : undefined, detail, late: undefined });
-    if (this.#stories.size > limits.callStoriesKept.max) {
-      const [oldest] = this.#stories.keys();
-      if (oldest !== undefined) this.#stories.delete(oldest);
-    }
+    const oldest = this.#kept[this.#next];
+    if (oldest !== undefined) this.#stories.delete(oldest);
+    this.#kept[this.#next] = callId;
+    this.#next = (this.#next + 1) % limits.callStoriesKept.max;
   }
 
   /** An answer that came too late belongs to a call's story too. */

@@ -39,6 +39,8 @@ export class FinishedCalls {
   readonly #settings: FinishedCallsSettings;
   readonly #tellAll = () => this.#tell();
   #untold: Finished[] = [];
+  #lastText: string | undefined;
+  #lastDigest = "";
 
   constructor(settings: FinishedCallsSettings) {
     this.#settings = settings;
@@ -78,7 +80,7 @@ export class FinishedCalls {
       outcome,
       queuedMs,
       durationMs,
-      argumentDigest: hash("sha256", argumentText),
+      argumentDigest: this.#digestOf(argumentText),
       // No text: nested too deeply to be written.
       arguments:
         keepArguments && argumentText !== "" && argumentText.length <= limits.historyArguments.max
@@ -89,5 +91,14 @@ export class FinishedCalls {
       event,
     });
     stories.note(callId, argumentText, call.detail);
+  }
+
+  /** Many calls in a row say the same: a poll of every device's status, a scene for a whole house. */
+  #digestOf(text: string): string {
+    if (text !== this.#lastText) {
+      this.#lastText = text;
+      this.#lastDigest = hash("sha256", text);
+    }
+    return this.#lastDigest;
   }
 }

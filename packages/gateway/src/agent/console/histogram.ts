@@ -3,6 +3,14 @@ const growth = 1.2;
 const first = 0.5;
 const buckets = 80;
 
+const logOfGrowth = Math.log(growth);
+
+/** For a time that is counted in several of them, found once. */
+export function bucketOf(ms: number): number {
+  const at = ms <= first ? 0 : Math.ceil(Math.log(ms / first) / logOfGrowth);
+  return Math.min(buckets - 1, at);
+}
+
 export class Histogram {
   readonly #counts = new Uint32Array(buckets);
   #total = 0;
@@ -11,9 +19,8 @@ export class Histogram {
     return this.#total;
   }
 
-  add(ms: number): void {
-    const at = ms <= first ? 0 : Math.ceil(Math.log(ms / first) / Math.log(growth));
-    const bucket = Math.min(buckets - 1, at);
+  /** In a bucket that `bucketOf` has found. */
+  addTo(bucket: number): void {
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#total += 1;
   }

@@ -5,7 +5,7 @@
 import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
 import type { Events } from "../../events.ts";
-import { Histogram } from "./histogram.ts";
+import { bucketOf, Histogram } from "./histogram.ts";
 
 interface Step {
   readonly from: number;
@@ -48,7 +48,7 @@ export class Overview {
   constructor(needs: OverviewNeeds) {
     this.#needs = needs;
     this.#online = needs.onlineAlready;
-    this.#count(() => undefined);
+    this.#countOnline();
     this.#unsubscribe = needs.events.subscribe((event) => this.#take(event));
   }
 
@@ -110,47 +110,54 @@ export class Overview {
     if (event.type === "device.online" || event.type === "device.offline") {
       // Every coming has its going, so that counting them is enough.
       this.#online += event.type === "device.online" ? 1 : -1;
-      this.#count(() => undefined);
+      this.#countOnline();
     } else if (event.type === "call.finished") {
       const { outcome, durationMs, tool } = event.data;
       // A call that waits for a person has not failed.
       const failed = outcome !== "ok" && outcome !== "approval_required";
-      this.#count((step) => {
-        step.calls += 1;
-        step.times.add(Number(durationMs));
-        if (failed) step.failures.set(String(outcome), (step.failures.get(String(outcome)) ?? 0) + 1);
-      });
-      this.#countTool(String(tool), Number(durationMs), failed);
+      const now = this.#needs.clock.now();
+      const bucket = bucketOf(Number(durationMs));
+      const reason = failed ? String(outcome) : undefined;
+      countCall(this.#current(this.#fine, scales["1h"], now), bucket, reason);
+      countCall(this.#current(this.#coarse, scales["24h"], now), bucket, reason);
+      this.#countTool(String(tool), bucket, failed);
     }
   }
 
-  #count(change: (step: Step) => void): void {
-    for (const [series, { stepMs, steps }] of [
-      [this.#fine, scales["1h"]],
-      [this.#coarse, scales["24h"]],
-    ] as const) {
-      const step = this.#current(series, stepMs, steps);
-      step.online = this.#online;
-      change(step);
-    }
+  #countOnline(): void {
+    const now = this.#needs.clock.now();
+    this.#current(this.#fine, scales["1h"], now).online = this.#online;
+    this.#current(this.#coarse, scales["24h"], now).online = this.#online;
   }
 
-  #current(series: Step[], stepMs: number, steps: number): Step {
-    const from = Math.floor(this.#needs.clock.now() / stepMs) * stepMs;
+  #current(series: Step[], { stepMs, steps }: Scale, now: number): Step {
     const last = series.at(-1);
     // A clock that was set back must not make steps out of order.
-    if (last !== undefined && last.from >= from) return last;
-    const step: Step = { from, online: 0, calls: 0, failures: new Map(), times: new Histogram() };
+    if (last !== undefined && now < last.from + stepMs) return last;
+    const from = Math.floor(now / stepMs) * stepMs;
+    const step: Step = {
+      from,
+      online: this.#online,
+      calls: 0,
+      failures: new Map(),
+      times: new Histogram(),
+    };
     series.push(step);
     if (series.length > steps) series.shift();
     return step;
   }
 
-  #countTool(tool: string, ms: number, failed: boolean): void {
+  #countTool(tool: string, bucket: number, failed: boolean): void {
     const name = this.#tools.has(tool) || this.#tools.size < mostTools ? tool : "…";
     const known = this.#tools.get(name) ?? { times: new Histogram(), failed: 0 };
-    known.times.add(ms);
+    known.times.addTo(bucket);
     if (failed) known.failed += 1;
     this.#tools.set(name, known);
   }
+}
+
+function countCall(step: Step, bucket: number, failure: string | undefined): void {
+  step.calls += 1;
+  step.times.addTo(bucket);
+  if (failure !== undefined) step.failures.set(failure, (step.failures.get(failure) ?? 0) + 1);
 }
