@@ -19,5 +19,9 @@ export async function linkCalls(tx: Transaction<Tables>, kind: Engine["kind"]): 
   await sql`insert into tendon_last_calls (device, seq) select device, max(seq) from tendon_calls group by device`.execute(
     tx,
   );
+  // Under no device's name: up to which call the others are right.
+  await sql`insert into tendon_last_calls (device, seq) select '', coalesce(max(seq), 0) from tendon_calls`.execute(
+    tx,
+  );
   await tx.schema.dropIndex("tendon_calls_device").execute();
 }
