@@ -14,12 +14,15 @@ export interface SqliteDatabase {
 
 interface Library {
   readonly DatabaseSync: new (file: string) => SqliteDatabase;
-  readonly StatementSync: { readonly prototype: object };
 }
 
-/** The runtime's own SQLite where it can do what is needed (Node 22.16 and later), else the same API from npm. */
+/** Before it, the runtime says with every start that its own SQLite may change at any time. */
+const firstSettledMajor = 24;
+
+/** The runtime's own SQLite where that is settled, else the same API from npm. */
 export function openSqliteFile(file: string): SqliteDatabase {
-  const own = process.getBuiltinModule("node:sqlite") as Library | undefined;
-  if (own !== undefined && "columns" in own.StatementSync.prototype) return new own.DatabaseSync(file);
-  return new DatabaseSync(file);
+  const major = Number.parseInt(process.versions.node, 10);
+  const own =
+    major < firstSettledMajor ? undefined : (process.getBuiltinModule("node:sqlite") as Library | undefined);
+  return new (own?.DatabaseSync ?? DatabaseSync)(file);
 }
