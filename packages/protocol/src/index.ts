@@ -29,10 +29,13 @@ export {
   DeviceDetail,
   DeviceList,
   DeviceQuery,
+  NamedTool,
+  NamedTools,
   Tool,
   ToolAcceptance,
   ToolChanges,
   ToolList,
+  ToolsQuery,
 } from "./api/device.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export {

@@ -284,7 +284,7 @@ export const en = {
   "overview.time": "Time",
 
   "palette.title": "Go to",
-  "palette.hint": "A device, a page, an action",
+  "palette.hint": "A device, a tool, a page, an action",
   "palette.nothing": "Nothing fits",
   "palette.page": "Page",
   "palette.open": "Go to …",

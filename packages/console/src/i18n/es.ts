@@ -285,7 +285,7 @@ export const es: Catalogue = {
   "overview.time": "Hora",
 
   "palette.title": "Ir a",
-  "palette.hint": "Un dispositivo, una página, una acción",
+  "palette.hint": "Un dispositivo, una herramienta, una página, una acción",
   "palette.nothing": "Nada coincide",
   "palette.page": "Página",
   "palette.open": "Ir a …",

@@ -283,7 +283,7 @@ export const vi: Catalogue = {
   "overview.time": "Thời gian",
 
   "palette.title": "Đi đến",
-  "palette.hint": "Thiết bị, trang hoặc hành động",
+  "palette.hint": "Thiết bị, công cụ, trang hoặc hành động",
   "palette.nothing": "Không có gì phù hợp",
   "palette.page": "Trang",
   "palette.open": "Đi đến …",

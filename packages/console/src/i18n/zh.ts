@@ -277,7 +277,7 @@ export const zh: Catalogue = {
   "overview.time": "时间",
 
   "palette.title": "前往",
-  "palette.hint": "设备、页面或操作",
+  "palette.hint": "设备、工具、页面或操作",
   "palette.nothing": "没有匹配项",
   "palette.page": "页面",
   "palette.open": "前往 …",

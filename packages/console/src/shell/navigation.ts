@@ -48,6 +48,11 @@ export function deviceAddress(id: string): string {
   return `/devices/${encodeURIComponent(id).replaceAll("%3A", ":")}`;
 }
 
+/** The device's page with the form of one tool open. */
+export function toolAddress(device: string, tool: string): string {
+  return `${deviceAddress(device)}#${encodeURIComponent(tool)}`;
+}
+
 export function callAddress(id: string): string {
   return `/calls/${encodeURIComponent(id)}`;
 }

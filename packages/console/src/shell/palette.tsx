@@ -1,14 +1,14 @@
-/** ⌘K: to any device, page or action, by a few letters. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { DeviceDetail, DeviceList, ToolList } from "@tendon/protocol";
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from "react";
+/** ⌘K: to any device, tool, page or action, by a few letters. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { DeviceList, NamedTools } from "@tendon/protocol";
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { api, query } from "../api/client.ts";
-import { keys } from "../api/queries.ts";
 import { useWords } from "../i18n/i18n.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { deviceAddress, usePlaces } from "./navigation.ts";
+import { titleOf } from "../ui/tool-names.ts";
+import { deviceAddress, toolAddress, usePlaces } from "./navigation.ts";
 import { chooseTheme } from "./theme.ts";
 
 interface Entry {
@@ -16,34 +16,61 @@ interface Entry {
   readonly icon: IconName;
   readonly title: string;
   readonly hint: string;
+  /** Where there is little room the title has all of it. */
+  readonly minorHint?: boolean;
+  /** Whether it leads to another place, which then has the focus. */
+  readonly leads: boolean;
   readonly run: () => void;
 }
 
 export function Palette({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const { t } = useWords();
+  const leaves = useRef(false);
+  const close = (leading: boolean) => {
+    leaves.current = leading;
+    onClose();
+  };
   return (
-    <Dialog open={open} onClose={onClose} title={t("palette.title")} hideTitle top>
-      {open && <Finder onClose={onClose} />}
+    <Dialog
+      open={open}
+      onClose={() => close(false)}
+      title={t("palette.title")}
+      hideTitle
+      wide
+      top
+      returnsFocus={() => !leaves.current}
+    >
+      {open && <Finder onClose={close} />}
     </Dialog>
   );
 }
 
-function Finder({ onClose }: { readonly onClose: () => void }) {
+function Finder({ onClose }: { readonly onClose: (leading: boolean) => void }) {
   const { t } = useWords();
   const id = useId();
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
+  // By its name: answers that come while somebody chooses move the others.
+  const [wanted, setWanted] = useState<string>();
   const entries = useEntries(text.trim());
+  const chosen = Math.max(
+    0,
+    entries.findIndex((entry) => entry.id === wanted),
+  );
+  const choose = (at: number) => setWanted(entries[at]?.id);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (wanted !== undefined) list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
+  }, [wanted, chosen]);
   const run = (entry: Entry | undefined) => {
     if (entry === undefined) return;
-    onClose();
+    onClose(entry.leads);
     entry.run();
   };
   const press = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
-      setChosen((entries.length + chosen + step) % Math.max(1, entries.length));
+      choose((entries.length + chosen + step) % Math.max(1, entries.length));
     } else if (event.key === "Enter") {
       event.preventDefault();
       run(entries[chosen]);
@@ -66,13 +93,19 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
           value={text}
           onChange={({ target }) => {
             setText(target.value);
-            setChosen(0);
+            setWanted(undefined);
           }}
           onKeyDown={press}
           className="h-12 w-full bg-transparent text-base outline-none placeholder:text-soft"
         />
       </div>
-      <div id={id} role="listbox" aria-label={t("palette.title")} className="max-h-80 overflow-y-auto p-1">
+      <div
+        ref={list}
+        id={id}
+        role="listbox"
+        aria-label={t("palette.title")}
+        className="max-h-80 overflow-y-auto p-1"
+      >
         {entries.length === 0 && <p className="p-3 text-soft">{t("palette.nothing")}</p>}
         {entries.map((entry, at) => (
           <div
@@ -83,12 +116,20 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
             aria-selected={at === chosen}
             onClick={() => run(entry)}
             onKeyDown={press}
-            onMouseMove={() => setChosen(at)}
+            onMouseMove={() => choose(at)}
             className="flex cursor-pointer items-center gap-3 rounded-lg px-3 py-2 aria-selected:bg-accent-soft"
           >
             <Icon name={entry.icon} />
-            <span className="truncate">{entry.title}</span>
-            <span className="ml-auto truncate text-sm text-soft">{entry.hint}</span>
+            <span
+              className={`truncate ${entry.minorHint === true ? "min-w-0 sm:max-w-[75%] sm:shrink-0" : "max-w-[75%] shrink-0"}`}
+            >
+              {entry.title}
+            </span>
+            <span
+              className={`ml-auto min-w-0 truncate text-sm text-soft ${entry.minorHint === true ? "max-sm:hidden" : ""}`}
+            >
+              {entry.hint}
+            </span>
           </div>
         ))}
       </div>
@@ -102,8 +143,9 @@ function useEntries(text: string): readonly Entry[] {
   const places = usePlaces();
   const q = useDeferredValue(text);
   const { data } = useQuery({
-    queryKey: ["palette", q],
+    queryKey: ["palette", "devices", q],
     queryFn: ({ signal }) => api<DeviceList>(`/devices${query({ q, limit: 8 })}`, { signal }),
+    placeholderData: keepPreviousData,
     staleTime: 5_000,
   });
   const needle = text.toLowerCase();
@@ -119,6 +161,7 @@ function useEntries(text: string): readonly Entry[] {
       hint: [board, online ? t("device.online") : t("device.offline")]
         .filter((word) => word !== null)
         .join(" · "),
+      leads: true,
       run: () => navigate(deviceAddress(id)),
     }),
   );
@@ -128,6 +171,7 @@ function useEntries(text: string): readonly Entry[] {
       icon,
       title: t(word),
       hint: t("palette.page"),
+      leads: true,
       run: () => navigate(to),
     }),
   );
@@ -137,39 +181,39 @@ function useEntries(text: string): readonly Entry[] {
       icon: theme === "light" ? "sun" : "moon",
       title: t(`theme.${theme}`),
       hint: t("shell.theme"),
+      leads: false,
       run: () => chooseTheme(theme),
     }),
   );
-  const tools = useKnownTools(needle).map(
-    ({ device, alias, tool }): Entry => ({
+  const tools = useTools(q, needle).map(
+    ({ device, alias, tool, audience, online }): Entry => ({
       id: `${device} ${tool}`,
-      icon: "bolt",
-      title: tool,
-      hint: alias,
-      run: () => navigate(`${deviceAddress(device)}#${encodeURIComponent(tool)}`),
+      icon: audience === "user" ? "lock" : "bolt",
+      title: `${alias} › ${titleOf(tool)}`,
+      hint: online ? tool : t("device.offline"),
+      minorHint: online,
+      leads: true,
+      run: () => navigate(toolAddress(device, tool)),
     }),
   );
   const fitting = [...pages, ...themes].filter(({ title }) => title.toLowerCase().includes(needle));
   return text === "" ? [...fitting.slice(0, places.length), ...devices] : [...devices, ...tools, ...fitting];
 }
 
-const mostTools = 8;
-
-/** Tools of the devices that were looked at: their lists are here already. */
-function useKnownTools(needle: string) {
-  const client = useQueryClient();
-  if (needle === "") return [];
-  const lists = client.getQueriesData<ToolList>({
-    predicate: ({ queryKey }) => queryKey[0] === "device" && queryKey[2] === "tools",
+/** The gateway looks for them: a fleet has more tools than a page should hold. */
+function useTools(q: string, needle: string): NamedTools["tools"] {
+  const { data } = useQuery({
+    queryKey: ["palette", "tools", q],
+    queryFn: ({ signal }) => api<NamedTools>(`/tools${query({ q, limit: 8 })}`, { signal }),
+    enabled: q !== "",
+    placeholderData: keepPreviousData,
+    staleTime: 5_000,
   });
-  return lists
-    .flatMap(([key, list]) => {
-      const device = String(key[1]);
-      const alias = client.getQueryData<DeviceDetail>(keys.device(device))?.alias ?? device;
-      return (list?.tools ?? []).map(({ name }) => ({ device, alias, tool: name }));
-    })
-    .filter(({ tool }) => tool.toLowerCase().includes(needle))
-    .slice(0, mostTools);
+  const words = needle.split(/\s+/);
+  if (needle === "") return [];
+  return (data?.tools ?? []).filter(({ alias, tool }) =>
+    words.every((word) => `${tool} ${alias}`.toLowerCase().includes(word)),
+  );
 }
 
 /** Opens by ⌘K or Ctrl K from anywhere. */

@@ -15,9 +15,12 @@ export function Dialog(props: {
   readonly hideTitle?: boolean;
   readonly wide?: boolean;
   readonly top?: boolean;
+  /** Whether what had the focus before gets it back; not where closing leads elsewhere. */
+  readonly returnsFocus?: () => boolean;
   readonly children: ReactNode;
 }) {
   const { open, onClose, title, description, hideTitle = false, wide = false, top = false, children } = props;
+  const { returnsFocus = () => true } = props;
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
@@ -26,6 +29,7 @@ export function Dialog(props: {
         >
           <Radix.Content
             {...(description === undefined ? { "aria-describedby": undefined } : {})}
+            onCloseAutoFocus={(event) => !returnsFocus() && event.preventDefault()}
             className={`pop flex max-h-full w-full flex-col overflow-hidden rounded-xl border border-line bg-surface shadow-xl ${wide ? "max-w-2xl" : "max-w-md"}`}
           >
             <Radix.Title className={hideTitle ? "sr-only" : "px-5 pt-5 text-lg font-semibold"}>

@@ -39,6 +39,7 @@ import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
 import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
 import { RemoteSession } from "./remote-session.ts";
+import { ToolFinder } from "./tool-finder.ts";
 import { toolListOf } from "./tool-list.ts";
 import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
@@ -79,6 +80,7 @@ export class Registry {
   readonly control: Control;
   readonly history: History;
   readonly toolset: Toolset;
+  readonly finder: ToolFinder;
   readonly approvals: Approvals;
   readonly drift: Drift;
   readonly album: Album;
@@ -145,6 +147,7 @@ export class Registry {
       shows: (principal, record) => this.#devices.shows(principal, record),
       access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
+    this.finder = new ToolFinder(this.#devices, policy);
     this.extras = new Extras(this.#devices.records, find);
     this.connections = new Connections({
       ...needs,

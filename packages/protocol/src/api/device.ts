@@ -158,3 +158,25 @@ export const ToolList = Type.Object({
   setAside: Type.Optional(Type.Array(Type.Object({ name: Type.String(), reason: Type.String() }))),
 });
 export type ToolList = Static<typeof ToolList>;
+
+export const ToolsQuery = Type.Object({
+  q: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: "Words, each a part of the tool's name or the device's alias, at least one of the tool's",
+  }),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 where it is left out" })),
+});
+export type ToolsQuery = Static<typeof ToolsQuery>;
+
+export const NamedTool = Type.Object({
+  device: Type.String(),
+  alias: Type.String(),
+  tool: Type.String({ description: "The device's own name for it" }),
+  audience: Type.Enum(["agent", "user"]),
+  online: Type.Boolean(),
+});
+export type NamedTool = Static<typeof NamedTool>;
+
+export const NamedTools = Type.Object({ tools: Type.Array(NamedTool) });
+export type NamedTools = Static<typeof NamedTools>;

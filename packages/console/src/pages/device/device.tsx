@@ -26,8 +26,10 @@ export function DevicePage() {
   if (error !== null) return <ProblemNote error={error} />;
   if (data === undefined) return <SkeletonRows />;
   // Events speak of ids: an alias in the address leads there.
-  if (data.id !== reference) return <Redirect to={deviceAddress(data.id)} replace />;
-  return <Device device={data} />;
+  if (data.id !== reference)
+    return <Redirect to={`${deviceAddress(data.id)}${window.location.hash}`} replace />;
+  // A form and an answer belong to one device: another begins anew.
+  return <Device key={data.id} device={data} />;
 }
 
 const photoTool = "self.camera.take_photo";

@@ -1,6 +1,6 @@
 /** One tool: its name on the wire, what it is for, a form made from its schema, and what it answered. */
 import type { DeviceDetail, Tool } from "@tendon/protocol";
-import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from "react";
 import { type Arguments, useToolCall } from "../../api/calls.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
@@ -14,6 +14,7 @@ import { ToolResult } from "../../ui/tool-result.tsx";
 import { ConfirmTool } from "./confirm-tool.tsx";
 import { firstValues, hasArguments } from "./first-values.ts";
 import { formSchema } from "./form-schema.ts";
+import { FocusField, useNamed } from "./named-tool.tsx";
 
 const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-form.tsx")).ToolForm }));
 
@@ -23,12 +24,12 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
   const id = useId();
   const [open, setOpen] = useState(false);
   const row = useRef<HTMLLIElement>(null);
-  const named = useHash() === `#${encodeURIComponent(tool.name)}`;
+  const visit = useNamed(tool.name);
   useEffect(() => {
-    if (!named) return;
+    if (visit === undefined) return;
     setOpen(true);
     row.current?.scrollIntoView({ block: "center" });
-  }, [named]);
+  }, [visit]);
   const [values, setValues] = useState<Arguments>(() => firstValues(formSchema(tool.inputSchema)));
   const [asked, setAsked] = useState<Arguments>();
   const call = useToolCall(device.id);
@@ -101,6 +102,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
                     call={{ device: device.alias, tool: tool.name, agentName: tool.agentName, args: values }}
                   />
                 </div>
+                <FocusField form={id} visit={visit} />
               </ToolForm>
             </Suspense>
             {call.isError && <ProblemNote error={call.error} />}
@@ -119,17 +121,4 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
       )}
     </li>
   );
-}
-
-function onHash(changed: () => void): () => void {
-  const events = ["hashchange", "popstate", "pushState"] as const;
-  for (const event of events) window.addEventListener(event, changed);
-  return () => {
-    for (const event of events) window.removeEventListener(event, changed);
-  };
-}
-
-/** The part of the address that names one tool. */
-function useHash(): string {
-  return useSyncExternalStore(onHash, () => window.location.hash);
 }

@@ -5,6 +5,7 @@ import { SearchInput } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/states.tsx";
 import { groupOf } from "../../ui/tool-names.ts";
+import { hashOf, useHash } from "./named-tool.tsx";
 import { ToolRow } from "./tool-row.tsx";
 
 /** From so many on, a list is searched rather than read. */
@@ -22,7 +23,8 @@ export function ToolsPanel(props: {
   const { device, title, lead, tools, userOnly = false, problem } = props;
   const { t, n } = useWords();
   const [search, setSearch] = useState("");
-  const groups = useMemo(() => grouped(tools, search), [tools, search]);
+  const hash = useHash();
+  const groups = useMemo(() => grouped(tools, search, hash), [tools, search, hash]);
   return (
     <Panel
       title={
@@ -71,14 +73,14 @@ interface Group {
   readonly members: readonly Tool[];
 }
 
-function grouped(tools: readonly Tool[], search: string): Group[] {
+/** The tool that the address names is there, however many come before it. */
+function grouped(tools: readonly Tool[], search: string, hash: string): Group[] {
   const needle = search.trim().toLowerCase();
-  const found = tools
-    .filter(
-      ({ name, description }) => needle === "" || `${name} ${description}`.toLowerCase().includes(needle),
-    )
-    .slice(0, mostShown);
-  return [...groupBy(found)].map(([name, members]) => ({ name, members }));
+  const found = tools.filter(
+    ({ name, description }) => needle === "" || `${name} ${description}`.toLowerCase().includes(needle),
+  );
+  const shown = found.filter(({ name }, at) => at < mostShown || hashOf(name) === hash);
+  return [...groupBy(shown)].map(([name, members]) => ({ name, members }));
 }
 
 function groupBy(tools: readonly Tool[]): Map<string, Tool[]> {

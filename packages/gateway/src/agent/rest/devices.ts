@@ -1,4 +1,12 @@
-import { DeviceChange, DeviceDetail, DeviceList, DeviceQuery, ToolList } from "@tendon/protocol";
+import {
+  DeviceChange,
+  DeviceDetail,
+  DeviceList,
+  DeviceQuery,
+  NamedTools,
+  ToolList,
+  ToolsQuery,
+} from "@tendon/protocol";
 import Type from "typebox";
 import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
@@ -73,5 +81,19 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
       },
     },
     (request) => registry.tools(request.principal, request.params.device, request.query.user === true),
+  );
+  http.get(
+    "/tools",
+    {
+      schema: {
+        summary: "Tools of all devices by a few letters of their names",
+        description:
+          "What you may call, tools for people only among it; devices that are here first, then those seen last.",
+        tags: ["tools"],
+        querystring: ToolsQuery,
+        response: { 200: NamedTools, ...failures },
+      },
+    },
+    (request) => registry.finder.find(request.principal, request.query),
   );
 }

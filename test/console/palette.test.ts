@@ -1,0 +1,86 @@
+/** ⌘K finds the tools of the whole fleet, and leads to their forms without a hand on the mouse. */
+import { afterAll, describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { openSite } from "../site.ts";
+import { closeBrowser, openConsole } from "./browser.ts";
+import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+
+afterAll(closeBrowser);
+
+describe("tools in the palette", () => {
+  it("are found on devices nobody has looked at yet, and open with the focus in their form", async () => {
+    const site = await openConsoleSite();
+    const board = await startBoard(site, desk, "desk");
+    const away = await startBoard(site, kitchen, "kitchen", { autoReconnect: false });
+    await away.stop();
+    await untilOnline(site, kitchen, false);
+    const { page, complaints } = await openConsole(site);
+    await page.getByRole("link", { name: /desk/ }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("volume");
+    const options = page.getByRole("option");
+    await options.filter({ hasText: "desk › Set volume" }).waitFor();
+    // Who is here comes first, who is away says so.
+    const titles = await options.allTextContents();
+    expect(titles).toEqual(["desk › Set volumeself.audio_speaker.set_volume", "kitchen › Set volumeOffline"]);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "desk" }).waitFor();
+    const slider = page.getByRole("slider", { name: "volume", exact: true });
+    await slider.and(page.locator(":focus")).waitFor();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await until(() => board.state.get("volume") === 1, "the volume of the form");
+
+    // The same once more, from the same page, and one that is for people only.
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("desk vol");
+    await options.filter({ hasText: "desk › Set volume" }).waitFor();
+    await page.keyboard.press("Enter");
+    await slider.and(page.locator(":focus")).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("reboot");
+    await options.filter({ hasText: "desk › Reboot" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    const run = page
+      .getByRole("listitem")
+      .filter({ hasText: "self.reboot" })
+      .getByRole("button", { name: "Run" });
+    await run.and(page.locator(":focus")).waitFor();
+    complaints.check();
+  });
+
+  it("come from 2,000 devices a few at a time, while every letter shows at once", async () => {
+    const site = await openSite();
+    const tool = (name: string) => ({ name, description: "", inputSchema: { type: "object" } });
+    const tools = ["self.audio_speaker.set_volume", "self.screen.set_brightness"].map(tool);
+    const hex = (value: number) => value.toString(16).padStart(2, "0");
+    const ids = Array.from({ length: 2_000 }, (_, at) => `02:00:00:02:${hex(at >> 8)}:${hex(at & 255)}`);
+    for (let at = 0; at < ids.length; at += 100) {
+      await Promise.all(
+        ids.slice(at, at + 100).map(async (deviceId) => await site.join({ deviceId, tools })),
+      );
+    }
+    const { page, complaints } = await openConsole(site);
+    await page.getByText("2,000 online").waitFor();
+    await page.keyboard.press("Control+k");
+    // The longest time in which the page could do nothing else.
+    await page.evaluate(
+      "window.longest = 0; new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration); }).observe({ type: 'longtask' })",
+    );
+    await page.keyboard.type("volume", { delay: 30 });
+    const options = page.getByRole("option");
+    await options.filter({ hasText: "› Set volume" }).first().waitFor();
+    expect(await options.count()).toBe(8);
+    expect(await page.evaluate("window.longest")).toBeLessThan(500);
+    for (let step = 0; step < 7; step += 1) await page.keyboard.press("ArrowDown");
+    const last = options.nth(7);
+    expect(await last.getAttribute("aria-selected")).toBe("true");
+    const [list, row] = [await page.getByRole("listbox").boundingBox(), await last.boundingBox()];
+    expect((row?.y ?? 0) + (row?.height ?? 0)).toBeLessThanOrEqual((list?.y ?? 0) + (list?.height ?? 0) + 1);
+    complaints.check();
+  }, 60_000);
+});
