@@ -2,7 +2,7 @@
 import type { Problem } from "@tendon/protocol";
 import { NoGateway, OperationError } from "./errors.ts";
 import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest, wrongScheme } from "./gateway-fetch.ts";
-import type { Target } from "./target.ts";
+import { requireLiving, type Target } from "./target.ts";
 
 export class GatewayClient {
   readonly target: Target;
@@ -60,6 +60,7 @@ export class GatewayClient {
   }
 
   async #fetch(path: string, request: GatewayRequest): Promise<Response> {
+    requireLiving(this.target);
     try {
       return await this.#send(`${this.target.url}/api/v1${path}`, request);
     } catch (error) {

@@ -1,9 +1,10 @@
 /**
  * Which gateway a command talks to, and as whom: flags, then the environment, then the data folder's own word. There
- * is no address to fall back to: a folder's tokens go only where a gateway of that folder has said that it listens.
+ * is no address to fall back to: a folder's tokens go only where the living gateway of that folder says that it listens.
  */
 import fs from "node:fs";
 import path from "node:path";
+import { readLivingGateway } from "@tendon/gateway/living-gateway";
 import { NoGateway, UsageError } from "./errors.ts";
 
 export interface TargetOptions {
@@ -36,8 +37,16 @@ export function dataFolderOf(options: TargetOptions, env: NodeJS.ProcessEnv = pr
 export function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target {
   const target = findTarget(options, env);
   if (target !== undefined) return target;
-  const dataFolder = dataFolderOf(options, env);
-  throw new NoGateway(
+  throw noneRuns(dataFolderOf(options, env));
+}
+
+/** Said before each request of a command that goes on for long: its gateway may have been killed since. */
+export function requireLiving({ own, url, dataFolder }: Target): void {
+  if (own && readAnnouncement(dataFolder)?.url !== url) throw noneRuns(dataFolder);
+}
+
+function noneRuns(dataFolder: string): NoGateway {
+  return new NoGateway(
     `No gateway runs on the data folder ${dataFolder}. Start one with \`tendon serve --data ${dataFolder}\`, ` +
       "name its folder with --data, or a gateway elsewhere with --url and --token.",
   );
@@ -74,7 +83,7 @@ interface Announcement {
 }
 
 function readAnnouncement(dataFolder: string): Announcement | undefined {
-  const text = readText(path.join(dataFolder, "gateway.json"));
+  const text = readLivingGateway(dataFolder);
   if (text === undefined) return undefined;
   try {
     const { url, certificate, settings } = JSON.parse(text) as Partial<Announcement>;

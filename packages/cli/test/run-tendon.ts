@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
+export const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
 const patienceMs = 15_000;
 
 export interface Finished {

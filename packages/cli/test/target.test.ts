@@ -4,8 +4,10 @@ import fs from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { run, startServe, temporaryFolder } from "./run-tendon.ts";
+import { bin, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const secret = "tdn_the-token-of-this-folder-alone";
 
@@ -20,14 +22,14 @@ function stoppedFolder(): string {
 }
 
 /** Somebody else's server, which remembers what it was told. */
-async function stranger(): Promise<{ url: string; heard: http.IncomingHttpHeaders[] }> {
+async function stranger(port = 0): Promise<{ url: string; heard: http.IncomingHttpHeaders[] }> {
   const heard: http.IncomingHttpHeaders[] = [];
   const server = http.createServer((request, response) => {
     heard.push(request.headers);
     response.writeHead(401, { "content-type": "application/problem+json" });
     response.end(JSON.stringify({ status: 401, code: "unauthenticated", detail: "who are you?" }));
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
@@ -84,5 +86,81 @@ describe("a data folder with a running gateway", () => {
     expect(heard[0]).not.toHaveProperty("authorization");
     await gateway.end();
     expect((await run(["devices"], { cwd })).stderr).toContain("No gateway runs on the data folder ./data.");
+  });
+});
+
+describe("a data folder whose gateway was killed", () => {
+  /** Its word is still there, and what it names is somebody else's by now. */
+  async function killedFolder() {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const { process: gateway, url } = await startServe(folder.path);
+    // A token for agents is in the folder as well.
+    await run(["doctor"], { cwd: folder.path });
+    const kept = fs.readFileSync(path.join(folder.path, "data", "admin-token"), "utf8").trim();
+    await gateway.end("SIGKILL");
+    const word = path.join(folder.path, "data", "gateway.json");
+    expect(JSON.parse(fs.readFileSync(word, "utf8"))).toMatchObject({ url, locked: true });
+    expect(fs.existsSync(path.join(folder.path, "data", "mcp-token"))).toBe(true);
+    const { heard } = await stranger(Number(new URL(url).port));
+    return { cwd: folder.path, url, word, kept, heard };
+  }
+
+  it("keeps its tokens from whoever has that address now, and says that no gateway runs", async () => {
+    const { cwd, heard, kept } = await killedFolder();
+    const commands = [
+      ["devices"],
+      ["call", "desk", "self.get_device_status"],
+      ["token", "list"],
+      ["watch"],
+      ["console"],
+    ];
+    // At once: those who look must not take one another for the gateway.
+    const all = await Promise.all(commands.map((args) => run(args, { cwd })));
+    for (const { code, stdout, stderr } of all) {
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toContain("No gateway runs on the data folder ./data. Start one with `tendon serve");
+      expect(stderr).not.toContain(kept);
+    }
+    const own = await run(["devices"], { cwd, env: { TENDON_TOKEN: "a-token-for-this-folder's-gateway" } });
+    expect(own.stderr).toContain("No gateway runs on the data folder ./data.");
+    await run(["doctor"], { cwd });
+    expect(JSON.stringify(heard)).not.toContain("authorization");
+  });
+
+  it("leaves it to the user to name that address, and a token for it", async () => {
+    const { cwd, url, heard } = await killedFolder();
+    await run(["devices", "--url", url], { cwd });
+    expect(JSON.stringify(heard)).not.toContain("authorization");
+    await run(["devices", "--url", url, "--token", "one-for-the-stranger"], { cwd });
+    expect(heard.at(-1)?.authorization).toBe("Bearer one-for-the-stranger");
+  });
+
+  it("makes `tendon mcp` wait for the next gateway, and `tendon watch` too", async () => {
+    const { cwd, heard } = await killedFolder();
+    const client = new Client({ name: "desktop", version: "1" });
+    onTestFinished(() => client.close());
+    const connected = client.connect(
+      new StdioClientTransport({ command: process.execPath, args: [bin, "mcp"], cwd }),
+    );
+    const { process: next, url } = await startServe(cwd);
+    await connected;
+    expect((await client.callTool({ name: "devices_list", arguments: {} })).isError).toBeFalsy();
+    const watching = start(["watch"], { cwd });
+    const board = start(["simulate", "esp32"], { cwd });
+    await watching.until("stdout", /device\.online/);
+    await board.end();
+    await next.end("SIGKILL");
+    const second = await stranger(Number(new URL(url).port));
+    await watching.until("stderr", /trying again in 1 s/);
+    await watching.end();
+    expect(JSON.stringify([...heard, ...second.heard])).not.toContain("authorization");
+  });
+
+  it("is taken at its word where the gateway could hold no lock", async () => {
+    const { cwd, url, word, heard, kept } = await killedFolder();
+    fs.writeFileSync(word, JSON.stringify({ url, locked: false }));
+    await run(["devices"], { cwd });
+    expect(heard.map(({ authorization }) => authorization)).toEqual([`Bearer ${kept}`]);
   });
 });

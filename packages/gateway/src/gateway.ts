@@ -135,7 +135,8 @@ async function assemble(
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
-  if (config.storage === "sqlite:") started.push(holdDataFolder(dataFolder));
+  const held = holdDataFolder(dataFolder, config.storage);
+  started.push(held.release);
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
   const nodeId = readOrMakeNodeId(dataFolder);
@@ -363,8 +364,8 @@ async function assemble(
   const { sessions } = console.signIn;
   await cluster?.open({ registry, tokens, credentials, rates, sessions, cut });
   await listen(http, config.http);
-  const ports = { http: portOf(http), mqtt: mqtt.port };
-  const withdraw = announceGateway(config, { url: addresses().local, ports, certificate: certificate?.file });
+  const word = { url: addresses().local, certificate: certificate?.file, locked: held.locked };
+  const withdraw = announceGateway(config, { ...word, ports: { http: portOf(http), mqtt: mqtt.port } });
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 
   let stopped: Promise<void> | undefined;

@@ -1,7 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
-
-const FILE_NAME = "gateway.json";
+import { runFileName } from "./living-gateway.ts";
 
 /** Settings that decide about addresses. */
 interface AddressConfig {
@@ -16,21 +15,24 @@ interface Listening {
   readonly ports: { readonly http: number; readonly mqtt: number };
   /** A file: commands trust what is in it, whoever has signed it. */
   readonly certificate: string | undefined;
+  /** Whether the data folder is held by a lock, by which commands tell that this gateway lives. */
+  readonly locked: boolean;
 }
 
 /**
  * Leaves word in the data folder where this gateway listens, so that commands find it on any port, and of the settings
  * behind its addresses: the flags and variables of its start are known to nobody else.
  */
-export function announceGateway(config: AddressConfig, { url, ports, certificate }: Listening): () => void {
-  const file = path.resolve(config.data, FILE_NAME);
+export function announceGateway(config: AddressConfig, listening: Listening): () => void {
+  const { url, ports, certificate, locked } = listening;
+  const file = path.resolve(config.data, runFileName);
   const { host, publicUrl } = config.http;
   const { broker, port, publicEndpoint } = config.mqtt;
   const settings = {
     http: { host, port: ports.http, publicUrl },
     mqtt: { port: broker === undefined ? ports.mqtt : port, publicEndpoint },
   };
-  const text = `${JSON.stringify({ url, pid: process.pid, certificate, settings })}\n`;
+  const text = `${JSON.stringify({ url, pid: process.pid, locked, certificate, settings })}\n`;
   fs.writeFileSync(`${file}.${process.pid}`, text);
   fs.renameSync(`${file}.${process.pid}`, file);
   return () => {
