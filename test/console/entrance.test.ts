@@ -33,7 +33,8 @@ describe("the entrance", () => {
     const field = page.getByLabel("Token or code");
     await field.fill("not-a-token");
     await field.press("Enter");
-    await page.getByText("This does not let you in").waitFor();
+    await page.getByRole("alert").waitFor();
+    expect(await field.getAttribute("aria-invalid")).toBe("true");
     complaints.expectRefusal(401);
     await field.fill(adminToken);
     await field.press("Enter");
@@ -45,5 +46,46 @@ describe("the entrance", () => {
     await field.waitFor();
     expect(await context.cookies(`${site.url}/api/v1/session`)).toEqual([]);
     complaints.check();
+  });
+
+  const sentences = {
+    en: "its administrator's token is in the file admin-token of its data folder.",
+    zh: "管理员令牌在网关数据文件夹的 admin-token 文件里。",
+    es: "el token de su administrador está en el archivo admin-token de su carpeta de datos.",
+    vi: "token của quản trị viên nằm trong tệp admin-token ở thư mục dữ liệu của gateway.",
+  };
+  it.each(Object.entries(sentences))("says in %s, once, where the right token is", async (locale, words) => {
+    const site = await openSite();
+    const { page } = await openPage({ locale });
+    await page.goto(`${site.url}/`);
+    const field = page.locator("input[name=secret]");
+    await field.fill("not-a-token");
+    await field.press("Enter");
+    await page.getByRole("alert").waitFor();
+    const said = (await page.getByRole("alert").textContent()) ?? "";
+    expect(said).toContain(words);
+    expect(said.match(/[.。]/g)).toHaveLength(1);
+    const describedBy = await field.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${describedBy ?? ""}"]`).textContent()).toBe(said);
+  });
+
+  it("says of a link that was used already where a new one comes from, and of too many tries to wait", async () => {
+    const site = await openSite();
+    const link = site.tendon.consoleLink();
+    await (await openConsole(site, "/", {}, link)).context.close();
+    const { page } = await openPage();
+    await page.goto(link);
+    await page
+      .getByText("This link has been used or is too old; the command below prints a new one.")
+      .waitFor();
+    const field = page.getByLabel("Token or code");
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      await field.fill(`wrong-${attempt}`);
+      const answered = page.waitForResponse((answer) => answer.url().endsWith("/session"));
+      await field.press("Enter");
+      await answered;
+      await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    }
+    await page.getByText("Too many wrong tries from here; wait a few seconds, then try again.").waitFor();
   });
 });

@@ -39,6 +39,10 @@ export const en = {
   "signIn.submit": "Sign in",
   "signIn.busy": "Signing in…",
   "signIn.hint": "A link that signs you in is printed by",
+  "signIn.wrong":
+    "This gateway does not know that token or code; its administrator's token is in the file admin-token of its data folder.",
+  "signIn.usedLink": "This link has been used or is too old; the command below prints a new one.",
+  "signIn.wait": "Too many wrong tries from here; wait a few seconds, then try again.",
 
   "notFound.title": "This page does not exist",
   "notFound.back": "Back to the fleet",

@@ -40,6 +40,10 @@ export const es: Catalogue = {
   "signIn.submit": "Entrar",
   "signIn.busy": "Entrando…",
   "signIn.hint": "Un enlace para entrar lo muestra",
+  "signIn.wrong":
+    "Esta pasarela no conoce ese token ni ese código; el token de su administrador está en el archivo admin-token de su carpeta de datos.",
+  "signIn.usedLink": "Este enlace ya se usó o es demasiado antiguo; la orden de abajo muestra uno nuevo.",
+  "signIn.wait": "Demasiados intentos fallidos desde aquí; espere unos segundos e inténtelo de nuevo.",
 
   "notFound.title": "Esta página no existe",
   "notFound.back": "Volver a la flota",

@@ -40,6 +40,10 @@ export const vi: Catalogue = {
   "signIn.submit": "Đăng nhập",
   "signIn.busy": "Đang đăng nhập…",
   "signIn.hint": "Liên kết đăng nhập được in ra bởi",
+  "signIn.wrong":
+    "Gateway này không biết token hay mã đó; token của quản trị viên nằm trong tệp admin-token ở thư mục dữ liệu của gateway.",
+  "signIn.usedLink": "Liên kết này đã được dùng hoặc quá cũ; lệnh bên dưới in ra liên kết mới.",
+  "signIn.wait": "Nhập sai quá nhiều lần từ đây; hãy chờ vài giây rồi thử lại.",
 
   "notFound.title": "Trang này không tồn tại",
   "notFound.back": "Về danh sách thiết bị",

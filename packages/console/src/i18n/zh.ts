@@ -40,6 +40,9 @@ export const zh: Catalogue = {
   "signIn.submit": "登录",
   "signIn.busy": "正在登录…",
   "signIn.hint": "可用此命令获得登录链接：",
+  "signIn.wrong": "此网关不认识该令牌或登录码；管理员令牌在网关数据文件夹的 admin-token 文件里。",
+  "signIn.usedLink": "此链接已用过或已过期；运行下面的命令可获得新链接。",
+  "signIn.wait": "从此处输错的次数太多，请等几秒后再试。",
 
   "notFound.title": "没有这个页面",
   "notFound.back": "返回设备列表",

@@ -2,15 +2,20 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { SessionView } from "@tendon/protocol";
-import { useEffect, useState } from "react";
-import { api } from "../api/client.ts";
+import { useEffect, useId, useState } from "react";
+import { ApiError, api } from "../api/client.ts";
 import { becomeSomebody } from "../api/queries.ts";
 import { useWords } from "../i18n/i18n.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/preferences.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/field.tsx";
 import { Logo } from "../ui/icon.tsx";
-import { ProblemNote } from "../ui/problem.tsx";
+import { Alert, ProblemNote } from "../ui/problem.tsx";
+
+interface Attempt {
+  readonly secret: string;
+  readonly by: "hand" | "link";
+}
 
 function codeInFragment(): string | undefined {
   return /^#code=([\w-]+)$/.exec(window.location.hash)?.[1];
@@ -21,19 +26,21 @@ export function SignInPage() {
   const client = useQueryClient();
   const [secret, setSecret] = useState("");
   const signIn = useMutation({
-    mutationFn: (text: string) => api<SessionView>("/session", { method: "POST", body: { secret: text } }),
+    mutationFn: ({ secret: text }: Attempt) =>
+      api<SessionView>("/session", { method: "POST", body: { secret: text } }),
     onSuccess: (session) => {
       becomeSomebody(client, session);
     },
   });
   const { mutate } = signIn;
+  const note = useId();
   useEffect(() => {
     const takeCode = () => {
       const code = codeInFragment();
       if (code === undefined) return;
       // Used or not, it has no business in the address bar and the history.
       window.history.replaceState(null, "", window.location.pathname);
-      mutate(code);
+      mutate({ secret: code, by: "link" });
     };
     takeCode();
     // A link pasted into the tab that shows this page changes the fragment and loads nothing.
@@ -56,7 +63,7 @@ export function SignInPage() {
           className="flex flex-col gap-3"
           onSubmit={(event) => {
             event.preventDefault();
-            if (secret.trim() !== "") signIn.mutate(secret.trim());
+            if (secret.trim() !== "") signIn.mutate({ secret: secret.trim(), by: "hand" });
           }}
         >
           <label className="flex flex-col gap-1.5">
@@ -69,6 +76,8 @@ export function SignInPage() {
               required
               spellCheck={false}
               value={secret}
+              aria-invalid={signIn.isError}
+              aria-describedby={signIn.isError ? note : undefined}
               onChange={(event) => setSecret(event.target.value)}
               className="h-10"
             />
@@ -76,13 +85,29 @@ export function SignInPage() {
           <Button type="submit" look="primary" className="h-10" disabled={signIn.isPending}>
             {signIn.isPending ? t("signIn.busy") : t("signIn.submit")}
           </Button>
-          {signIn.isError && <ProblemNote error={signIn.error} />}
+          {signIn.isError && (
+            <div id={note}>
+              <Refusal error={signIn.error} by={signIn.variables.by} />
+            </div>
+          )}
         </form>
         <p className="text-sm text-soft">
           {t("signIn.hint")}{" "}
-          <code className="rounded bg-raised px-1 py-0.5 font-mono">npx tendon console</code>
+          <code className="rounded bg-raised px-1 py-0.5 font-mono whitespace-nowrap">
+            npx tendon console
+          </code>
         </p>
       </main>
     </div>
   );
+}
+
+/** One sentence that says where to find what is missing; the command for a new link stands below it anyway. */
+function Refusal({ error, by }: { readonly error: Error; readonly by: Attempt["by"] }) {
+  const { t } = useWords();
+  const code = error instanceof ApiError ? error.code : undefined;
+  if (code === "unauthenticated")
+    return <Alert>{t(by === "link" ? "signIn.usedLink" : "signIn.wrong")}</Alert>;
+  if (code === "rate_limited") return <Alert>{t("signIn.wait")}</Alert>;
+  return <ProblemNote error={error} />;
 }

@@ -1,5 +1,6 @@
 /** A failure next to what failed: what happened, in the words of the catalogue, and the one thing to do next. */
 import { errorTitles } from "@tendon/protocol";
+import type { ReactNode } from "react";
 import { ApiError } from "../api/client.ts";
 import { type Key, useWords, type Words } from "../i18n/i18n.tsx";
 import { Icon } from "./icon.tsx";
@@ -32,15 +33,21 @@ export function ProblemNote({ error }: { readonly error: unknown }) {
       : { code: "internal", detail: error instanceof Error ? error.message : String(error) };
   const { title, next } = problemWords(words, code);
   return (
+    <Alert>
+      <p className="font-medium">{title}</p>
+      {detail !== "" && <p className="break-words">{detail}</p>}
+      <p className="text-text">{next}</p>
+    </Alert>
+  );
+}
+
+export function Alert({ children }: { readonly children: ReactNode }) {
+  return (
     <div role="alert" className="flex gap-2 rounded-lg bg-bad-soft px-3 py-2 text-bad">
       <span className="pt-0.5">
         <Icon name="alert" size={15} />
       </span>
-      <div className="min-w-0 text-sm">
-        <p className="font-medium">{title}</p>
-        {detail !== "" && <p className="break-words">{detail}</p>}
-        <p className="text-text">{next}</p>
-      </div>
+      <div className="min-w-0 text-sm">{children}</div>
     </div>
   );
 }
