@@ -1,5 +1,8 @@
+import type { Locator } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
+import { tool } from "../raw-device.ts";
+import { openSite } from "../site.ts";
 import { closeBrowser, openConsole } from "./browser.ts";
 import { desk, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
@@ -38,6 +41,61 @@ describe("the page of a device", () => {
     await page.getByText(/^Offline/).waitFor();
     await page.getByText("Not live: this is what the device said last.").waitFor();
     expect(await page.getByRole("slider", { name: "Volume" }).getAttribute("data-disabled")).not.toBeNull();
+  });
+
+  it("says beside a knob why it cannot be turned, and leads to where it is asked for", async () => {
+    const rules = [
+      { tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "guest" },
+      { tool: "self.screen.*", effect: "deny" as const, principal: "guest" },
+    ];
+    const site = await openConsoleSite({ config: { access: { rules } } });
+    const device = await startBoard(site, desk, "desk", { autoReconnect: false });
+    await site.call(desk, "self.get_device_status");
+    const made = await site.rest("POST", "/tokens", { name: "guest", scopes: ["read", "call"] });
+    const as = { authorization: `Bearer ${String(made.body["token"])}` };
+    const code = await site.rest("POST", "/session/codes", undefined, as);
+    const { page, complaints } = await openConsole(site, address, {}, String(code.body["url"]));
+    const reason = async (knob: Locator) => {
+      const id = (await knob.getAttribute("aria-describedby")) ?? "";
+      return await page.locator(`[id="${id}"]`).textContent();
+    };
+    const volume = page.getByRole("slider", { name: "Volume", exact: true });
+    await page.getByText("A person has to approve each change.").waitFor();
+    expect(await reason(volume)).toBe("A person has to approve each change. Ask for one");
+    for (const knob of [
+      page.getByRole("slider", { name: "Brightness", exact: true }),
+      page.getByLabel("Screen", { exact: true }),
+    ]) {
+      expect(await reason(knob)).toBe("Your token may not change this.");
+    }
+    await page.getByRole("link", { name: "Ask for one" }).click();
+    await page.getByRole("slider", { name: "volume", exact: true }).and(page.locator(":focus")).waitFor();
+    await device.stop();
+    await page.getByText("Not live: this is what the device said last.").waitFor();
+    expect(await reason(page.getByRole("button", { name: "Louder", exact: true }))).toBe(
+      "The device is offline.",
+    );
+    expect(await reason(page.getByRole("button", { name: "Take photo", exact: true }))).toBe(
+      "The device is offline.",
+    );
+    const item = page.getByRole("listitem").filter({ hasText: "self.audio_speaker.set_volume" });
+    expect(await reason(item.getByRole("button", { name: "Run", exact: true }))).toBe(
+      "The device is offline.",
+    );
+    complaints.check();
+  });
+
+  it("shows as a word what the device has no tool for", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("self.get_device_status")] });
+    const { page, complaints } = await openConsole(site, `/devices/${device.id}`);
+    const asked = await device.nextRequest("tools/call");
+    const text = JSON.stringify({ audio_speaker: { volume: 40 }, screen: { theme: "dark" } });
+    device.reply(asked.id, { content: [{ type: "text", text }], isError: false });
+    await page.getByText("40 %").waitFor();
+    await page.getByText("Dark", { exact: true }).waitFor();
+    expect(await page.getByRole("slider").count()).toBe(0);
+    complaints.check();
   });
 
   it("has a form for every tool, made from its schema and checked before anything is sent", async () => {

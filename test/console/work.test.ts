@@ -85,6 +85,30 @@ describe("approvals", () => {
   });
 });
 
+describe("an approval that is somebody else's to decide", () => {
+  it("says so beside the two answers", async () => {
+    const rules = [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }];
+    const site = await openConsoleSite({ config: { access: { rules } } });
+    await startBoard(site, desk, "desk");
+    const made = await site.rest("POST", "/tokens", { name: "agent", scopes: ["read", "call", "call:user"] });
+    const as = { authorization: `Bearer ${String(made.body["token"])}` };
+    const at = `/devices/${desk}/tools/self.audio_speaker.set_volume/call`;
+    await site.rest("POST", at, { arguments: { volume: 33 } }, as);
+    const code = await site.rest("POST", "/session/codes", undefined, as);
+    const { page, complaints } = await openConsole(site, "/approvals", {}, String(code.body["url"]));
+    for (const name of ["Approve", "Deny"]) {
+      const button = page.getByRole("button", { name, exact: true });
+      await button.waitFor();
+      expect(await button.isDisabled()).toBe(true);
+      const id = (await button.getAttribute("aria-describedby")) ?? "";
+      expect(await page.locator(`[id="${id}"]`).textContent()).toBe(
+        "You asked for this yourself; somebody else has to decide.",
+      );
+    }
+    complaints.check();
+  });
+});
+
 describe("the home", () => {
   it("is a plan of rooms that are switched by a click or a key", async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));

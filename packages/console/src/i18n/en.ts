@@ -122,6 +122,12 @@ export const en = {
   "approvals.state.consumed": "Used",
   "approvals.state.expired": "Ran out",
 
+  "blocked.offline": "The device is offline.",
+  "blocked.notLive": "Not live right now: wait until the connection is back.",
+  "blocked.confirm": "A person has to approve each change.",
+  "blocked.ask": "Ask for one",
+  "blocked.denied": "Your token may not change this.",
+
   "call.facts": "Facts",
   "call.principal": "Asked by",
   "call.queued": "Waited for its turn",

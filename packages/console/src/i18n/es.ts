@@ -131,6 +131,12 @@ export const es: Catalogue = {
   "approvals.state.consumed": "Usada",
   "approvals.state.expired": "Caducada",
 
+  "blocked.offline": "El dispositivo está desconectado.",
+  "blocked.notLive": "Ahora no está en vivo: espere a que vuelva la conexión.",
+  "blocked.confirm": "Una persona tiene que aprobar cada cambio.",
+  "blocked.ask": "Pedir uno",
+  "blocked.denied": "Su token no puede cambiar esto.",
+
   "call.facts": "Datos",
   "call.principal": "Pedida por",
   "call.queued": "Esperó su turno",

@@ -130,6 +130,12 @@ export const vi: Catalogue = {
   "approvals.state.consumed": "Đã dùng",
   "approvals.state.expired": "Hết hạn",
 
+  "blocked.offline": "Thiết bị đang ngoại tuyến.",
+  "blocked.notLive": "Hiện không trực tiếp: hãy chờ kết nối trở lại.",
+  "blocked.confirm": "Mỗi thay đổi cần một người phê duyệt.",
+  "blocked.ask": "Yêu cầu thay đổi",
+  "blocked.denied": "Token của bạn không được thay đổi mục này.",
+
   "call.facts": "Thông tin",
   "call.principal": "Người yêu cầu",
   "call.queued": "Chờ đến lượt",

@@ -127,6 +127,12 @@ export const zh: Catalogue = {
   "approvals.state.consumed": "已使用",
   "approvals.state.expired": "已过期",
 
+  "blocked.offline": "设备离线。",
+  "blocked.notLive": "当前不是实时状态：请等待连接恢复。",
+  "blocked.confirm": "每次更改都需要有人批准。",
+  "blocked.ask": "请求更改",
+  "blocked.denied": "你的令牌无权更改。",
+
   "call.facts": "概要",
   "call.principal": "请求者",
   "call.queued": "排队时间",

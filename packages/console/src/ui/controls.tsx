@@ -32,8 +32,10 @@ export function Slider(props: {
   /** The hand has let go, or a key was pressed. */
   readonly onCommit?: (value: number) => void;
   readonly disabled?: boolean | undefined;
+  /** Where it is said why it is disabled. */
+  readonly describedBy?: string | undefined;
 }) {
-  const { value, min, max, step = 1, label, onChange, onCommit, disabled } = props;
+  const { value, min, max, step = 1, label, onChange, onCommit, disabled, describedBy } = props;
   return (
     <RadixSlider.Root
       value={[value]}
@@ -50,6 +52,7 @@ export function Slider(props: {
       </RadixSlider.Track>
       <RadixSlider.Thumb
         aria-label={label}
+        aria-describedby={describedBy}
         className="block size-4 rounded-full border border-line-strong bg-surface shadow-sm transition-transform hover:scale-110"
       />
     </RadixSlider.Root>

@@ -2,6 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import type { ApprovalView } from "@tendon/protocol";
+import { useId } from "react";
 import { useAliases } from "../../api/aliases.ts";
 import { useApprovals, useDecide } from "../../api/approvals.ts";
 import { keys } from "../../api/queries.ts";
@@ -69,7 +70,10 @@ function Request({ approval }: { readonly approval: ApprovalView }) {
   const decide = useDecide();
   const target = useTarget(approval);
   const own = approval.principal === principal.name;
-  const blocked = decide.isPending || own || !may("call:user");
+  const why = own ? "approvals.own" : may("call:user") ? undefined : "approvals.mayNot";
+  const note = useId();
+  const blocked = decide.isPending || why !== undefined;
+  const describedBy = why === undefined ? undefined : note;
   return (
     <Panel label={t("approvals.request", { who: approval.principal })}>
       <div className="grid grid-cols-1 gap-4 p-4 md:grid-cols-[minmax(0,1fr)_auto]">
@@ -98,6 +102,7 @@ function Request({ approval }: { readonly approval: ApprovalView }) {
             look="primary"
             icon="check"
             disabled={blocked}
+            aria-describedby={describedBy}
             onClick={() => decide.mutate({ id: approval.id, word: "approve" })}
           >
             {t("approvals.approve")}
@@ -105,14 +110,17 @@ function Request({ approval }: { readonly approval: ApprovalView }) {
           <Button
             icon="cross"
             disabled={blocked}
+            aria-describedby={describedBy}
             onClick={() => decide.mutate({ id: approval.id, word: "deny" })}
           >
             {t("approvals.deny")}
           </Button>
         </div>
       </div>
-      {(own || !may("call:user")) && (
-        <p className="px-4 pb-4 text-sm text-soft">{t(own ? "approvals.own" : "approvals.mayNot")}</p>
+      {why !== undefined && (
+        <p id={note} className="px-4 pb-4 text-sm text-soft md:text-right">
+          {t(why)}
+        </p>
       )}
       {decide.isError && (
         <div className="px-4 pb-4">

@@ -1,11 +1,12 @@
 /** device_control by hand: the buttons that existing apps have. */
 import type { DeviceDetail } from "@tendon/protocol";
+import { useId } from "react";
 import { useControl } from "../../api/calls.ts";
 import { type Key, useWords } from "../../i18n/i18n.tsx";
-import { useIsLive } from "../../live/live-context.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel } from "../../ui/states.tsx";
+import { BlockedNote, useAway } from "./blocked.tsx";
 
 const buttons = [
   { action: "volume_down", icon: "minus", word: "control.down" },
@@ -20,7 +21,8 @@ interface Told {
 
 export function ControlPad({ device }: { readonly device: DeviceDetail }) {
   const { t } = useWords();
-  const live = useIsLive();
+  const away = useAway(device);
+  const note = useId();
   const control = useControl(device.id);
   const level = levelOf(control.data?.result);
   return (
@@ -39,7 +41,8 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
             key={action}
             type="button"
             title={action}
-            disabled={!device.online || !live || control.isPending}
+            disabled={away !== undefined || control.isPending}
+            aria-describedby={away === undefined ? undefined : note}
             onClick={() => control.mutate(action)}
             className="flex h-16 flex-col items-center justify-center gap-1 rounded-lg border border-line bg-surface text-xs transition-colors hover:bg-raised disabled:opacity-50"
           >
@@ -48,6 +51,11 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
           </button>
         ))}
       </div>
+      {away !== undefined && (
+        <div className="px-4 pb-4">
+          <BlockedNote id={note} why={away} device={device.id} />
+        </div>
+      )}
       {control.isError && (
         <div className="px-4 pb-4">
           <ProblemNote error={control.error} />

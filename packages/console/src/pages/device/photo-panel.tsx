@@ -1,18 +1,19 @@
 import type { CallReply, DeviceDetail } from "@tendon/protocol";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { useToolCall } from "../../api/calls.ts";
 import { useWords } from "../../i18n/i18n.tsx";
-import { useIsLive } from "../../live/live-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel, Skeleton } from "../../ui/states.tsx";
 import { ToolResult } from "../../ui/tool-result.tsx";
+import { BlockedNote, useAway } from "./blocked.tsx";
 
 /** A question, a picture, and what is to be seen on it. */
 export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
   const { t } = useWords();
-  const live = useIsLive();
+  const away = useAway(device);
+  const note = useId();
   const [question, setQuestion] = useState("");
   const call = useToolCall(device.id);
   const take = () =>
@@ -39,12 +40,14 @@ export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
           type="submit"
           look="primary"
           icon="camera"
-          disabled={!device.online || !live || call.isPending}
+          disabled={away !== undefined || call.isPending}
+          aria-describedby={away === undefined ? undefined : note}
         >
           {t("photo.take")}
         </Button>
       </form>
       <div className="px-4 pb-4 empty:hidden">
+        {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
         {call.isPending && <Skeleton className="aspect-video w-full" />}
         {call.isSuccess && <ToolResult reply={explained(call.data)} />}
         {call.isError && <ProblemNote error={call.error} />}

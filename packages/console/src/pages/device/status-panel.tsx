@@ -1,10 +1,9 @@
 /** What the device does now, as controls: each moves at once, then shows what the device itself says. */
 import type { DeviceDetail, ToolList } from "@tendon/protocol";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { useToolCall } from "../../api/calls.ts";
 import type { useStatus } from "../../api/status.ts";
 import { useWords } from "../../i18n/i18n.tsx";
-import { useIsLive } from "../../live/live-context.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { Slider } from "../../ui/controls.tsx";
 import { Select } from "../../ui/field.tsx";
@@ -13,6 +12,7 @@ import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel, Skeleton } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { Vitals } from "../../ui/vitals.tsx";
+import { BlockedNote, blockedTool, useAway } from "./blocked.tsx";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,11 +28,9 @@ export function StatusPanel(props: {
 }) {
   const { device, tools, status } = props;
   const { t } = useWords();
-  const live = useIsLive();
-  const usable = (name: string) =>
-    device.online &&
-    live &&
-    tools?.tools.some((tool) => tool.name === name && tool.access === "allowed") === true;
+  const away = useAway(device);
+  const blocked = (name: string) => blockedTool(tools, name, away);
+  const memoryNote = useId();
   const value = device.status?.value;
   const { volume } = part(value, "audio_speaker");
   const { brightness, theme } = part(value, "screen");
@@ -53,9 +51,11 @@ export function StatusPanel(props: {
         </span>
       }
     >
-      <div className={`grid gap-4 px-4 pt-2 pb-4 ${device.online && live ? "" : "opacity-70"}`}>
-        {!(device.online && live) && device.status !== null && (
-          <p className="text-sm text-soft">{t("status.memory")}</p>
+      <div className={`grid gap-4 px-4 pt-2 pb-4 ${away === undefined ? "" : "opacity-70"}`}>
+        {away !== undefined && device.status !== null && (
+          <p id={memoryNote} className="text-sm text-soft">
+            {t("status.memory")}
+          </p>
         )}
         {nothing && <p className="text-soft">{t(status.can ? "status.unknown" : "status.none")}</p>}
         {device.status === null && status.isPending && <Skeleton className="h-24 w-full" />}
@@ -67,7 +67,8 @@ export function StatusPanel(props: {
             value={volume}
             tool="self.audio_speaker.set_volume"
             field="volume"
-            enabled={usable("self.audio_speaker.set_volume")}
+            blocked={blocked("self.audio_speaker.set_volume")}
+            memoryNote={memoryNote}
             confirm={status.refresh}
           />
         )}
@@ -79,7 +80,8 @@ export function StatusPanel(props: {
             value={brightness}
             tool="self.screen.set_brightness"
             field="brightness"
-            enabled={usable("self.screen.set_brightness")}
+            blocked={blocked("self.screen.set_brightness")}
+            memoryNote={memoryNote}
             confirm={status.refresh}
           />
         )}
@@ -87,7 +89,8 @@ export function StatusPanel(props: {
           <ThemeControl
             device={device.id}
             theme={theme}
-            enabled={usable("self.screen.set_theme")}
+            blocked={blocked("self.screen.set_theme")}
+            memoryNote={memoryNote}
             confirm={status.refresh}
           />
         )}
@@ -134,9 +137,19 @@ function Row({
 
 interface ControlProps {
   readonly device: string;
-  readonly enabled: boolean;
+  readonly blocked: ReturnType<typeof blockedTool>;
+  /** Where the panel says that nothing of it is live. */
+  readonly memoryNote: string;
   /** Asks the device what it says now. */
   readonly confirm: () => Promise<unknown>;
+}
+
+/** What says why a control is disabled: its own note, or the one above all of them. */
+function useReason({ device, blocked, memoryNote }: Omit<ControlProps, "confirm">, tool: string) {
+  const id = useId();
+  if (blocked === "offline" || blocked === "notLive") return { describedBy: memoryNote, note: null };
+  if (blocked !== "confirm" && blocked !== "denied") return { describedBy: undefined, note: null };
+  return { describedBy: id, note: <BlockedNote id={id} why={blocked} device={device} tool={tool} /> };
 }
 
 /** What was wished for, while the device has not said what it made of it. */
@@ -154,10 +167,11 @@ function LevelControl(
     readonly field: string;
   },
 ) {
-  const { device, icon, label, value, tool, field, enabled, confirm } = props;
+  const { device, icon, label, value, tool, field, blocked, confirm } = props;
   const { t } = useWords();
   const call = useToolCall(device);
   const { shown, setWish } = useWish(value);
+  const { describedBy, note } = useReason(props, tool);
   const send = async (next: number) => {
     setWish(next);
     try {
@@ -169,6 +183,14 @@ function LevelControl(
       setWish(undefined);
     }
   };
+  // Without a tool that sets it there is nothing to move.
+  if (blocked === "missing") {
+    return (
+      <Row icon={icon} label={label}>
+        <span>{value} %</span>
+      </Row>
+    );
+  }
   return (
     <div className="grid gap-1">
       <Row icon={icon} label={label}>
@@ -178,7 +200,8 @@ function LevelControl(
             min={0}
             max={100}
             value={shown}
-            disabled={!enabled}
+            disabled={blocked !== undefined}
+            describedBy={describedBy}
             onChange={setWish}
             onCommit={(next) => void send(next)}
           />
@@ -187,19 +210,24 @@ function LevelControl(
           </output>
         </span>
       </Row>
+      {note}
       {call.isError && <ProblemNote error={call.error} />}
     </div>
   );
 }
 
-function ThemeControl({ device, theme, enabled, confirm }: ControlProps & { readonly theme: string }) {
+const themeTool = "self.screen.set_theme";
+
+function ThemeControl(props: ControlProps & { readonly theme: string }) {
+  const { device, theme, blocked, confirm } = props;
   const { t } = useWords();
   const call = useToolCall(device);
   const { shown, setWish } = useWish(theme);
+  const { describedBy, note } = useReason(props, themeTool);
   const send = async (next: string) => {
     setWish(next);
     try {
-      await call.mutateAsync({ tool: "self.screen.set_theme", args: { theme: next } });
+      await call.mutateAsync({ tool: themeTool, args: { theme: next } });
       await confirm();
     } catch {
       // The words stand below.
@@ -208,12 +236,21 @@ function ThemeControl({ device, theme, enabled, confirm }: ControlProps & { read
     }
   };
   const known = ["light", "dark"] as const;
+  if (blocked === "missing") {
+    const named = known.find((each) => each === theme);
+    return (
+      <Row icon="screen" label={t("status.theme")}>
+        <span>{named === undefined ? theme : t(`theme.${named}`)}</span>
+      </Row>
+    );
+  }
   return (
     <div className="grid gap-1">
       <Row icon="screen" label={t("status.theme")}>
         <Select
           aria-label={t("status.theme")}
-          disabled={!enabled || call.isPending}
+          aria-describedby={describedBy}
+          disabled={blocked !== undefined || call.isPending}
           value={shown}
           onChange={({ target }) => void send(target.value)}
         >
@@ -225,6 +262,7 @@ function ThemeControl({ device, theme, enabled, confirm }: ControlProps & { read
           {!known.some((each) => each === shown) && <option value={shown}>{shown}</option>}
         </Select>
       </Row>
+      {note}
       {call.isError && <ProblemNote error={call.error} />}
     </div>
   );

@@ -3,7 +3,6 @@ import type { DeviceDetail, Tool } from "@tendon/protocol";
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from "react";
 import { type Arguments, useToolCall } from "../../api/calls.ts";
 import { useWords } from "../../i18n/i18n.tsx";
-import { useIsLive } from "../../live/live-context.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -11,6 +10,7 @@ import { ProblemNote } from "../../ui/problem.tsx";
 import { Badge, Skeleton } from "../../ui/states.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
 import { ToolResult } from "../../ui/tool-result.tsx";
+import { BlockedNote, useAway } from "./blocked.tsx";
 import { ConfirmTool } from "./confirm-tool.tsx";
 import { firstValues, hasArguments } from "./first-values.ts";
 import { formSchema } from "./form-schema.ts";
@@ -20,7 +20,8 @@ const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-fo
 
 export function ToolRow({ device, tool }: { readonly device: DeviceDetail; readonly tool: Tool }) {
   const { t } = useWords();
-  const live = useIsLive();
+  const away = useAway(device);
+  const note = useId();
   const id = useId();
   const [open, setOpen] = useState(false);
   const row = useRef<HTMLLIElement>(null);
@@ -37,7 +38,8 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
   const schema = useMemo(() => formSchema(tool.inputSchema), [tool.inputSchema]);
   const people = tool.audience === "user";
   const denied = tool.access === "denied";
-  const blocked = denied || !device.online || !live || call.isPending;
+  const why = denied ? "denied" : away;
+  const blocked = why !== undefined || call.isPending;
   const send = (args: Arguments) => {
     setAsked(undefined);
     setOpen(true);
@@ -45,7 +47,12 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
   };
   const run = (args: Arguments) => (people ? setAsked(args) : send(args));
   const action = (look: "plain" | "primary") => (
-    <Button type="submit" look={people ? "danger" : look} disabled={blocked}>
+    <Button
+      type="submit"
+      look={people ? "danger" : look}
+      disabled={blocked}
+      aria-describedby={open && why !== undefined ? note : undefined}
+    >
       {call.isPending ? t("tools.running") : t("tools.run")}
     </Button>
   );
@@ -102,6 +109,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
                     call={{ device: device.alias, tool: tool.name, agentName: tool.agentName, args: values }}
                   />
                 </div>
+                {why !== undefined && <BlockedNote id={note} why={why} device={device.id} />}
                 <FocusField form={id} visit={visit} />
               </ToolForm>
             </Suspense>
