@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
 import { openSite } from "../site.ts";
 import { closeBrowser, openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
@@ -51,6 +52,32 @@ describe("the fleet", () => {
     await page.getByRole("link", { name: /desk/ }).waitFor();
     const names = await page.getByRole("list", { name: "Fleet" }).getByRole("link").allTextContents();
     expect(names).toEqual([expect.stringMatching(/^desk/), expect.stringMatching(/^kitchen/)]);
+  });
+
+  it("puts names in the order in which they are read, and ids as text", async () => {
+    const site = await openSite();
+    const ends = ["20", "1f", "10", "0a", "0b", "0c", "0d"];
+    for (const end of ends) await site.join({ deviceId: `02:00:00:00:00:${end}` });
+    const name = (end: string, alias: string) =>
+      site.rest("PATCH", `/devices/02:00:00:00:00:${end}`, { alias });
+    await name("0b", "lamp-10");
+    await name("0c", "lamp-2");
+    await name("0d", "door");
+    const { page, complaints } = await openConsole(site);
+    await page.getByText(`${ends.length} online`).waitFor();
+    const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
+    const shown = async () =>
+      (await rows.allTextContents()).map((text) => /^(door|lamp-\d\d?|raw-board-....)/.exec(text)?.[0]);
+    const byName = [
+      "door",
+      "lamp-2",
+      "lamp-10",
+      ...["000a", "0010", "001f", "0020"].map((end) => `raw-board-${end}`),
+    ];
+    await until(async () => (await shown()).join() === byName.join(), byName.join());
+    await page.getByLabel("Order").selectOption("board");
+    await until(async () => (await shown()).join() === byName.join(), "one board, so by name");
+    complaints.check();
   });
 
   it("holds hundreds of rows and keeps only those in sight in the page; arrows lead through them", async () => {

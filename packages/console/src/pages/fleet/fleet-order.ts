@@ -1,22 +1,7 @@
 /** Rows keep their places while things happen: what is new waits until somebody asks for it. */
 import type { Device } from "@tendon/protocol";
 import { useCallback, useMemo, useRef, useState } from "react";
-
-export const sortKeys = ["alias", "lastSeen", "board", "tools"] as const;
-export type SortBy = (typeof sortKeys)[number];
-
-export function isSortBy(text: string): text is SortBy {
-  return sortKeys.some((key) => key === text);
-}
-
-const collator = new Intl.Collator(undefined, { numeric: true });
-
-const comparisons: Readonly<Record<SortBy, (a: Device, b: Device) => number>> = {
-  alias: (a, b) => collator.compare(a.alias, b.alias),
-  lastSeen: (a, b) => (b.lastSeenAt ?? "").localeCompare(a.lastSeenAt ?? ""),
-  board: (a, b) => collator.compare(a.board ?? "", b.board ?? "") || collator.compare(a.alias, b.alias),
-  tools: (a, b) => b.toolCount - a.toolCount || collator.compare(a.alias, b.alias),
-};
+import { ordered, type SortBy } from "./device-order.ts";
 
 interface Frozen {
   readonly question: string;
@@ -39,7 +24,7 @@ export function useStableOrder(
     devices.length > 0 &&
     (old === undefined || old.question !== question || growing || old.ids.every((id) => !byId.has(id)))
   ) {
-    const ids = [...devices].sort(comparisons[sortBy]).map(({ id }) => id);
+    const ids = ordered(devices, sortBy);
     frozen.current = { question, ids, known: new Set(ids) };
   }
   const { ids = [], known = new Set<string>() } = frozen.current ?? {};

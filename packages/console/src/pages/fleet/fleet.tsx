@@ -13,9 +13,10 @@ import { Button } from "../../ui/button.tsx";
 import { SearchInput, Select } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Empty, SkeletonRows } from "../../ui/states.tsx";
+import { isSortBy, type SortBy, sortKeys } from "./device-order.ts";
 import { FirstRun } from "./first-run.tsx";
 import { FleetList } from "./fleet-list.tsx";
-import { isSortBy, type SortBy, sortKeys, useStableOrder } from "./fleet-order.ts";
+import { useStableOrder } from "./fleet-order.ts";
 import { usePendingBoards, WaitingBoards } from "./waiting-boards.tsx";
 
 /** Beyond this many the person searches; a page that holds more helps nobody. */
