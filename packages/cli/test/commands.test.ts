@@ -138,6 +138,15 @@ describe("tendon call", () => {
     expect((await run(["call", "nobody", "x"], { cwd })).stderr).toContain("device_unknown");
   });
 
+  it("tells which device or tool may have been meant", async () => {
+    const device = await run(["call", alias.toUpperCase(), "self.note.fail"], { cwd });
+    expect(device.stderr).toMatch(
+      /^tendon: device_unknown: no device .*; did you mean `test-board-1001`\?\n$/,
+    );
+    const tool = await run(["call", alias, "note_fail"], { cwd });
+    expect(tool.stderr).toMatch(/^tendon: tool_unknown: .*; did you mean `self\.note\.fail`\?\n$/);
+  });
+
   it.each([
     [["call", alias], "missing required argument"],
     [["call", alias, "self.note.write", "text"], "`text` is not key=value"],

@@ -132,6 +132,7 @@ export type {
   ResultLine,
   ServerLine,
 } from "./lines/messages.ts";
+export { didYouMean, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
 export { isAddressName } from "./tools/address-name.ts";
 export { agentSchema } from "./tools/agent-schema.ts";

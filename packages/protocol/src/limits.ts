@@ -208,6 +208,13 @@ export const limits = {
   ),
   lineIdLength: bound(256, "bad_request", "a UUID has 36 characters"),
   lineEventNameLength: bound(128, "bad_request", "names of events are names, as those of tools are"),
+  hintedNameLength: bound(64, "device_unknown", "longer names are not looked for among those there are"),
+  hintCandidates: bound(
+    300,
+    "device_unknown",
+    "names compared with a wrong one, to tell the nearest: a fraction of a millisecond",
+  ),
+  hintsPerSecond: bound(100, "device_unknown", "wrong names that are answered with what may have been meant"),
   notificationBytes: bound(16 * KIB, "payload_too_large", "a device's event is kept in memory for resume"),
 } as const satisfies Record<string, Bound>;
 

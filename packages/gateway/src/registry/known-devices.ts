@@ -3,16 +3,19 @@ import {
   type Device,
   type DeviceList,
   type DeviceQuery,
+  didYouMean,
   type FleetTarget,
+  limits,
   normaliseDeviceId,
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
-import { maySee, type Principal } from "./access.ts";
+import { hasScope, maySee, type Principal } from "./access.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Names } from "./names.ts";
+import { nearDevices } from "./near-devices.ts";
 
 const defaultPage = 100;
 
@@ -22,6 +25,8 @@ export class KnownDevices {
   readonly #node: string;
   readonly #clock: Clock;
   #order: string[] | undefined;
+  /** How many wrong names were answered with near ones, and in which second. */
+  #hints = { second: 0, given: 0 };
 
   constructor(node: string, clock: Clock) {
     this.#node = node;
@@ -63,9 +68,27 @@ export class KnownDevices {
 
   require(principal: Principal, reference: string): DeviceRecord {
     const record = this.records.get(this.idOf(reference));
-    if (record === undefined || !this.shows(principal, record))
-      throw new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
+    if (record === undefined || !this.shows(principal, record)) throw this.unknown(principal, reference);
     return record;
+  }
+
+  /** There is no such device for this principal; it is told of near names among those it may see, and of no other. */
+  unknown(principal: Principal, reference: string): TendonError {
+    const detail = `no device has the id or alias \`${reference}\``;
+    return new TendonError("device_unknown", `${detail}${didYouMean(this.#near(principal, reference))}`);
+  }
+
+  #near(principal: Principal, reference: string): string[] {
+    // Who may not read the list is not told of it piece by piece either.
+    if (!hasScope(principal, "read")) return [];
+    const second = Math.floor(this.#clock.monotonic() / 1_000);
+    if (this.#hints.second !== second) this.#hints = { second, given: 0 };
+    if (this.#hints.given >= limits.hintsPerSecond.max) return [];
+    this.#hints.given += 1;
+    const { records, names } = this;
+    const deviceOf = (alias: string) => names.deviceOf(alias);
+    const shows = (who: Principal, record: DeviceRecord) => this.shows(who, record);
+    return nearDevices({ records, deviceOf, shows }, principal, reference);
   }
 
   /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */

@@ -2,7 +2,7 @@
  * May this principal make this call? Scopes, rules and the hosts of addresses together, for every door: a call is
  * refused here, or goes on as it is, or goes on once a person has said yes [ACC-1…8].
  */
-import type { Audience, JsonObject, ToolDefinition } from "@tendon/protocol";
+import { type Audience, didYouMean, type JsonObject, nearNames, type ToolDefinition } from "@tendon/protocol";
 import type { AccessSettings } from "../access-settings.ts";
 import { TendonError } from "../errors.ts";
 import { type Access, hasScope, type Principal } from "./access.ts";
@@ -17,6 +17,11 @@ export interface Ruling {
   readonly elevated: boolean;
   /** Addresses that are none; told with what else is wrong with the arguments. */
   readonly malformed: readonly UrlProblem[];
+}
+
+/** A device that says what it can do. */
+interface Offering {
+  readonly catalogue: { tools(): readonly ToolDefinition[] };
 }
 
 /**
@@ -44,7 +49,7 @@ export class Policy {
   /** Refuses, in the order of the codes; `undefined` is a call that goes on as it is. */
   judge(
     principal: Principal,
-    device: RuledDevice,
+    device: RuledDevice & Partial<Offering>,
     tool: string,
     definition: ToolDefinition | undefined,
     args: JsonObject,
@@ -55,7 +60,8 @@ export class Policy {
       : this.#rules.judge(principal, device, tool, args, definition?.inputSchema);
     if (verdict?.effect === "deny") throw denied(tool, verdict);
     if (definition === undefined && !unlisted) {
-      throw new TendonError("tool_unknown", `\`${device.alias}\` has no tool \`${tool}\``);
+      const near = didYouMean(this.#near(principal, device, tool));
+      throw new TendonError("tool_unknown", `\`${device.alias}\` has no tool \`${tool}\`${near}`);
     }
     if (definition !== undefined && this.#isQuarantined(device.id, tool)) throw quarantined(tool);
     const audience = definition?.audience ?? unlistedAudience;
@@ -86,6 +92,18 @@ export class Policy {
     if (!shut) return { access: verdict.effect === "confirm" ? "confirm" : "allowed", argumentsDecide };
     const opens = possible.some(({ effect, byRule }) => effect === "confirm" && byRule);
     return { access: opens ? "confirm" : "denied", argumentsDecide: opens && argumentsDecide };
+  }
+
+  /** Tools that may have been meant, of those that this principal may know of and call. */
+  #near(principal: Principal, device: RuledDevice & Partial<Offering>, tool: string): string[] {
+    if (!hasScope(principal, "read")) return [];
+    const tools = new Map(device.catalogue?.tools().map((known) => [known.name, known]));
+    return nearNames(tool, tools.keys(), (name) => {
+      const known = tools.get(name);
+      if (known === undefined || (known.audience === "user" && !hasScope(principal, "call:user")))
+        return false;
+      return this.accessTo(principal, device, known).access !== "denied";
+    });
   }
 
   mayConfirm(tool: string): boolean {

@@ -1,7 +1,7 @@
 /** What one token sees at one address: which tools, under which names, and where each name leads. */
 import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import type { JsonObject } from "@tendon/protocol";
+import { didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
 import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
@@ -86,7 +86,9 @@ export class AgentView {
     const within = this.surface.kind === "device" ? { device: this.surface.device } : {};
     const address = toolset.resolve(this.principal, name, within);
     if (address !== undefined) return address;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}`);
+    const ours = this.surface.kind === "device" ? [] : nearNames(name, compactNames);
+    const near = didYouMean(ours.length > 0 ? ours : toolset.near(this.principal, name, within));
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}${near}`);
   }
 
   #refresh(): void {
@@ -115,6 +117,7 @@ export class AgentView {
 }
 
 const none: readonly ExposedTool[] = [];
+const compactNames = compactDefinitions.map(({ name }) => name);
 
 function isSameList(one: readonly ExposedTool[], other: readonly ExposedTool[]): boolean {
   if (one === other) return true;

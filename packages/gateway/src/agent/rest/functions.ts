@@ -4,6 +4,7 @@
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import {
+  didYouMean,
   FunctionCallRequest,
   FunctionReply,
   isErrorCode,
@@ -129,7 +130,10 @@ async function run(
     return finished(name, await compact.run({ ...asking, ...plainCalls(asking) }, args));
   }
   const address = registry.toolset.resolve(principal, name);
-  if (address === undefined) throw new TendonError("tool_unknown", `no function is called \`${name}\``);
+  if (address === undefined) {
+    const near = didYouMean(registry.toolset.near(principal, name));
+    throw new TendonError("tool_unknown", `no function is called \`${name}\`${near}`);
+  }
   const signal = reply === undefined ? undefined : new HangUp(reply);
   const done = await registry.calls.call(principal, address.device, address.tool, args, {
     timeoutMs,

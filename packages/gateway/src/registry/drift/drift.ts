@@ -3,7 +3,7 @@
  * opens the door; whoever trusts it by name is told, and, where that is set, the tool is kept shut until an operator
  * agrees. What was accepted is kept only where it differs from what the device lists now.
  */
-import { limits, type ToolChanges, type ToolDefinition } from "@tendon/protocol";
+import { didYouMean, limits, nearNames, type ToolChanges, type ToolDefinition } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { StoredPin } from "../../store/store.ts";
@@ -141,8 +141,11 @@ export class Drift {
     const record = this.#needs.find(principal, reference);
     requireScope(principal, "admin");
     const tool = record.catalogue.find(name);
-    if (tool === undefined)
-      throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${name}\``);
+    if (tool === undefined) {
+      const names = record.catalogue.tools().map((known) => known.name);
+      const near = didYouMean(nearNames(name, names));
+      throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${name}\`${near}`);
+    }
     if (digestOf(tool) !== digest) {
       throw new TendonError("conflict", `\`${name}\` is not, or no longer, the tool with this digest`, {
         digest: digestOf(tool),

@@ -60,7 +60,7 @@ export class Decisions {
       (waiting.length === 0 && devices.find(device) === undefined) ||
       !(await this.#sees(principal, device))
     )
-      throw unknown(reference);
+      throw this.#unknown(principal, reference);
     requireScope(principal, "provision");
     const known = devices.find(device);
     if (known !== undefined) refuseProgram(known);
@@ -87,7 +87,8 @@ export class Decisions {
     const { credentials, store, devices, events, cut } = this.#needs;
     const device = devices.idOf(reference);
     const known = devices.find(device);
-    if (known === undefined || !(await this.#sees(principal, device))) throw unknown(reference);
+    if (known === undefined || !(await this.#sees(principal, device)))
+      throw this.#unknown(principal, reference);
     requireScope(principal, "admin");
     refuseProgram(known);
     const again = credentials.isRevoked(device);
@@ -157,7 +158,7 @@ export class Decisions {
     const listed = known || !admin ? undefined : await store.imports.get(device);
     const waits = known || !admin ? [] : await store.pairings.ofDevice(device);
     const here = known || listed !== undefined || waits.length > 0;
-    if (!here || !(await this.#sees(principal, device))) throw unknown(reference);
+    if (!here || !(await this.#sees(principal, device))) throw this.#unknown(principal, reference);
     requireScope(principal, "admin");
     await store.ping();
     credentials.forget(device);
@@ -210,6 +211,16 @@ export class Decisions {
   /** One that was provisioned meanwhile no longer waits; its code runs out by itself. */
   #waits({ device, clientIdHash }: Pairing): boolean {
     return !this.#needs.credentials.holds(device, Buffer.from(clientIdHash, "hex"));
+  }
+
+  #unknown(principal: Principal, reference: string): TendonError {
+    try {
+      this.#needs.devices.require(principal, reference);
+    } catch (error) {
+      if (error instanceof TendonError) return error;
+      throw error;
+    }
+    return unknown(reference);
   }
 
   async #sees(principal: Principal, id: string): Promise<boolean> {

@@ -7,6 +7,8 @@ import type { DeviceRecord } from "../device-record.ts";
 interface DeviceBook {
   /** The id somebody means, by id in any spelling or by alias. */
   idOf(reference: string): string;
+  /** The same, of those that the principal may see; throws `device_unknown`, with the names that may have been meant. */
+  require(principal: Principal, reference: string): string;
   find(id: string): Pick<DeviceRecord, "kind" | "alias" | "tags"> | undefined;
   /** Gives a device that has never been here its first tags. */
   tagNew(id: string, tags: readonly string[]): Promise<void>;

@@ -3,7 +3,7 @@
  * not use them, found by what they do. Everything here is worked out when a device changes and kept, so that listing
  * costs nothing and a name leads to its tool by one look into a table.
  */
-import type { ToolDefinition } from "@tendon/protocol";
+import { nearNames, type ToolDefinition } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
 import { type Access, asAgent, type Principal } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
@@ -109,6 +109,27 @@ export class Toolset {
     if (address === undefined) return undefined;
     const record = devices.get(address.device);
     return record !== undefined && shows(principal, record) ? address : undefined;
+  }
+
+  /**
+   * Names that may have been meant by one that leads nowhere, of those that this principal is shown. Beyond the budget
+   * there are too many to look at each: the device at the front of the name narrows them down.
+   */
+  near(
+    principal: Principal,
+    name: string,
+    { device }: { readonly device?: string | undefined } = {},
+  ): readonly string[] {
+    if (device !== undefined) {
+      const bare = this.list(principal, { device }).map(({ bareName }) => bareName);
+      return nearNames(name, bare);
+    }
+    const owner = this.#needs.names.deviceOf(name.split("__", 1)[0] ?? "");
+    const shown = this.fits(principal) ? {} : { device: owner ?? "" };
+    return nearNames(
+      name,
+      this.list(principal, shown).map((tool) => tool.name),
+    );
   }
 
   /** Names without prefix are given when a device's tools are first made ready to be shown. */

@@ -1,3 +1,4 @@
+import { didYouMean } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
 import type { FoundTool } from "../../../registry/registry.ts";
@@ -58,7 +59,10 @@ export const toolDescribe = compactTool(
     const at = addressOf(view, device, tool);
     const id = registry.device(principal, at.device).id;
     const found = registry.toolset.list(principal, { device: id }).find((known) => known.tool === at.tool);
-    if (found === undefined) throw new TendonError("tool_unknown", `no tool is called \`${tool}\``);
+    if (found === undefined) {
+      const near = didYouMean(registry.toolset.near(principal, tool, { device: id }));
+      throw new TendonError("tool_unknown", `no tool is called \`${tool}\`${near}`);
+    }
     const { name, bareName, alias, title, description, inputSchema, outputSchema, annotations, access } =
       found;
     return answer({

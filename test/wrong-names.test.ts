@@ -1,0 +1,144 @@
+/** A device or tool that does not exist: every door tells what may have been meant, and nothing that is hidden. */
+import { describe, expect, it } from "vitest";
+import { run, tokenWith } from "./functions.ts";
+import { openAgent, textOf } from "./mcp/agent.ts";
+import { MqttApp } from "./mqtt-app.ts";
+import { tool } from "./raw-device.ts";
+import { firstDevice, openSite, type Site } from "./site.ts";
+
+const secondDevice = "02:00:00:00:00:02";
+const volume = "self.audio_speaker.set_volume";
+
+async function twoDevices(): Promise<Site> {
+  const site = await openSite();
+  const offer = { tools: [tool(volume), tool("self.light.blink")], userTools: [tool("self.reboot")] };
+  await site.join(offer);
+  await site.join({ deviceId: secondDevice, ...offer });
+  await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "kitchen" });
+  await site.rest("PATCH", `/devices/${secondDevice}`, { alias: "bedroom" });
+  return site;
+}
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function detail(site: Site, device: string, toolName: string, token?: string): Promise<unknown> {
+  const at = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(toolName)}/call`;
+  const { body } = await site.rest("POST", at, { arguments: {} }, token === undefined ? {} : as(token));
+  return body["detail"];
+}
+
+describe("a device that is nobody's", () => {
+  const nobody = (name: string) => `no device has the id or alias \`${name}\``;
+
+  it.each([
+    ["kitchn", "kitchen"],
+    ["Kitchen", "kitchen"],
+    ["bedrom", "bedroom"],
+    ["02:00:00:00:00:12", secondDevice],
+    ["0200000002", undefined],
+    ["lamp", undefined],
+  ])("called %s may be %s", async (name, meant) => {
+    const site = await twoDevices();
+    const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+    expect(await detail(site, name, volume)).toBe(`${nobody(name)}${near}`);
+  });
+
+  it("is told so at every door", async () => {
+    const site = await twoDevices();
+    const meant = `${nobody("kitchn")}; did you mean \`kitchen\`?`;
+    expect((await site.rest("GET", "/devices/kitchn")).body["detail"]).toBe(meant);
+    for (const [method, at] of [
+      ["POST", "/devices/kitchn/revoke"],
+      ["DELETE", "/devices/kitchn"],
+      ["POST", "/devices/kitchn/approve"],
+    ] as const)
+      expect((await site.rest(method, at)).body).toMatchObject({ code: "device_unknown", detail: meant });
+    const control = { type: "device_control", action: "volume_up" };
+    const answer = await site.rest("POST", "/devices/kitchn/control", control);
+    expect(answer.body).toMatchObject({ ok: false, code: "device_unknown", detail: meant });
+    const app = await MqttApp.open(site);
+    for (const topic of ["tendon/devices/kitchn/call", "tendon/control"])
+      await app.wire.subscribe(`${topic}/reply`);
+    app.publish("tendon/devices/kitchn/call", { request_id: 1, tool: volume });
+    expect((await app.next("tendon/devices/kitchn/call/reply"))["error"]).toMatchObject({ detail: meant });
+    app.publish("tendon/control", { ...control, device: "kitchn" });
+    expect(await app.next("tendon/control/reply")).toMatchObject({ detail: meant });
+    const agent = await openAgent(site, "modern");
+    const call = { name: "device_call", arguments: { device: "kitchn", tool: volume, arguments: {} } };
+    expect(textOf(await agent.callTool(call))).toContain(meant);
+  });
+
+  it("is never told by the names of devices that are hidden, or to whoever may not read", async () => {
+    const site = await twoDevices();
+    const one = await tokenWith(site, ["read", "call"], { ids: [firstDevice] });
+    expect(await detail(site, "bedrom", volume, one)).toBe(nobody("bedrom"));
+    expect(await detail(site, "bedroom", volume, one)).toBe(nobody("bedroom"));
+    expect(await detail(site, "02:00:00:00:00:03", volume, one)).toContain(
+      `did you mean \`${firstDevice}\`?`,
+    );
+    const blind = await tokenWith(site, ["call"]);
+    expect(await detail(site, "bedrom", volume, blind)).toBe(nobody("bedrom"));
+    expect(await detail(site, "bedroom", "self.light.blnik", blind)).toBe(
+      "`bedroom` has no tool `self.light.blnik`",
+    );
+  });
+
+  it("is told of near ones a hundred times a second, and refused all the same after that", async () => {
+    const site = await twoDevices();
+    const devices = Array.from({ length: 300 }, (_, index) => `kitchen${index}`);
+    const { body } = await site.rest("POST", "/calls", { target: { devices }, tool: volume, arguments: {} });
+    const results = body["results"] as { error: { code: string; detail: string } }[];
+    expect(results.map(({ error }) => error.code)).toEqual(devices.map(() => "device_unknown"));
+    const told = results.filter(({ error }) => error.detail.includes("did you mean"));
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.length).toBeLessThanOrEqual(200);
+  });
+});
+
+describe("a tool that a device does not have", () => {
+  it.each([
+    ["audio_speaker.set_volume", volume],
+    ["self_audio_speaker_set_volume", volume],
+    ["Self.Audio_Speaker.Set_Volume", volume],
+    ["self.audio_speaker.set_volum", volume],
+    ["set_volume", volume],
+    ["self.dance", undefined],
+  ])("called %s may be %s", async (name, meant) => {
+    const site = await twoDevices();
+    const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+    expect(await detail(site, "kitchen", name)).toBe(`\`kitchen\` has no tool \`${name}\`${near}`);
+  });
+
+  it("is never a tool that whoever asks may not call", async () => {
+    const site = await twoDevices();
+    const agent = await tokenWith(site, ["read", "call"]);
+    expect(await detail(site, "kitchen", "self.rebot", agent)).toBe("`kitchen` has no tool `self.rebot`");
+    const person = await tokenWith(site, ["read", "call", "call:user"]);
+    expect(await detail(site, "kitchen", "self.rebot", person)).toContain("did you mean `self.reboot`?");
+  });
+
+  it("is told so to agents, by the names they know", async () => {
+    const site = await twoDevices();
+    const agent = await openAgent(site, "modern");
+    const lost = async (name: string) => await agent.callTool({ name, arguments: {} }).then(textOf, String);
+    expect(await lost("kitchen__audio_speaker_set_volum")).toContain(
+      "Unknown tool: kitchen__audio_speaker_set_volum; did you mean `kitchen__audio_speaker_set_volume`?",
+    );
+    expect(await lost("device_list")).toContain("did you mean `devices_list`?");
+    expect(await lost("kitchen__rebot")).toMatch(/Unknown tool: kitchen__rebot$/);
+    const described = { name: "tool_describe", arguments: { device: "kitchen", tool: "light_blnk" } };
+    expect(textOf(await agent.callTool(described))).toContain("did you mean `light_blink`?");
+    const called = {
+      name: "device_call",
+      arguments: { device: "kitchen", tool: "light_blnk", arguments: {} },
+    };
+    expect(textOf(await agent.callTool(called))).toContain("did you mean `self.light.blink`?");
+    const alone = await openAgent(site, "legacy", { at: "/mcp/devices/kitchen" });
+    await expect(alone.callTool({ name: "light_blnk", arguments: {} })).rejects.toThrow(
+      "did you mean `light_blink`?",
+    );
+    expect((await run(site, "kitchen__light_blnk")).body["detail"]).toBe(
+      "no function is called `kitchen__light_blnk`; did you mean `kitchen__light_blink`?",
+    );
+  });
+});
