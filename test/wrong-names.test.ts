@@ -1,4 +1,4 @@
-/** A device or tool that does not exist: every door tells what may have been meant, and nothing that is hidden. */
+/** Names that are wrong: every door tells what may have been meant or would be right, and nothing that is hidden. */
 import { describe, expect, it } from "vitest";
 import { run, tokenWith } from "./functions.ts";
 import { openAgent, textOf } from "./mcp/agent.ts";
@@ -140,5 +140,31 @@ describe("a tool that a device does not have", () => {
     expect((await run(site, "kitchen__light_blnk")).body["detail"]).toBe(
       "no function is called `kitchen__light_blnk`; did you mean `kitchen__light_blink`?",
     );
+  });
+});
+
+describe("a name that cannot be given", () => {
+  it.each(["客厅", "Desk", "desk lamp", "1st", "", "-a", "a".repeat(25), "salón"])(
+    "[AGT-3] %j is no alias, and it is said in words what one is made of",
+    async (alias) => {
+      const site = await twoDevices();
+      const { status, body } = await site.rest("PATCH", `/devices/${firstDevice}`, { alias });
+      expect([status, body["code"]]).toEqual([400, "bad_request"]);
+      const rule =
+        /^\/alias must be made of small letters a to z, digits and dashes, .* such as `living-room`; /;
+      expect(body["detail"]).toMatch(rule);
+      expect(JSON.stringify(body)).not.toMatch(/pattern|\[a-z/);
+      expect((await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "living-room" })).status).toBe(
+        200,
+      );
+    },
+  );
+
+  it("is said in words of tags and codes, too", async () => {
+    const site = await twoDevices();
+    const tags = await site.rest("PATCH", `/devices/${firstDevice}`, { tags: ["ok", "客厅"] });
+    expect(tags.body["detail"]).toMatch(/^\/tags\/1 must be made of letters .* such as `ground-floor`$/);
+    const code = await site.rest("POST", "/devices/approve", { code: "12 34" });
+    expect(code.body["detail"]).toBe("/code must be the six digits that the board shows, such as `123456`");
   });
 });

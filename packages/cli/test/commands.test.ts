@@ -138,6 +138,16 @@ describe("tendon call", () => {
     expect((await run(["call", "nobody", "x"], { cwd })).stderr).toContain("device_unknown");
   });
 
+  it("says in words what an alias is made of", async () => {
+    const { code, stderr } = await run(["device", "rename", alias, "客厅"], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "/alias must be made of small letters a to z, digits and dashes, beginning with a letter",
+    );
+    expect(stderr).toContain("such as `living-room`");
+    expect(stderr).not.toContain("[a-z");
+  });
+
   it("tells which device or tool may have been meant", async () => {
     const device = await run(["call", alias.toUpperCase(), "self.note.fail"], { cwd });
     expect(device.stderr).toMatch(

@@ -1,4 +1,5 @@
 /** Turns what the schema complains of into sentences that name the place and what would be right. */
+import { inWords } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 
 export interface Problem {
@@ -52,7 +53,7 @@ export function explainVariable(name: string, known: readonly string[], fileOnly
 function expectation(complaint: SchemaComplaint): string {
   const { allowedValues } = complaint.params as { allowedValues?: unknown[] };
   if (allowedValues !== undefined) return `must be one of ${allowedValues.join(", ")}`;
-  return complaint.message;
+  return inWords(complaint);
 }
 
 /** Where a setting stands: its variable, its line in the file, or just that it is one. */

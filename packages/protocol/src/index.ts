@@ -134,6 +134,7 @@ export type {
 } from "./lines/messages.ts";
 export { didYouMean, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
+export { inWords } from "./pattern-words.ts";
 export { isAddressName } from "./tools/address-name.ts";
 export { agentSchema } from "./tools/agent-schema.ts";
 export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";

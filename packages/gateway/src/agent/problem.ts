@@ -1,4 +1,4 @@
-import { type ErrorCode, isErrorCode, type Problem } from "@tendon/protocol";
+import { type ErrorCode, inWords, isErrorCode, type Problem } from "@tendon/protocol";
 import type { FastifyError, FastifyReply } from "fastify";
 import { TendonError } from "../errors.ts";
 
@@ -58,7 +58,7 @@ function readComplaints(
   return complaints.flatMap(({ keyword, instancePath: path, message = "is not valid", params }) => {
     if (keyword === "boolean") return [];
     const { additionalProperties } = params;
-    if (!Array.isArray(additionalProperties)) return [{ path, message }];
+    if (!Array.isArray(additionalProperties)) return [{ path, message: inWords({ message, params }) }];
     return additionalProperties.map((key) => ({
       path: `${path}/${String(key)}`,
       message: "is not known here",

@@ -4,7 +4,12 @@ import { limits } from "../limits.ts";
 const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
 const strict = { additionalProperties: false };
 
-export const Tags = Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.:-]{1,64}$" }), { maxItems: 32 });
+export const tagPattern = "^[A-Za-z0-9_.:-]{1,64}$";
+export const codePattern = "^\\d{6}$";
+export const serialPattern = "^[\\x21-\\x7e]{1,64}$";
+export const keyPattern = "^[0-9a-fA-F]{64}$";
+
+export const Tags = Type.Array(Type.String({ pattern: tagPattern }), { maxItems: 32 });
 
 export const ProvisionRequest = Type.Object(
   {
@@ -33,7 +38,7 @@ export const Provisioned = Type.Object({
 export type Provisioned = Static<typeof Provisioned>;
 
 export const ApproveRequest = Type.Object(
-  { code: Type.String({ pattern: "^\\d{6}$", description: "What the board shows and says" }) },
+  { code: Type.String({ pattern: codePattern, description: "What the board shows and says" }) },
   strict,
 );
 
@@ -82,9 +87,9 @@ export type PendingList = Static<typeof PendingList>;
 export const ImportRow = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: limits.deviceIdLength.max }),
-    serial: Type.Optional(Type.String({ pattern: "^[\\x21-\\x7e]{1,64}$" })),
+    serial: Type.Optional(Type.String({ pattern: serialPattern })),
     hmacKey: Type.Optional(
-      Type.String({ pattern: "^[0-9a-fA-F]{64}$", description: "The eFuse key, 32 bytes in hex" }),
+      Type.String({ pattern: keyPattern, description: "The eFuse key, 32 bytes in hex" }),
     ),
     tags: Type.Optional(Tags),
   },

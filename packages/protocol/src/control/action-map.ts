@@ -5,7 +5,8 @@
 import Type, { type Static } from "typebox";
 
 const strict = { additionalProperties: false };
-const Name = Type.String({ pattern: "^[A-Za-z0-9_.-]{1,64}$" });
+export const actionNamePattern = "^[A-Za-z0-9_.-]{1,64}$";
+const Name = Type.String({ pattern: actionNamePattern });
 const ToolName = Type.String({ minLength: 1, maxLength: 128 });
 
 /** One argument of an action: which field of the message it comes from, and what it may be. */
