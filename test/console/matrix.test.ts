@@ -244,6 +244,8 @@ describe("for everybody", () => {
       await page.getByText("self.upgrade_firmware").first().click();
       await page.getByLabel("url").waitFor();
       expect(await seriousFindings(page), `tools opened ${name}`).toEqual([]);
+      await go(page, "/guides/firmware-updates", "Newer firmware for boards");
+      expect(await seriousFindings(page), `a guide ${name}`).toEqual([]);
       await context.close();
       const entrance = await openPage(options);
       await entrance.page.goto(site.url);

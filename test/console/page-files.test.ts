@@ -57,6 +57,7 @@ describe("the console's page", () => {
       "/firmware",
       "/overview",
       "/connect",
+      "/guides/voice",
       "/sign-in",
     ]) {
       expect(await status(at), at).toBe(200);

@@ -120,10 +120,8 @@ describe("the voice page", () => {
     await places(page).getByRole("link", { name: "Voice" }).click();
     await page.getByRole("heading", { name: "No voice server yet" }).waitFor();
     await page.getByText("upstream: ws://").waitFor();
-    const guide = await page.getByRole("link", { name: "Read the guide" }).getAttribute("href");
-    const answer = await page.request.get(`${plain.url}${String(guide)}`);
-    expect(answer.headers()["content-type"]).toBe("text/plain; charset=utf-8");
-    expect(await answer.text()).toContain("a gateway in front of the voice server you have");
+    await page.getByRole("link", { name: "Read the guide" }).click();
+    await page.getByRole("heading", { name: "a gateway in front of the voice server you have" }).waitFor();
     complaints.check();
   });
 });

@@ -69,6 +69,16 @@ export async function api<Body>(
   throw new ApiError(isProblem(answer) ? answer : { ...unreachable, status: response.status });
 }
 
+/** A file that came with the page. */
+export async function fileText(url: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, { signal }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    throw new ApiError(unreachable);
+  });
+  if (!response.ok) throw new ApiError({ ...unreachable, status: response.status });
+  return await response.text();
+}
+
 /** device_control answers a failure in its own shape, which has the same words in it. */
 function isProblem(answer: unknown): answer is Problem {
   return typeof answer === "object" && answer !== null && "code" in answer && typeof answer.code === "string";

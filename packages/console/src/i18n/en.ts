@@ -244,6 +244,8 @@ export const en = {
   "frames.out": "to device",
   "frames.cut": "Cut; the whole frame has {length} characters.",
 
+  "guide.english": "This guide is in English.",
+
   "home.title": "Home",
   "home.lead": "Click a room to switch its light. The dashed outline says that the alarm is armed.",
   "home.asDevice": "See it as a device",

@@ -245,6 +245,8 @@ export const es: Catalogue = {
   "frames.out": "al dispositivo",
   "frames.cut": "Cortada; la trama completa tiene {length} caracteres.",
 
+  "guide.english": "Esta guía está en inglés.",
+
   "home.title": "Casa",
   "home.lead": "Pulse una habitación para cambiar su luz. El contorno discontinuo indica la alarma armada.",
   "home.asDevice": "Verla como dispositivo",

@@ -243,6 +243,8 @@ export const vi: Catalogue = {
   "frames.out": "đến thiết bị",
   "frames.cut": "Đã cắt; cả khung có {length} ký tự.",
 
+  "guide.english": "Hướng dẫn này bằng tiếng Anh.",
+
   "home.title": "Nhà",
   "home.lead": "Bấm vào phòng để bật tắt đèn. Viền đứt nghĩa là báo động đã bật.",
   "home.asDevice": "Xem như thiết bị",

@@ -236,6 +236,8 @@ export const zh: Catalogue = {
   "frames.out": "发往设备",
   "frames.cut": "已截断；整帧共 {length} 个字符。",
 
+  "guide.english": "本指南为英文。",
+
   "home.title": "家",
   "home.lead": "点击房间开关灯。虚线外框表示警报已布防。",
   "home.asDevice": "作为设备查看",

@@ -53,6 +53,10 @@ export function toolAddress(device: string, tool: string): string {
   return `${deviceAddress(device)}#${encodeURIComponent(tool)}`;
 }
 
+export function guideAddress(name: string): string {
+  return `/guides/${encodeURIComponent(name)}`;
+}
+
 export function callAddress(id: string): string {
   return `/calls/${encodeURIComponent(id)}`;
 }

@@ -46,6 +46,7 @@ const pages = {
   [consolePaths.overview]: new Page(
     async () => (await import("../pages/overview/overview.tsx")).OverviewPage,
   ),
+  [consolePaths.guide]: new Page(async () => (await import("../pages/guide/guide.tsx")).GuidePage),
   [consolePaths.connect]: new Page(async () => (await import("../pages/connect/connect.tsx")).ConnectPage),
 } as const satisfies Readonly<Record<string, Page>>;
 

@@ -1,17 +1,17 @@
 import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { guideAddress } from "../shell/navigation.ts";
 import { Icon } from "./icon.tsx";
 
-/** A guide that came with the gateway: nothing is fetched from elsewhere. */
-export function GuideLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+/** A guide that came with the gateway, as a page of the console. */
+export function GuideLink({ guide, children }: { readonly guide: string; readonly children: ReactNode }) {
   return (
-    <a
-      href={href}
-      target="_blank"
-      rel="noreferrer"
+    <Link
+      href={guideAddress(guide)}
       className="inline-flex items-center gap-1 rounded text-accent-deep underline underline-offset-2"
     >
       {children}
       <Icon name="chevron" size={12} />
-    </a>
+    </Link>
   );
 }

@@ -11,6 +11,7 @@ export const consolePaths = {
   firmware: "/firmware",
   overview: "/overview",
   connect: "/connect",
+  guide: "/guides/:guide",
 } as const;
 
 /** A page's requests that change something carry this header, which no form and no foreign page can send. */

@@ -1,7 +1,6 @@
 /** Newer firmware for boards: each board's images, how far they have come, and the few things one does with them. */
 import type { FirmwareImageView } from "@tendon/protocol";
 import { useState } from "react";
-import guide from "../../../../../docs/firmware-updates.md?url";
 import { useImages } from "../../api/firmware.ts";
 import { useSession } from "../../api/session.tsx";
 import { useWords } from "../../i18n/i18n.tsx";
@@ -40,7 +39,7 @@ export function FirmwarePage() {
         <Empty icon="firmware" title={t("firmware.none")}>
           <p>{t("firmware.noneHint")}</p>
           {add}
-          <GuideLink href={guide}>{t("action.guide")}</GuideLink>
+          <GuideLink guide="firmware-updates">{t("action.guide")}</GuideLink>
         </Empty>
       )}
       <div className="grid grid-cols-1 gap-5">

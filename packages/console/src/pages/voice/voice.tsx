@@ -2,7 +2,6 @@
 import type { VoiceSession } from "@tendon/protocol";
 import { useMemo } from "react";
 import { Link } from "wouter";
-import guide from "../../../../../docs/voice.md?url";
 import { useSession } from "../../api/session.tsx";
 import { useTalks } from "../../api/talks.ts";
 import { useWords } from "../../i18n/i18n.tsx";
@@ -52,7 +51,7 @@ function NotSetUp() {
       <div className="w-full text-left">
         <CodeBlock text={example} label="tendon.yaml" />
       </div>
-      <GuideLink href={guide}>{t("action.guide")}</GuideLink>
+      <GuideLink guide="voice">{t("action.guide")}</GuideLink>
     </Empty>
   );
 }
@@ -65,7 +64,7 @@ function NobodyTalks({ fresh }: { readonly fresh: boolean }) {
       <div className="w-full text-left">
         <CodeBlock text={tryIt} label={t("copy.command")} />
       </div>
-      <GuideLink href={guide}>{t("action.guide")}</GuideLink>
+      <GuideLink guide="voice">{t("action.guide")}</GuideLink>
     </Empty>
   );
 }

@@ -1,0 +1,69 @@
+/** A guide as something to read, without the internet. The guides are in English; the page says so to everybody else. */
+import { useQuery } from "@tanstack/react-query";
+import { consolePaths } from "@tendon/protocol";
+import { useCallback, useEffect, useMemo } from "react";
+import { Link, useLocation, useParams } from "wouter";
+import { fileText } from "../../api/client.ts";
+import { useWords } from "../../i18n/i18n.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { useEscape } from "../../ui/keyboard.ts";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { SkeletonRows } from "../../ui/states.tsx";
+import { NotFoundPage } from "../not-found.tsx";
+import { GuideText } from "./guide-text.tsx";
+import { guideFile } from "./guides.ts";
+import { readMarkdown } from "./markdown.ts";
+
+export function GuidePage() {
+  const { guide = "" } = useParams<{ guide: string }>();
+  const file = guideFile(guide);
+  return file === undefined ? <NotFoundPage /> : <Guide key={file} name={guide} file={file} />;
+}
+
+function Guide({ name, file }: { readonly name: string; readonly file: string }) {
+  const { t, code } = useWords();
+  const { to, word } = homes[name] ?? fleet;
+  const [, navigate] = useLocation();
+  useEscape(useCallback(() => navigate(to), [navigate, to]));
+  const { data, error } = useQuery({
+    queryKey: ["guide", file],
+    queryFn: ({ signal }) => fileText(file, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const blocks = useMemo(() => (data === undefined ? undefined : readMarkdown(data)), [data]);
+  useEffect(() => {
+    if (blocks === undefined) return;
+    document.title = `${document.querySelector("h1")?.textContent ?? name} · Tendon`;
+    const named = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    if (named === null) window.scrollTo(0, 0);
+    else named.scrollIntoView();
+  }, [blocks, name]);
+  return (
+    <div className="mx-auto flex max-w-3xl flex-col gap-4">
+      <div className="flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
+        <Link href={to} className="inline-flex items-center gap-1 rounded hover:text-text">
+          <span className="rotate-180">
+            <Icon name="chevron" size={12} />
+          </span>
+          {t(word)}
+        </Link>
+        {code !== "en" && <span>{t("guide.english")}</span>}
+      </div>
+      {error !== null && <ProblemNote error={error} />}
+      {blocks === undefined && error === null && <SkeletonRows rows={8} />}
+      {blocks !== undefined && <GuideText blocks={blocks} />}
+    </div>
+  );
+}
+
+interface Home {
+  readonly to: string;
+  readonly word: "nav.fleet" | "nav.firmware" | "nav.voice";
+}
+
+/** The page that a guide belongs to; whoever came from another guide has the browser's own way back. */
+const homes: Readonly<Record<string, Home>> = {
+  "firmware-updates": { to: consolePaths.firmware, word: "nav.firmware" },
+  voice: { to: consolePaths.voice, word: "nav.voice" },
+};
+const fleet: Home = { to: consolePaths.fleet, word: "nav.fleet" };

@@ -1,0 +1,116 @@
+/**
+ * Reads our own guides: headings, paragraphs, lists, tables, code, links. It is no reader for anybody's Markdown; what
+ * it does not know stays text. Nothing of it ever becomes markup by itself.
+ */
+
+export type Inline =
+  | { readonly kind: "text" | "code" | "strong" | "em"; readonly text: string }
+  | { readonly kind: "link"; readonly href: string; readonly parts: readonly Inline[] };
+
+export type Words = readonly Inline[];
+
+export type Block =
+  | { readonly kind: "heading"; readonly level: number; readonly slug: string; readonly words: Words }
+  | { readonly kind: "paragraph"; readonly words: Words }
+  | { readonly kind: "list"; readonly ordered: boolean; readonly items: readonly Words[] }
+  | { readonly kind: "code"; readonly language: string; readonly text: string }
+  | { readonly kind: "table"; readonly head: readonly Words[]; readonly rows: readonly (readonly Words[])[] };
+
+const fence = /^```(\w*)\s*$/;
+const heading = /^(#{1,6}) (.+)$/;
+const item = /^(-|\d+\.) (.+)$/;
+
+export function readMarkdown(text: string): Block[] {
+  const lines = text.split(/\r?\n/);
+  const blocks: Block[] = [];
+  let at = 0;
+  const take = (wanted: (line: string) => boolean): string[] => {
+    const from = at;
+    while (at < lines.length && wanted(lines[at] ?? "")) at += 1;
+    return lines.slice(from, at);
+  };
+  while (at < lines.length) {
+    const line = lines[at] ?? "";
+    const [, language] = fence.exec(line) ?? [];
+    const [, marks = "", title = ""] = heading.exec(line) ?? [];
+    if (language !== undefined) {
+      at += 1;
+      const code = take((next) => !next.startsWith("```"));
+      at += 1;
+      blocks.push({ kind: "code", language, text: code.join("\n") });
+    } else if (marks !== "") {
+      at += 1;
+      blocks.push({ kind: "heading", level: marks.length, slug: slugOf(title), words: readInline(title) });
+    } else if (line.startsWith("|")) {
+      blocks.push(table(take((next) => next.startsWith("|"))));
+    } else if (item.test(line)) {
+      blocks.push(list(take((next) => item.test(next) || /^\s+\S/.test(next))));
+    } else if (line.trim() === "") {
+      at += 1;
+    } else {
+      at += 1;
+      const rest = take((next) => next.trim() !== "" && !startsOther(next));
+      const words = readInline([line, ...rest].join(" "));
+      if (words.length > 0) blocks.push({ kind: "paragraph", words });
+    }
+  }
+  return blocks;
+}
+
+function startsOther(line: string): boolean {
+  return fence.test(line) || heading.test(line) || item.test(line) || line.startsWith("|");
+}
+
+function list(lines: readonly string[]): Block {
+  const items: string[] = [];
+  for (const line of lines) {
+    const [, , text] = item.exec(line) ?? [];
+    if (text === undefined) items.push(`${items.pop() ?? ""} ${line.trim()}`);
+    else items.push(text);
+  }
+  return { kind: "list", ordered: /^\d/.test(lines[0] ?? ""), items: items.map(readInline) };
+}
+
+function table(lines: readonly string[]): Block {
+  const cells = (line: string) =>
+    line
+      .replace(/^\||\|\s*$/g, "")
+      .split("|")
+      .map((cell) => readInline(cell.trim()));
+  const [head = "", , ...rows] = lines;
+  return { kind: "table", head: cells(head), rows: rows.map(cells) };
+}
+
+/** A heading's place as links name it. */
+function slugOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+/** Code first, because in it nothing else counts; pictures and tags of HTML are left out. */
+const marks =
+  /`([^`]+)`|!\[[^\]]*\]\([^)]*\)|<[a-z][^>]*>|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
+
+export function readInline(text: string): Inline[] {
+  const parts: Inline[] = [];
+  let from = 0;
+  const plain = (until: number) => {
+    const between = text.slice(from, until);
+    if (between.trim() !== "" || (between !== "" && parts.length > 0))
+      parts.push({ kind: "text", text: between });
+  };
+  for (const match of text.matchAll(marks)) {
+    const [whole, code, label, href, strong, em] = match;
+    plain(match.index);
+    from = match.index + whole.length;
+    if (code !== undefined) parts.push({ kind: "code", text: code });
+    else if (label !== undefined && href !== undefined)
+      parts.push({ kind: "link", href, parts: readInline(label) });
+    else if (strong !== undefined) parts.push({ kind: "strong", text: strong });
+    else if (em !== undefined) parts.push({ kind: "em", text: em });
+  }
+  plain(text.length);
+  return parts;
+}

@@ -1,0 +1,78 @@
+/** The guides that the console leads to are pages to read, also where there is no internet. */
+import fs from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
+import { openSite } from "../site.ts";
+import { closeBrowser, openConsole } from "./browser.ts";
+
+afterAll(closeBrowser);
+
+const guides = fs
+  .readdirSync(new URL("../../docs/", import.meta.url))
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => name.slice(0, -3));
+
+describe("a guide", () => {
+  it("opens from the page it is about, as text with headings, tables and commands, and leads back", async () => {
+    const site = await openSite();
+    const { page, context, complaints } = await openConsole(site, "/firmware");
+    // Nothing but the gateway answers.
+    await context.route(
+      (url) => !url.href.startsWith(site.url),
+      (route) => route.abort(),
+    );
+    await page.getByRole("link", { name: "Read the guide" }).click();
+    await page.getByRole("heading", { level: 1, name: "Newer firmware for boards" }).waitFor();
+    expect(page.url()).toBe(`${site.url}/guides/firmware-updates`);
+    expect(await page.title()).toBe("Newer firmware for boards · Tendon");
+    await page.getByRole("heading", { level: 2, name: "Who is offered it" }).waitFor();
+    await page.getByRole("cell", { name: "firmware share ID 50%" }).waitFor();
+    await page.getByRole("figure", { name: "sh" }).first().getByRole("button", { name: "Copy" }).waitFor();
+    const text = (await page.getByRole("article").textContent()) ?? "";
+    expect(text).not.toMatch(/```|\]\(|^#|\*\*/m);
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "Firmware", exact: true }).waitFor();
+    complaints.check();
+  });
+
+  it("leads to other guides and to places in them, and names files that are not here", async () => {
+    const site = await openSite();
+    const { page, complaints } = await openConsole(site, "/voice");
+    await page.getByRole("link", { name: "Read the guide" }).click();
+    await page.getByRole("link", { name: "wire.md" }).click();
+    await page.locator("#voice").waitFor();
+    expect(page.url()).toBe(`${site.url}/guides/wire#voice`);
+    await page.locator("#voice").and(page.locator(":visible")).waitFor();
+    expect((await page.locator("#voice").boundingBox())?.y).toBeLessThan(100);
+    await page.goBack();
+    await page.getByRole("link", { name: "yours to offer" }).click();
+    await page.getByRole("heading", { level: 1, name: "Newer firmware for boards" }).waitFor();
+    await page.goto(`${site.url}/guides/agents`);
+    await page.getByText("docs/clients/cursor.md").waitFor();
+    complaints.check();
+  });
+
+  it("is there for every page of the documentation, whole, also on a narrow screen", async () => {
+    const site = await openSite();
+    const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
+    for (const name of guides) {
+      await page.evaluate(`history.pushState(null, "", "/guides/${name}")`);
+      const title = fs
+        .readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8")
+        .split("\n", 1)[0]
+        ?.replace(/^# |`/g, "");
+      await page.getByRole("heading", { level: 1, name: title ?? "", exact: true }).waitFor();
+      const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      expect(wide, name).toBeLessThanOrEqual(0);
+    }
+    await page.evaluate('history.pushState(null, "", "/guides/none")');
+    await page.getByText("This page does not exist").waitFor();
+    complaints.check();
+  });
+
+  it("says in other languages that it is in English", async () => {
+    const site = await openSite();
+    const { page } = await openConsole(site, "/guides/voice", { locale: "zh-CN" });
+    await page.getByText("本指南为英文。").waitFor();
+    expect(await page.getByRole("article").getAttribute("lang")).toBe("en");
+  });
+});
