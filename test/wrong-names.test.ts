@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { run, tokenWith } from "./functions.ts";
 import { openAgent, textOf } from "./mcp/agent.ts";
 import { MqttApp } from "./mqtt-app.ts";
-import { tool } from "./raw-device.ts";
+import { type RawDevice, tool } from "./raw-device.ts";
 import { firstDevice, openSite, type Site } from "./site.ts";
 
 const secondDevice = "02:00:00:00:00:02";
@@ -166,5 +166,67 @@ describe("a name that cannot be given", () => {
     expect(tags.body["detail"]).toMatch(/^\/tags\/1 must be made of letters .* such as `ground-floor`$/);
     const code = await site.rest("POST", "/devices/approve", { code: "12 34" });
     expect(code.body["detail"]).toBe("/code must be the six digits that the board shows, such as `123456`");
+  });
+});
+
+describe("an argument that is nearly one of the tool's", () => {
+  const missing = "/volume is required";
+  const meant = `${missing}; there is no argument \`volum\`; did you mean \`volume\`?`;
+
+  async function speaker(): Promise<{ site: Site; device: RawDevice }> {
+    const site = await openSite();
+    const level = { volume: { type: "integer", minimum: 0, maximum: 100 }, fade_ms: { type: "integer" } };
+    const device = await site.join({ tools: [tool(volume, level, ["volume"])] });
+    await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "kitchen" });
+    return { site, device };
+  }
+
+  it.each([
+    [{ volum: 30 }, meant],
+    [{ Volume: 30 }, `${missing}; there is no argument \`Volume\`; did you mean \`volume\`?`],
+    [
+      { volmue: 3, fadeMs: 5 },
+      `${missing}; there is no argument \`volmue\`; did you mean \`volume\`? There is no argument \`fadeMs\`; did you mean \`fade_ms\`?`,
+    ],
+    [{ loud: 30 }, missing],
+    [{}, missing],
+    [{ volume: 300 }, "/volume must be at most 100"],
+  ])("is told with the one that is missing: %j", async (args, detail) => {
+    const { site } = await speaker();
+    const { status, body } = await site.call(firstDevice, volume, args);
+    expect([status, body["code"], body["detail"]]).toEqual([422, "arguments_invalid", detail]);
+    if (!("volume" in args)) expect(body["errors"]).toEqual([{ path: "/volume", message: "is required" }]);
+  });
+
+  it("passes where nothing is missing, as it always did", async () => {
+    const { site, device } = await speaker();
+    const asked = site.call(firstDevice, volume, { volume: 3, fade_m: 5 });
+    const call = await device.nextRequest("tools/call");
+    device.reply(call.id, { content: [], isError: false });
+    expect((await asked).status).toBe(200);
+    expect(call.params["arguments"]).toEqual({ volume: 3, fade_m: 5 });
+  });
+
+  it("costs little, however many there are", async () => {
+    const { site } = await speaker();
+    const args = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`volume${index}`, 1]));
+    const { body } = await site.call(firstDevice, volume, args);
+    expect(String(body["detail"]).match(/here is no argument/g)).toHaveLength(3);
+  });
+
+  it("is told at every door", async () => {
+    const { site } = await speaker();
+    const app = await MqttApp.open(site);
+    const topic = `tendon/devices/${firstDevice}/call`;
+    await app.wire.subscribe(`${topic}/reply`);
+    const reply = await app.ask(topic, { request_id: 1, tool: volume, arguments: { volum: 30 } });
+    expect(reply["error"]).toMatchObject({ code: "arguments_invalid", detail: meant });
+    const control = await site.rest("POST", "/devices/kitchen/control", { action: "set_volume", volum: 30 });
+    expect(control.body).toMatchObject({ ok: false, code: "arguments_invalid", detail: meant });
+    const agent = await openAgent(site, "modern");
+    const own = await agent.callTool({ name: "kitchen__audio_speaker_set_volume", arguments: { volum: 30 } });
+    expect(textOf(own)).toBe(`arguments_invalid: ${meant}`);
+    const found = await agent.callTool({ name: "tools_search", arguments: { querry: "volume" } });
+    expect(textOf(found)).toContain("; there is no argument `querry`; did you mean `query`?");
   });
 });

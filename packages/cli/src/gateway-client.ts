@@ -2,6 +2,7 @@
 import type { Problem } from "@tendon/protocol";
 import { NoGateway, OperationError } from "./errors.ts";
 import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest, wrongScheme } from "./gateway-fetch.ts";
+import { plainLines } from "./output.ts";
 import { requireLiving, type Target } from "./target.ts";
 
 export class GatewayClient {
@@ -101,8 +102,9 @@ async function failure(response: Response): Promise<OperationError> {
   if (problem.code === undefined) return new OperationError(`The gateway answered ${response.status}.`);
   const details = (problem.errors ?? []).slice(1).map(({ path, message }) => `\n  ${path} ${message}`);
   const known = Array.isArray(problem.known) ? `; there are: ${problem.known.join(", ")}` : "";
-  return new OperationError(
+  // Names and messages of devices are in it: nothing of theirs steers the terminal.
+  const message = plainLines(
     `${problem.code}: ${problem.detail ?? problem.title}${known}${details.join("")}`,
-    problem,
   );
+  return new OperationError(message, problem);
 }

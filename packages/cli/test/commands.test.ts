@@ -22,6 +22,9 @@ beforeAll(async () => {
       "- name: self.note.fail",
       "  description: Fails.",
       "  returns: { error: no paper }",
+      "- name: self.note.burn",
+      "  description: Fails in red.",
+      '  returns: { error: "\\e[31mfire\\r\\u009b2J" }',
       "- name: self.lamp.shine",
       "  description: Lights the lamp.",
       "  properties: { 亮度: { type: integer, minimum: 0, maximum: 100 } }",
@@ -136,6 +139,20 @@ describe("tendon call", () => {
     expect(invalid.code).toBe(1);
     expect(JSON.parse(invalid.stdout)).toMatchObject({ code: "arguments_invalid", status: 422 });
     expect((await run(["call", "nobody", "x"], { cwd })).stderr).toContain("device_unknown");
+  });
+
+  it("names an argument that is nearly one of the tool's", async () => {
+    const misspelt = await run(["call", alias, "self.audio_speaker.set_volume", "volum=30"], { cwd });
+    expect(misspelt).toMatchObject({
+      code: 1,
+      stderr:
+        "tendon: arguments_invalid: /volume is required; there is no argument `volum`; did you mean `volume`?\n",
+    });
+  });
+
+  it("shows what a device says without what steers the terminal", async () => {
+    const burnt = await run(["call", alias, "self.note.burn"], { cwd });
+    expect(burnt).toMatchObject({ code: 1, stderr: "tendon: device_error: [31mfire2J\n" });
   });
 
   it("says in words what an alias is made of", async () => {

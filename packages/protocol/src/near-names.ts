@@ -9,6 +9,8 @@ const namesTold = 3;
 /** Behind every name that is a few letters off: one of which the wanted is the beginning or the end. */
 const partOf = 4;
 const shortestPart = 3;
+/** So many are looked at: whoever gives more that are not known has not misspelt one. */
+const unknownArguments = 8;
 
 /** The nearest of them, best first, three at most. `fits` is asked of near ones only: it may cost something. */
 export function nearNames(
@@ -46,6 +48,24 @@ export function didYouMean(names: readonly string[]): string {
   const quoted = names.map((name) => `\`${name}\``);
   const last = quoted.pop() ?? "";
   return `; did you mean ${quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`}?`;
+}
+
+/**
+ * For the end of a refusal: arguments that were given, are not known, and are close to one that was left out. Most
+ * schemas let unknown arguments pass, so that what is complained of is the missing one alone.
+ */
+export function misspeltArguments(given: readonly string[], known: readonly string[]): string {
+  const [has, knows] = [new Set(given), new Set(known)];
+  const left = known.filter((name) => !has.has(name));
+  return given
+    .filter((name) => !knows.has(name))
+    .slice(0, unknownArguments)
+    .map((name) => ({ name, near: nearNames(name, left) }))
+    .filter(({ near }) => near.length > 0)
+    .slice(0, namesTold)
+    .map(({ name, near }) => `there is no argument \`${name}\`${didYouMean(near)}`)
+    .map((sentence, index) => (index === 0 ? `; ${sentence}` : ` T${sentence.slice(1)}`))
+    .join("");
 }
 
 /** Case, marks between words and the firmware's `self.` are what people get wrong first. */

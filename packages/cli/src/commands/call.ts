@@ -79,7 +79,8 @@ async function naming(error: unknown, client: GatewayClient, asked: Asked): Prom
   if (tool === undefined) return error;
   const known = Object.keys(propertiesOf(tool));
   const unknown = Object.keys(asked.args).filter((key) => !known.includes(key));
-  if (unknown.length === 0) return error;
+  // The gateway knows better where one is close to another.
+  if (unknown.every((key) => error.message.includes(`here is no argument \`${key}\``))) return error;
   const has = known.length === 0 ? "none" : known.map(plain).join(", ");
   return new OperationError(
     `${error.message}\n  The tool has no argument ${unknown.map((key) => `\`${key}\``).join(", ")}; it has: ${has}`,

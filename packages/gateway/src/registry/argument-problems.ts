@@ -15,13 +15,13 @@ const containers = new Set([
 
 const toldAtMost = 20;
 
-/** Fails with what is wrong with the arguments, if anything is. */
-export function refuseArguments(problems: readonly ArgumentProblem[]): void {
+/** Fails with what is wrong with the arguments, if anything is; `hint` is what may help, for the end of the sentence. */
+export function refuseArguments(problems: readonly ArgumentProblem[], hint = ""): void {
   const [first] = problems;
   if (first === undefined) return;
   const detail = `${first.path === "" ? "the arguments" : first.path} ${first.message}`;
   const errors = problems.slice(0, toldAtMost).map(({ path, message }) => ({ path, message }));
-  throw new TendonError("arguments_invalid", detail, { errors });
+  throw new TendonError("arguments_invalid", `${detail}${hint}`, { errors });
 }
 
 /** The validator's findings as people read them: one per place, the innermost, as JSON pointers. */

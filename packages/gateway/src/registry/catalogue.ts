@@ -75,7 +75,9 @@ export class Catalogue {
     // A tool that is not listed has no schema; what a device would misread is refused all the same.
     // First, because the validator throws on names that are not Unicode and follows any depth.
     const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
-    refuseArguments(hazards.length > 0 ? hazards : (entry?.misfits(args) ?? none));
+    refuseArguments(hazards);
+    const misfits = entry?.misfits(args) ?? none;
+    if (misfits.length > 0) refuseArguments(misfits, entry?.misspelt(args));
     if (Buffer.byteLength(text) > limits.callArgumentBytes.max) {
       throw new TendonError(
         "payload_too_large",

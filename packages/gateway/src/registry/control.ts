@@ -11,6 +11,7 @@ import {
   isRequestId,
   type JsonObject,
   type KnownAction,
+  misspeltArguments,
   readArguments,
   type ToolResult,
 } from "@tendon/protocol";
@@ -140,10 +141,12 @@ export class Control {
   /** What is to be done, as far as the message alone can tell: its mistakes wait for no turn. */
   #workOf(message: ControlRequest, action: KnownAction | undefined): (job: Job) => Promise<ToolResult> {
     if (action === undefined) return (job) => this.#passOn(job, message);
-    const read = readArguments(action, fieldsOf(message));
+    const fields = fieldsOf(message);
+    const read = readArguments(action, fields);
     if (read.ok) return (job) => this.#carryOut(job, action, read.arguments);
     const [first] = read.problems;
-    throw new TendonError("arguments_invalid", `${first?.path} ${first?.message}`, {
+    const hint = misspeltArguments(Object.keys(fields), argumentNames(action));
+    throw new TendonError("arguments_invalid", `${first?.path} ${first?.message}${hint}`, {
       errors: [...read.problems],
     });
   }
@@ -246,6 +249,10 @@ function namesOf(
 function fieldsOf(message: ControlRequest): JsonObject {
   if (message.function_call !== undefined) return message.function_call.arguments ?? {};
   return Object.fromEntries(Object.entries(message).filter(([key]) => !reserved.has(key)));
+}
+
+function argumentNames(action: KnownAction): string[] {
+  return Object.entries(action.arguments).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
 }
 
 function levelResult(name: string, level: number, previous: number | undefined): ToolResult {

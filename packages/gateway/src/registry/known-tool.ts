@@ -4,7 +4,13 @@
  * Nothing here belongs to a device: the values are equal to the letter and never changed.
  */
 import { Validator } from "@cfworker/json-schema";
-import type { ArgumentProblem, JsonObject, ToolDefinition } from "@tendon/protocol";
+import {
+  type ArgumentProblem,
+  isObject,
+  type JsonObject,
+  misspeltArguments,
+  type ToolDefinition,
+} from "@tendon/protocol";
 import { readProblems } from "./argument-problems.ts";
 import { plainSchema, type SurelyFits } from "./plain-schema.ts";
 
@@ -23,6 +29,12 @@ export class KnownTool {
     this.#validator ??= new Validator(this.definition.inputSchema, "2020-12", false);
     const outcome = this.#validator.validate(args);
     return outcome.valid ? [] : readProblems(outcome.errors);
+  }
+
+  /** What may have gone wrong with arguments that do not fit: names that are nearly those of the tool. */
+  misspelt(args: JsonObject): string {
+    const { properties } = this.definition.inputSchema;
+    return isObject(properties) ? misspeltArguments(Object.keys(args), Object.keys(properties)) : "";
   }
 }
 

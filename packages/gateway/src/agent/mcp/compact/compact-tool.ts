@@ -1,5 +1,11 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import { agentSchema, type JsonObject, type ObjectSchema } from "@tendon/protocol";
+import {
+  agentSchema,
+  isObject,
+  type JsonObject,
+  misspeltArguments,
+  type ObjectSchema,
+} from "@tendon/protocol";
 import Type, { type Static, type TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import { TendonError } from "../../../errors.ts";
@@ -45,9 +51,9 @@ export function compactTool<Schema extends TObject>(
         message,
       }));
       const [first] = problems;
-      throw new TendonError("arguments_invalid", `${first?.path || "the arguments"} ${first?.message}`, {
-        errors: problems.slice(0, 20),
-      });
+      const hint = misspeltArguments(isObject(args) ? Object.keys(args) : [], Object.keys(input.properties));
+      const detail = `${first?.path || "the arguments"} ${first?.message}${hint}`;
+      throw new TendonError("arguments_invalid", detail, { errors: problems.slice(0, 20) });
     },
   };
 }
