@@ -1,10 +1,11 @@
 // `npm run screenshots`: runs the demo, gives it a little history, and takes the pictures of README.md and docs/console.md
-// into docs/images, with the same Chromium that the tests use.
+// into docs/images, with the same Chromium that the tests use. `npm run screenshots -- firmware voice` takes only these.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
@@ -135,6 +136,39 @@ async function live() {
   await call("home", "set_thermostat", { target: 21.5 });
 }
 
+/** The image that the tests make, too: it has all a gateway looks at, and runs nowhere. */
+async function handIn(board, version, share) {
+  // Vite reads TypeScript where Node does not yet; it is the console's.
+  const { resolve } = createRequire(path.join(root, "packages", "console", "package.json"));
+  const { runnerImport } = await import(pathToFileURL(resolve("vite")).href);
+  const { makeImage } = (await runnerImport(path.join(root, "test", "firmware-image.ts"))).module;
+  const answer = await fetch(`${url}/api/v1/firmware?board=${board}&share=${share}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
+    body: makeImage({ board, version, codeBytes: 2_400_000 }),
+  });
+  return (await answer.json()).id;
+}
+
+/** Boards that fetch a new image at their next boot: most come back with it, one with what it had. */
+async function updated() {
+  const how = ["simulate", "esp32", "--url", url, "--json", "--ota", "--board", "esp-box-3"];
+  const boards = async () =>
+    (await rest("GET", "/devices?online=true&q=esp-box-3")).devices.filter((one) => one.toolsComplete);
+  const before = (await boards()).length;
+  await start([...how, "--count", "6", "--id", "02:00:00:de:50:01"]);
+  await start([...how, "--id", "02:00:00:de:60:01", "--fault", "rolled-back-update"]);
+  await until(async () => (await boards()).length === before + 7);
+  await handIn("m5stack-core-s3", "2.5.1", 10);
+  const id = await handIn("esp-box-3", "2.5.0", 100);
+  await rest("POST", "/calls", { target: { all: true }, tool: "self.reboot" });
+  await until(async () => {
+    const { devices } = await rest("GET", `/firmware/${id}`);
+    return devices.updated >= 6 && devices.failed >= 1;
+  });
+}
+
+const wanted = process.argv.slice(2);
 const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
@@ -146,6 +180,7 @@ async function picture(
   at,
   { viewport = desk, theme = "light", locale = "en-US", act = async () => {} } = {},
 ) {
+  if (wanted.length > 0 && !wanted.includes(name)) return;
   const context = await browser.newContext({
     viewport,
     colorScheme: theme,
@@ -194,6 +229,8 @@ try {
   });
   await picture("phone", "/devices/kitchen", { viewport: phone, theme: "dark" });
   await picture("phone-zh", "/home", { viewport: phone, locale: "zh-CN" });
+  await updated();
+  await picture("firmware", "/firmware", { viewport: { width: 1280, height: 560 } });
 } finally {
   await browser.close();
   for (const child of running.reverse()) {

@@ -44,6 +44,9 @@ describe("the firmware page", () => {
     await dialog.getByRole("button", { name: "Hand in" }).click();
     const row = rowOf(page, "2.5.0");
     await row.getByText("Offered", { exact: true }).waitFor();
+    expect(await page.getByRole("link", { name: "Read the guide" }).getAttribute("href")).toBe(
+      "/guides/firmware-updates",
+    );
     await row.getByText("for 100 % of the boards").waitFor();
     await row.getByText("No board has asked for it yet.").waitFor();
     await update(site, boardId(1), "2.5.0");

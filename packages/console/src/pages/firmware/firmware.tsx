@@ -24,13 +24,21 @@ export function FirmwarePage() {
       {t("firmware.add")}
     </Button>
   );
+  const guide = <GuideLink guide="firmware-updates">{t("action.guide")}</GuideLink>;
   const all = images.data?.images ?? [];
   return (
     <>
       <PageHeader
         title={t("firmware.title")}
         lead={t(live || all.length === 0 ? "firmware.lead" : "live.memory")}
-        actions={all.length > 0 && add}
+        actions={
+          all.length > 0 && (
+            <>
+              <span className="mr-2 text-sm">{guide}</span>
+              {add}
+            </>
+          )
+        }
       />
       {!may("admin") && <p className="text-soft">{t("firmware.mayNot")}</p>}
       {images.isError && <ProblemNote error={images.error} />}
@@ -39,7 +47,7 @@ export function FirmwarePage() {
         <Empty icon="firmware" title={t("firmware.none")}>
           <p>{t("firmware.noneHint")}</p>
           {add}
-          <GuideLink guide="firmware-updates">{t("action.guide")}</GuideLink>
+          {guide}
         </Empty>
       )}
       <div className="grid grid-cols-1 gap-5">
