@@ -7,6 +7,7 @@ import path from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { PostgresServer } from "../../gateway/test/store/postgres-server.ts";
 import { bin, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const secret = "tdn_the-token-of-this-folder-alone";
@@ -128,6 +129,19 @@ describe("a data folder whose gateway was killed", () => {
     expect(JSON.stringify(heard)).not.toContain("authorization");
   });
 
+  it("is not believed because its lock is damaged or gone", async () => {
+    const { cwd, heard } = await killedFolder();
+    const lock = path.join(cwd, "data", "gateway.lock");
+    for (const damage of [() => fs.writeFileSync(lock, "x".repeat(5_000)), () => fs.rmSync(lock)]) {
+      damage();
+      expect((await run(["devices"], { cwd })).stderr).toContain(
+        "No gateway runs on the data folder ./data.",
+      );
+    }
+    expect(heard).toEqual([]);
+    expect(fs.existsSync(lock)).toBe(false);
+  });
+
   it("leaves it to the user to name that address, and a token for it", async () => {
     const { cwd, url, heard } = await killedFolder();
     await run(["devices", "--url", url], { cwd });
@@ -155,6 +169,28 @@ describe("a data folder whose gateway was killed", () => {
     await watching.until("stderr", /trying again in 1 s/);
     await watching.end();
     expect(JSON.stringify([...heard, ...second.heard])).not.toContain("authorization");
+  });
+
+  it("keeps its tokens with another database, too", async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const cwd = folder.path;
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
+    const storage = { TENDON_STORAGE: await postgres.newDatabase() };
+    const first = await startServe(cwd, [], storage);
+    expect((await run(["devices"], { cwd })).code).toBe(0);
+    // There a second one on the same folder is let be; it has no lock, and is found by its word.
+    const second = await startServe(cwd, [], storage);
+    const word = JSON.parse(fs.readFileSync(path.join(cwd, "data", "gateway.json"), "utf8")) as object;
+    expect(word).toMatchObject({ url: second.url, locked: false });
+    expect((await run(["devices"], { cwd })).code).toBe(0);
+    await Promise.all([first.process.end(), second.process.end()]);
+    const third = await startServe(cwd, [], storage);
+    await third.process.end("SIGKILL");
+    const { heard } = await stranger(Number(new URL(third.url).port));
+    expect((await run(["devices"], { cwd })).stderr).toContain("No gateway runs on the data folder ./data.");
+    expect(heard).toEqual([]);
   });
 
   it("is taken at its word where the gateway could hold no lock", async () => {

@@ -5,7 +5,7 @@ import { messageOf, StartError } from "../errors.ts";
 import { isLocked, lockFileName, runFileName } from "./living-gateway.ts";
 import { openSqliteFile, type SqliteDatabase } from "./sqlite-library.ts";
 
-/** For whoever is just leaving, and for two that start at once: each looks at the other's number for a moment. */
+/** For whoever is just leaving, for two that start at once, and for commands, which look at the lock for a moment. */
 const patienceMs = 500;
 
 export interface HeldFolder {
@@ -27,7 +27,7 @@ export function holdDataFolder(folder: string, storage: string): HeldFolder {
     database = openSqliteFile(file);
     database.exec(`pragma busy_timeout = ${patienceMs}`);
     database.exec("begin immediate");
-    // Before the first moment in which a reader could see the lock: the word of a gateway that was killed would pass for ours.
+    // Before the first moment in which a reader sees the lock: the word of a killed gateway would pass for ours.
     fs.rmSync(path.join(folder, runFileName), { force: true });
     database.exec(`pragma user_version = ${process.pid}`);
     database.exec("commit");

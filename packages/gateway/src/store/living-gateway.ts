@@ -33,7 +33,9 @@ function isHeld(file: string): boolean | undefined {
     database.prepare("pragma user_version").all();
     return false;
   } catch (error) {
-    return isLocked(error) ? true : undefined;
+    if (isLocked(error)) return true;
+    // What is in the file is read only where nobody holds it, whatever it is.
+    return isDamaged(error) ? false : undefined;
   } finally {
     database?.close();
   }
@@ -41,6 +43,10 @@ function isHeld(file: string): boolean | undefined {
 
 export function isLocked(error: unknown): boolean {
   return error instanceof Error && /locked|busy/i.test(error.message);
+}
+
+function isDamaged(error: unknown): boolean {
+  return error instanceof Error && /not a database|malformed/i.test(error.message);
 }
 
 /** The gateway itself could get no lock, and said so. */
