@@ -89,6 +89,23 @@ describe("bounds on what a device sends", () => {
     expect(await site.metric('tendon_connections_refused_total{code="rate_limited"}')).toBe(1);
   });
 
+  it("[DEV-9] answers are not counted against a device, however much is asked of it", async () => {
+    const site = await openSite({ clock: new ManualClock() });
+    const { wire, device } = await open(site);
+    await device.greet();
+    await device.setUp({ tools: [tool("a")] });
+    await site.listed(firstDevice);
+    for (let count = 0; count < 980; count += 1) device.sendText('{"type":"listen","state":"stop"}');
+    expect(await device.quiet()).toEqual([]);
+    for (let count = 0; count < 60; count += 1) {
+      const answer = site.call(firstDevice, "a");
+      device.reply((await device.nextRequest("tools/call")).id, textContent("yes"));
+      expect((await answer).status).toBe(200);
+    }
+    for (let count = 0; count < 40; count += 1) device.sendText("{}");
+    expect(await wire.ended).toMatchObject({ code: 1008, reason: "the device sends too many frames" });
+  });
+
   it("[DEV-9] 200 frames a second may come for ever", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });

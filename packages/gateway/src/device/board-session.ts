@@ -117,7 +117,10 @@ export class BoardSession implements DeviceSession {
       clock: needs.clock,
       queueLimit: needs.queueLimit,
       firstId: needs.firstRequestId,
-      send: (payload, envelope) => this.sendRpc(payload, envelope),
+      send: (payload, envelope) => {
+        this.#rate.expectOne();
+        return this.sendRpc(payload, envelope);
+      },
       onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
       onStray: () => needs.events.strayReply(this.deviceId),
     });

@@ -74,7 +74,10 @@ export class ProcessSession implements DeviceSession {
       clock: needs.clock,
       queueLimit: needs.queueLimit,
       firstId: randomFirstId(needs.random()),
-      send: (payload, _envelope, relay) => this.#send(payload, relay),
+      send: (payload, _envelope, relay) => {
+        this.#rate.expectOne();
+        return this.#send(payload, relay);
+      },
       onGivenUp: (id) => this.#dialect.giveUp(id),
       onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
       onStray: () => needs.events.strayReply(this.deviceId),

@@ -12,6 +12,11 @@ export class RateGate {
     this.#at = now;
   }
 
+  /** One more, that was asked for: who asks much must not make the one who answers look like a flood. */
+  expectOne(): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens) + 1;
+  }
+
   admit(now: number): boolean {
     this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#at) * this.#perMs);
     this.#at = now;
