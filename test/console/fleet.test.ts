@@ -103,6 +103,32 @@ describe("the fleet", () => {
     await page.locator('[data-at="299"]:focus').waitFor();
   });
 
+  it("is as it was for whoever comes back from a device: search, order, place and focus", async () => {
+    const site = await openSite();
+    const ids = Array.from({ length: 60 }, (_, at) => `02:00:00:03:00:${String(at + 10)}`);
+    for (const deviceId of ids)
+      await (await site.connect({ deviceId })).greet({ type: "hello", version: 1, transport: "websocket" });
+    const { page, complaints } = await openConsole(site);
+    await page.getByText("60 online").waitFor();
+    await page.getByLabel("Search devices").fill("03:00");
+    await page.getByLabel("Order").selectOption("tools");
+    await page.getByRole("list", { name: "Fleet" }).getByRole("link").first().focus();
+    await page.keyboard.press("End");
+    const last = page.locator('[data-at="59"]:focus');
+    await last.waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /0069$/ }).waitFor();
+    // The keyboard goes on at the page, not at the top of the menu.
+    await page.locator("#main:focus").waitFor();
+    await page.keyboard.press("Escape");
+    await last.waitFor();
+    expect(await last.textContent()).toContain("02:00:00:03:00:69");
+    expect(await last.isVisible()).toBe(true);
+    expect(await page.getByLabel("Search devices").inputValue()).toBe("03:00");
+    expect(await page.getByLabel("Order").inputValue()).toBe("tools");
+    complaints.check();
+  });
+
   it("says what to do when it is empty, and starts a virtual device", async () => {
     const site = await openConsoleSite({
       startDemoDevice: async () => {

@@ -53,6 +53,20 @@ describe("tools in the palette", () => {
     complaints.check();
   });
 
+  it("are found by touch, too, on a phone", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Go to …" }).click();
+    const field = page.getByRole("combobox", { name: "Go to" });
+    await field.and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("bright");
+    await page.getByRole("option", { name: /desk › Set brightness/ }).click();
+    await page.getByRole("slider", { name: "brightness", exact: true }).and(page.locator(":focus")).waitFor();
+    complaints.check();
+  });
+
   it("come from 2,000 devices a few at a time, while every letter shows at once", async () => {
     const site = await openSite();
     const tool = (name: string) => ({ name, description: "", inputSchema: { type: "object" } });

@@ -1,7 +1,7 @@
 /** What stands around every page: where one can go, whether it is live, who is here. */
 import { useQueryClient } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
-import { Suspense } from "react";
+import { Suspense, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { useWaitingCount } from "../api/approvals.ts";
 import { api } from "../api/client.ts";
@@ -41,13 +41,29 @@ export function Shell() {
         >
           <Suspense fallback={<SkeletonRows />}>
             <Pages />
+            <FocusOnPage location={location} />
           </Suspense>
         </main>
       </div>
-      <BottomBar location={location} waiting={waiting} />
+      <BottomBar location={location} waiting={waiting} onFind={() => setFinding(true)} />
       <Palette open={finding} onClose={() => setFinding(false)} />
     </div>
   );
+}
+
+/**
+ * What had the focus may be gone with the page it was on: the keyboard then goes on at the new page, not at the top.
+ * It stands beside the page, so that it waits for one that is still being fetched.
+ */
+function FocusOnPage({ location }: { readonly location: string }) {
+  const shown = useRef(location);
+  useEffect(() => {
+    if (shown.current === location) return;
+    shown.current = location;
+    if (document.activeElement === document.body)
+      document.getElementById("main")?.focus({ preventScroll: true });
+  }, [location]);
+  return null;
 }
 
 function Waiting({ count }: { readonly count: number }) {
@@ -156,7 +172,12 @@ function isApple(): boolean {
   return /Mac|iPhone|iPad/.test(navigator.userAgent);
 }
 
-function BottomBar({ location, waiting }: { readonly location: string; readonly waiting: number }) {
+function BottomBar(props: {
+  readonly location: string;
+  readonly waiting: number;
+  readonly onFind: () => void;
+}) {
+  const { location, waiting, onFind } = props;
   const { t } = useWords();
   const places = usePlaces();
   const [first, rest] = [places.slice(0, 4), places.slice(4)];
@@ -196,6 +217,9 @@ function BottomBar({ location, waiting }: { readonly location: string; readonly 
           </button>
         }
       >
+        <MenuItem icon="search" onSelect={onFind}>
+          {t("palette.open")}
+        </MenuItem>
         {rest.map((place) => (
           <MenuItem key={place.to} icon={place.icon} onSelect={() => navigate(place.to)}>
             {t(place.word)}

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import type { Device } from "@tendon/protocol";
-import { type KeyboardEvent, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useWords } from "../../i18n/i18n.tsx";
@@ -11,6 +11,7 @@ import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { Vitals } from "../../ui/vitals.tsx";
+import { useLastRow } from "./fleet-view.ts";
 
 const rowHeight = 60;
 
@@ -36,14 +37,26 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
     event.preventDefault();
     if (next < 0 || next > last) return;
     virtual.scrollToIndex(next);
+    focusSoon(next);
+  };
+  const focusSoon = (at: number) => {
     const focus = () => {
-      const there = list.current?.querySelector<HTMLElement>(`[data-at="${next}"]`);
-      there?.focus();
+      const there = list.current?.querySelector<HTMLElement>(`[data-at="${at}"]`);
+      there?.focus({ preventScroll: true });
       return there !== null;
     };
     // A row that is far away is only made when it comes into sight.
     if (!focus()) requestAnimationFrame(() => requestAnimationFrame(focus));
   };
+  const { remember, recall } = useLastRow();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, for whoever comes back from a device
+  useEffect(() => {
+    const entered = recall();
+    const at = devices.findIndex(({ id }) => id === entered);
+    if (at === -1) return;
+    virtual.scrollToIndex(at, { align: "center" });
+    if (isNowhere(document.activeElement)) focusSoon(at);
+  }, []);
   return (
     <ul
       ref={list}
@@ -65,7 +78,7 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
               transform: `translateY(${item.start - virtual.options.scrollMargin}px)`,
             }}
           >
-            <FleetRow device={device} at={item.index} />
+            <FleetRow device={device} at={item.index} onEnter={remember} />
           </li>
         );
       })}
@@ -73,7 +86,17 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
   );
 }
 
-function FleetRow({ device, at }: { readonly device: Device; readonly at: number }) {
+/** Nobody is typing or on their way: the focus is on the page as such. */
+function isNowhere(element: Element | null): boolean {
+  return element === null || element === document.body || element.id === "main";
+}
+
+function FleetRow(props: {
+  readonly device: Device;
+  readonly at: number;
+  readonly onEnter: (device: string) => void;
+}) {
+  const { device, at, onEnter } = props;
   const { t, n } = useWords();
   const live = useIsLive();
   const client = useQueryClient();
@@ -87,6 +110,7 @@ function FleetRow({ device, at }: { readonly device: Device; readonly at: number
       data-at={at}
       onMouseEnter={prefetch}
       onFocus={prefetch}
+      onClick={() => onEnter(device.id)}
       className="grid h-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 -outline-offset-2 transition-colors hover:bg-raised md:grid-cols-[auto_minmax(9rem,1.3fr)_minmax(8rem,1fr)_5rem_8rem_6.5rem]"
     >
       <PresenceDot online={device.online} />

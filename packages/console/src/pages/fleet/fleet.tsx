@@ -2,7 +2,7 @@
 
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Device } from "@tendon/protocol";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef } from "react";
 import { api } from "../../api/client.ts";
 import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
@@ -13,25 +13,21 @@ import { Button } from "../../ui/button.tsx";
 import { SearchInput, Select } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Empty, SkeletonRows } from "../../ui/states.tsx";
-import { isSortBy, type SortBy, sortKeys } from "./device-order.ts";
+import { isSortBy, sortKeys } from "./device-order.ts";
 import { FirstRun } from "./first-run.tsx";
 import { FleetList } from "./fleet-list.tsx";
 import { useStableOrder } from "./fleet-order.ts";
+import { type Presence, useFleetView } from "./fleet-view.ts";
 import { usePendingBoards, WaitingBoards } from "./waiting-boards.tsx";
 
 /** Beyond this many the person searches; a page that holds more helps nobody. */
 const mostRows = 10_000;
 const askMs = 5_000;
 
-type Presence = "all" | "online" | "offline";
-
 export function FleetPage() {
   const { t, n } = useWords();
   const { may } = useSession();
-  const [search, setSearch] = useState("");
-  const [presence, setPresence] = useState<Presence>("all");
-  const [tag, setTag] = useState("");
-  const [sortBy, setSortBy] = useState<SortBy>("alias");
+  const [{ search, presence, tag, sortBy }, change] = useFleetView();
   const q = useDeferredValue(search.trim());
   const filter: FleetFilter = useMemo(
     () => ({
@@ -75,11 +71,11 @@ export function FleetPage() {
       ) : (
         <>
           <div className="mb-3 flex flex-wrap gap-2">
-            <FleetSearch value={search} onChange={setSearch} />
+            <FleetSearch value={search} onChange={(text) => change({ search: text })} />
             <Select
               aria-label={t("fleet.presence")}
               value={presence}
-              onChange={(event) => setPresence(event.target.value as Presence)}
+              onChange={(event) => change({ presence: event.target.value as Presence })}
               className="w-36"
             >
               <option value="all">{t("fleet.all")}</option>
@@ -90,7 +86,7 @@ export function FleetPage() {
               <Select
                 aria-label={t("fleet.tag")}
                 value={tag}
-                onChange={(event) => setTag(event.target.value)}
+                onChange={(event) => change({ tag: event.target.value })}
                 className="w-36"
               >
                 <option value="">{t("fleet.anyTag")}</option>
@@ -102,7 +98,7 @@ export function FleetPage() {
             <Select
               aria-label={t("fleet.sort")}
               value={sortBy}
-              onChange={(event) => isSortBy(event.target.value) && setSortBy(event.target.value)}
+              onChange={(event) => isSortBy(event.target.value) && change({ sortBy: event.target.value })}
               className="w-40"
             >
               {sortKeys.map((key) => (

@@ -40,6 +40,11 @@ function useThemeCount(): number {
   return count;
 }
 
+/** 1, 2, 5, 10 … as far apart as labels are put. */
+const wholeSteps = Array.from({ length: 8 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat();
+
 const minute = 60;
 
 /** With seconds where the labels are less than a minute apart. */
@@ -60,8 +65,10 @@ export function Chart(props: {
   readonly unit: string;
   readonly x: readonly number[];
   readonly lines: readonly Line[];
+  /** There is no half of what is counted. */
+  readonly whole?: boolean;
 }) {
-  const { title, unit, x, lines } = props;
+  const { title, unit, x, lines, whole = false } = props;
   const words = useWords();
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<UPlot>(undefined);
@@ -94,7 +101,12 @@ export function Chart(props: {
             size: 30,
             values: (_plot, at) => timeLabels(words.code, at),
           },
-          { ...axis, size: 56, values: (_plot, at) => at.map((value) => `${number.format(value)}${unit}`) },
+          {
+            ...axis,
+            size: 56,
+            ...(whole ? { incrs: wholeSteps } : {}),
+            values: (_plot, at) => at.map((value) => `${number.format(value)}${unit}`),
+          },
         ],
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(1e-9, (high ?? 0) * 1.15 || 1)] } },
         series: [

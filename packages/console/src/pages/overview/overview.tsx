@@ -73,6 +73,7 @@ function Figures({ view }: { readonly view: OverviewView }) {
         <Chart
           title={t("overview.onlineOverTime")}
           unit=""
+          whole
           x={series.x}
           lines={[{ name: t("overview.online"), values: series.online, colour: "accent", step: true }]}
         />

@@ -1,0 +1,40 @@
+/** How somebody looks at the fleet. It outlasts a visit to a device, and goes with whoever signs out. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useState } from "react";
+import type { SortBy } from "./device-order.ts";
+
+export type Presence = "all" | "online" | "offline";
+
+export interface FleetView {
+  readonly search: string;
+  readonly presence: Presence;
+  readonly tag: string;
+  readonly sortBy: SortBy;
+}
+
+const viewKey = ["fleetView"] as const;
+const rowKey = ["fleetRow"] as const;
+const first: FleetView = { search: "", presence: "all", tag: "", sortBy: "alias" };
+
+export function useFleetView() {
+  const client = useQueryClient();
+  const [view, setView] = useState(() => client.getQueryData<FleetView>(viewKey) ?? first);
+  useEffect(() => {
+    client.setQueryDefaults(viewKey, { gcTime: Number.POSITIVE_INFINITY });
+    client.setQueryData(viewKey, view);
+  }, [client, view]);
+  const change = useCallback((part: Partial<FleetView>) => setView((before) => ({ ...before, ...part })), []);
+  return [view, change] as const;
+}
+
+/** The device whose row was last entered, so that whoever comes back finds the place again, once. */
+export function useLastRow() {
+  const client = useQueryClient();
+  const remember = useCallback((device: string) => client.setQueryData(rowKey, device), [client]);
+  const recall = useCallback(() => {
+    const device = client.getQueryData<string>(rowKey);
+    client.removeQueries({ queryKey: rowKey });
+    return device;
+  }, [client]);
+  return { remember, recall };
+}
