@@ -297,7 +297,8 @@ export class Events {
     this.#log.error({ device, err: error }, "a device could not be written down");
   }
 
-  storage(problem: { readonly kind: string }): void {
+  storage(problem: { readonly kind: string; readonly count?: number }): void {
+    if (problem.kind === "lost") this.#metrics.rowsLost.inc(problem.count);
     this.#log[problem.kind === "back" ? "info" : "warn"](problem, "storage");
   }
 

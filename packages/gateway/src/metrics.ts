@@ -99,6 +99,11 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly rowsLost = new Counter({
+    name: "tendon_storage_rows_lost_total",
+    help: "Rows of the history and of events that could not be written and found no room to wait",
+    registers: [this.registry],
+  });
   readonly partUnready = new Gauge({
     name: "tendon_part_unready",
     help: "1 for a part that is not ready now, as /readyz says it: gateway, mqtt, cluster, storage",

@@ -131,10 +131,12 @@ export class Store implements StoreTransaction {
    * something is changed in memory that has to be written down as well.
    */
   async ping(): Promise<void> {
+    // While it is away a word is really written: a full disk takes everything but that.
+    const version = this.#health.away ? 1 : 0;
     await this.#engine.db
       .updateTable("tendon_schema")
       .set((eb) => ({ name: eb.ref("name") }))
-      .where("version", "<", 0)
+      .where("version", "=", version)
       .execute();
   }
 

@@ -1,5 +1,5 @@
 /** One SQLite connection under kysely. Whoever needs it waits for a turn, and not for ever. */
-import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from "kysely";
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import { bindable } from "./codec.ts";
@@ -23,6 +23,9 @@ class SqliteConnection implements DatabaseConnection {
   readonly #database: SqliteDatabase;
   readonly #health: Health;
   readonly #prepared = new Map<string, Prepared>();
+  #inTransaction = false;
+  /** Whether the file has to take something when the transaction ends. */
+  #changed = false;
 
   constructor(database: SqliteDatabase, health: Health) {
     this.#database = database;
@@ -33,17 +36,59 @@ class SqliteConnection implements DatabaseConnection {
     const parameters = query.parameters.map(bindable);
     try {
       const { statement, reader } = this.#prepare(query.sql);
-      const result: QueryResult<Row> = reader
-        ? { rows: statement.all(...parameters) as Row[] }
-        : { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
-      // Reading goes on while another process keeps us from writing.
-      if (!reader) this.#health.answered();
-      return result;
+      // Also those that write and give rows: what they wrote is known at the end of their transaction.
+      if (reader) return { rows: statement.all(...parameters) as Row[] };
+      const { changes } = statement.run(...parameters);
+      this.#changed ||= changes > 0;
+      if (!this.#inTransaction) this.#written();
+      return { rows: [], numAffectedRows: BigInt(changes) };
     } catch (error) {
-      const fault = faultOf(error);
-      this.#health.failed(fault);
-      throw fault;
+      throw this.#fault(error);
     }
+  }
+
+  /** At once, so that two processes cannot both read and then both want to write. */
+  begin(): void {
+    this.#do("begin immediate");
+    this.#inTransaction = true;
+    this.#changed = false;
+  }
+
+  commit(): void {
+    this.#do("commit");
+    this.#inTransaction = false;
+    this.#written();
+  }
+
+  /** A full disk, among others, has undone everything already, and then there is nothing to be undone. */
+  rollback(): void {
+    this.#inTransaction = false;
+    this.#changed = false;
+    try {
+      this.#database.exec("rollback");
+    } catch (error) {
+      if (!/no transaction is active/i.test(messageOf(error))) throw this.#fault(error);
+    }
+  }
+
+  #do(sql: string): void {
+    try {
+      this.#database.exec(sql);
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  /** Only what the file has taken shows that it takes anything: a full disk lets one begin, and change nothing. */
+  #written(): void {
+    if (this.#changed) this.#health.answered();
+    this.#changed = false;
+  }
+
+  #fault(error: unknown): StoreError {
+    const fault = faultOf(error);
+    if (fault.fault === "unavailable") this.#health.failed(fault);
+    return fault;
   }
 
   // biome-ignore lint/correctness/useYield: nothing is streamed, pages are read instead.
@@ -83,17 +128,16 @@ export class SqliteDriver implements Driver {
     return this.#connection;
   }
 
-  /** At once, so that two processes cannot both read and then both want to write. */
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  async beginTransaction(): Promise<void> {
+    this.#connection.begin();
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw("commit"));
+  async commitTransaction(): Promise<void> {
+    this.#connection.commit();
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw("rollback"));
+  async rollbackTransaction(): Promise<void> {
+    this.#connection.rollback();
   }
 
   /** The turn is handed on directly: between two holders nobody can slip in. */

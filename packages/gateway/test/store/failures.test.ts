@@ -1,10 +1,16 @@
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
+import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { until } from "../../../../test/inbox.ts";
 import { ManualClock } from "../../../../test/manual-clock.ts";
 import { StartError } from "../../src/errors.ts";
+import { Health } from "../../src/store/health.ts";
+import { Store } from "../../src/store/open-store.ts";
+import { updateSchema } from "../../src/store/schema.ts";
+import { openSqlite } from "../../src/store/sqlite-engine.ts";
 import { openSqliteFile } from "../../src/store/sqlite-library.ts";
 import { openStore, type StoreProblem } from "../../src/store/store.ts";
 import { Child } from "./child.ts";
@@ -191,5 +197,40 @@ describe("while SQLite's file is held by another process", () => {
     const { place } = await databases.open();
     for (const name of fs.readdirSync(place.dataFolder))
       expect([name, fs.statSync(path.join(place.dataFolder, name)).mode & 0o777]).toEqual([name, 0o600]);
+  });
+});
+
+describe("on a disk that is full", () => {
+  it("history waits and is written later, nothing is lost, and it is told once", async () => {
+    const dataFolder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-full-"));
+    const problems: StoreProblem[] = [];
+    const onProblem = (problem: StoreProblem) => problems.push(problem);
+    const health = new Health(onProblem);
+    const clock = new ManualClock();
+    const engine = await openSqlite(dataFolder, health, clock);
+    await updateSchema(engine, clock);
+    const store = new Store(engine, health, { clock, onProblem, dataFolder });
+    store.calls.append(call(0));
+    await store.flush();
+    const pages = await sql<{ page_count: number }>`pragma page_count`.execute(engine.db);
+    const room = async (more: number) =>
+      await sql.raw(`pragma max_page_count = ${(pages.rows[0]?.page_count ?? 0) + more}`).execute(engine.db);
+    await room(2);
+    for (let number = 1; number <= 900; number += 1) store.calls.append(call(number));
+    await expect(store.flush()).rejects.toMatchObject({ fault: "unavailable" });
+    await expect(store.flush()).rejects.toMatchObject({ fault: "unavailable" });
+    const saving = store.devices.save(device(1, { tags: ["x".repeat(20_000)] }));
+    await expect(saving).rejects.toMatchObject({ code: "storage_unavailable" });
+    await store.forgetOld();
+    expect(store.state).toMatchObject({ away: true, waitingRows: 900, lostRows: 0 });
+    expect(problems).toEqual([{ kind: "away", detail: expect.stringMatching(/full/) }]);
+    await room(10_000);
+    await store.flush();
+    await store.ping();
+    expect(problems.slice(1)).toEqual([{ kind: "back" }]);
+    expect((await store.calls.query({ limit: 1_000 })).calls).toHaveLength(901);
+    expect((await store.calls.query({ device: deviceId(0), limit: 1_000 })).calls).toHaveLength(301);
+    await store.close();
+    fs.rmSync(dataFolder, { recursive: true, force: true });
   });
 });
