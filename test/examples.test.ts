@@ -1,5 +1,6 @@
 /** The examples do what they say, as somebody would run them. */
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -73,6 +74,31 @@ describe("examples/mcp-agent.mjs", () => {
     expect([await wrong.ended, wrong.output()]).toEqual([1, expect.stringContaining("arguments_invalid")]);
     const lost = run(process.execPath, ["examples/mcp-agent.mjs"]);
     expect([await lost.ended, lost.output()]).toEqual([2, expect.stringContaining("usage:")]);
+  });
+
+  it("[AGT-11] takes a device that is online, whichever of the same kind came before it and are away", async () => {
+    const site = await openSite();
+    const come = async (mac: string) => {
+      const board = { mac, clientId: randomUUID(), name: "desk-board" };
+      const device = new VirtualDevice({ board, otaUrl: site.tendon.addresses.ota, autoReconnect: false });
+      onTestFinished(() => device.stop());
+      await device.connect();
+      await until(async () => (await site.device(mac))["toolsComplete"] === true, "a list");
+      return device;
+    };
+    for (const mac of ["02:00:00:00:00:01", "02:00:00:00:00:02"]) {
+      await (await come(mac)).stop();
+      await until(async () => (await site.device(mac))["online"] === false, "its leaving");
+    }
+    const device = await come("02:00:00:00:00:03");
+    const agent = run(process.execPath, [
+      "examples/mcp-agent.mjs",
+      "set the volume",
+      '{"volume":32}',
+      site.url,
+    ]);
+    expect([await agent.ended, agent.output()]).toEqual([0, expect.stringContaining("set_volume: true")]);
+    expect(device.state.get("volume")).toBe(32);
   });
 });
 

@@ -11,6 +11,7 @@ import { acrossLanguages, bySynonym, otherVolume, sameLanguage } from "./request
 interface Found {
   readonly device: string;
   readonly tool: string;
+  readonly online: boolean;
 }
 
 async function search(site: Site, query: string, more: object = {}): Promise<Found[]> {
@@ -150,7 +151,40 @@ describe("a search", () => {
     device.close();
     await events.nextOf("device.offline");
     expect(await search(site, "lamp")).toMatchObject([
-      { tool: "lamp_on", offlineSince: expect.stringMatching(/^\d{4}-/) },
+      { tool: "lamp_on", online: false, offlineSince: expect.stringMatching(/^\d{4}-/) },
+    ]);
+  });
+
+  it("[AGT-11] puts devices that are online first among equally good ones, and says of each which it is", async () => {
+    const site = await openSite();
+    const ids = Array.from(
+      { length: 30 },
+      (_, at) => `02:00:00:00:00:${(at + 1).toString(16).padStart(2, "0")}`,
+    );
+    const boards = await Promise.all(
+      ids.map((deviceId) => site.join({ deviceId, tools: [tool("self.lamp.on")] })),
+    );
+    for (const id of ids.slice(20)) await site.rest("PATCH", `/devices/${id}`, { tags: ["attic"] });
+    // All but one in the attic and two elsewhere.
+    const here = ["raw-board-0013", "raw-board-0014", "raw-board-001e"];
+    const left = boards.filter(({ id }) => !here.includes(`raw-board-00${id.slice(-2)}`));
+    const events = await site.events("?type=device.offline");
+    for (const board of left) board.close();
+    for (const _ of left) await events.nextOf("device.offline");
+    const [only] = await search(site, "turn on the lamp", { limit: 1 });
+    expect(only).toMatchObject({ online: true });
+    const found = await search(site, "turn on the lamp");
+    expect(found).toHaveLength(8);
+    expect(found.slice(0, 4).map(({ device, online }) => [device, online])).toEqual([
+      ...here.map((device) => [device, true]),
+      ["raw-board-0001", false],
+    ]);
+    // What fits better still comes before what is online.
+    const named = await search(site, "turn on the lamp in the attic", { limit: 20 });
+    expect(named.slice(0, 3).map(({ device, online }) => [device, online])).toEqual([
+      ["raw-board-001e", true],
+      ["raw-board-0015", false],
+      ["raw-board-0016", false],
     ]);
   });
 

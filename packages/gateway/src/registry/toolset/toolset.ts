@@ -154,7 +154,10 @@ export class Toolset {
     return this.#viewOf(principal).fits(compactToolCount, this.#needs.toolBudget);
   }
 
-  /** [AGT-11] The tools that fit a request best, best first; those of devices that are away are found too. */
+  /**
+   * [AGT-11] The tools that fit a request best, best first; those of devices that are away are found too, after those
+   * that fit as well and can be called.
+   */
   search(
     principal: Principal,
     query: string,
@@ -168,6 +171,7 @@ export class Toolset {
       limit,
       wanted: (id, tool) => find(id, tool) !== undefined,
       within: device === undefined ? this.#reachOf(principal) : new Set([device]),
+      isOnline: (id) => this.#needs.devices.get(id)?.session !== undefined,
     });
     return matches.flatMap(({ device: id, tool: name, score }) => {
       const tool = find(id, name);

@@ -13,7 +13,7 @@ export const toolsSearch = compactTool(
     name: "tools_search",
     title: "Find tools",
     description:
-      "Finds the tools of all devices that fit a request in plain words, best first, such as `louder` or `take a photo in the kitchen`. Then call one with device_call; tool_describe shows its arguments.",
+      "Finds the tools of all devices that fit a request in plain words, such as `louder` or `take a photo in the kitchen`: best first, and of equally good ones those that are `online`. Then call one with device_call; tool_describe shows its arguments.",
     readOnly: true,
     input: inputOf({
       query: Type.String({ minLength: 1, maxLength: 256, description: "What is to be done" }),
@@ -39,6 +39,7 @@ function inShort({ tool, online, offlineSince }: FoundTool) {
     description: summary,
     arguments: Object.keys((tool.inputSchema["properties"] ?? {}) as object),
     ...(tool.access === "confirm" ? { confirm: true } : {}),
+    online,
     ...(online ? {} : { offlineSince: offlineSince ?? null }),
   };
 }

@@ -29,7 +29,11 @@ export interface Asked {
   readonly wanted: (device: string, tool: string) => boolean;
   /** The only devices that are looked at; all of them where it is left out. */
   readonly within?: ReadonlySet<string> | undefined;
+  /** Devices that can be called now: among equally good tools theirs come first. */
+  readonly isOnline?: IsOnline;
 }
+
+type IsOnline = (device: string) => boolean;
 
 interface Kind {
   readonly id: number;
@@ -96,10 +100,10 @@ export class ToolSearch {
   }
 
   /** The best tools for a request, best first, of those that are wanted. */
-  find({ query, limit, wanted, within }: Asked): Match[] {
+  find({ query, limit, wanted, within, isOnline = () => true }: Asked): Match[] {
     const asked = query.slice(0, longestQuery);
     const units = readRequest(asked).slice(0, mostUnits);
-    const places = best(this.#placeScores(units, within));
+    const places = best(this.#placeScores(units, within), isOnline);
     const language = languageOf(asked);
     const reading = isQuestion(asked) ? readsForQuestion : wantsChange(asked) ? readsForChange : 1;
     const found = new Map<string, Match>();
@@ -115,13 +119,13 @@ export class ToolSearch {
       const fitting =
         (language !== undefined && language === kind.language ? sameLanguage : 1) *
         (kind.reads ? reading : 1);
-      spread({ kind, met, fitting, places, limit, within, add });
+      spread({ kind, met, fitting, places, limit, within, isOnline, add });
     }
     // Somebody who names a device alone wants to know what it can do.
     for (const [device, met] of [...places].slice(0, limit)) {
       for (const { name } of this.#devices.get(device) ?? []) add(device, name, total(met, none));
     }
-    return varied([...found.values()]).slice(0, limit);
+    return varied([...found.values()], isOnline).slice(0, limit);
   }
 
   #toolScores(units: readonly (readonly string[])[]): Map<number, Met> {
@@ -210,8 +214,13 @@ function total(one: Met, other: Met): number {
   return sum * count;
 }
 
-function best<Id>(met: ReadonlyMap<Id, Met>): ReadonlyMap<Id, Met> {
-  const ranked = [...met].sort(([, a], [, b]) => total(b, none) - total(a, none));
+function best<Id>(
+  met: ReadonlyMap<Id, Met>,
+  isFirst: (id: Id) => boolean = () => true,
+): ReadonlyMap<Id, Met> {
+  const ranked = [...met].sort(
+    ([a, ofA], [b, ofB]) => total(ofB, none) - total(ofA, none) || Number(isFirst(b)) - Number(isFirst(a)),
+  );
   return new Map(ranked.slice(0, mostLookedAt));
 }
 
@@ -222,11 +231,12 @@ interface Spread {
   readonly places: ReadonlyMap<string, Met>;
   readonly limit: number;
   readonly within: ReadonlySet<string> | undefined;
+  readonly isOnline: IsOnline;
   readonly add: (device: string, tool: string, score: number) => boolean;
 }
 
 /** The devices that have this tool: those the request speaks of, and as many others as can be shown. */
-function spread({ kind, met, fitting, places, limit, within, add }: Spread): void {
+function spread({ kind, met, fitting, places, limit, within, isOnline, add }: Spread): void {
   const { definition, devices } = kind;
   let shown = 0;
   let refused = 0;
@@ -237,12 +247,15 @@ function spread({ kind, met, fitting, places, limit, within, add }: Spread): voi
   const named = [...places]
     .filter(([device]) => devices.has(device))
     .map(([device, place]) => ({ device, score: total(met, place) }))
-    .sort((a, b) => b.score - a.score);
+    .sort((a, b) => b.score - a.score || Number(isOnline(b.device)) - Number(isOnline(a.device)));
   for (const { device, score } of named) if (shown < limit) show(device, score);
-  for (const device of within === undefined || within.size > devices.size ? devices : within) {
-    if (shown >= limit || refused >= mostRefused) return;
-    if (!places.has(device) && devices.has(device) && within?.has(device) !== false)
-      show(device, total(met, none));
+  // They are all equally good: two walks, which end where enough are found, spare the sorting of a whole fleet.
+  for (const online of [true, false]) {
+    for (const device of within === undefined || within.size > devices.size ? devices : within) {
+      if (shown >= limit || refused >= mostRefused) return;
+      if (isOnline(device) !== online || places.has(device)) continue;
+      if (devices.has(device) && within?.has(device) !== false) show(device, total(met, none));
+    }
   }
 }
 
@@ -276,16 +289,16 @@ function toolDocument(id: number, tool: ToolDefinition): Document {
 }
 
 /** The same tool again, on another device, tells less each time. */
-function varied(matches: Match[]): Match[] {
+function varied(matches: Match[], isOnline: IsOnline): Match[] {
   const seen = new Map<string, number>();
+  const byScore = (a: Match, b: Match) =>
+    b.score - a.score ||
+    Number(isOnline(b.device)) - Number(isOnline(a.device)) ||
+    (a.device < b.device ? -1 : 1);
   const lessened = matches.sort(byScore).map((match) => {
     const times = seen.get(match.tool) ?? 0;
     seen.set(match.tool, times + 1);
     return { ...match, score: match.score * repeated ** times };
   });
   return lessened.sort(byScore);
-}
-
-function byScore(a: Match, b: Match): number {
-  return b.score - a.score || (a.device < b.device ? -1 : 1);
 }
