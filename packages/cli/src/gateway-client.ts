@@ -1,8 +1,9 @@
 /** REST as the commands use it: one request, its JSON, or an error in a sentence. */
 import type { Problem } from "@tendon/protocol";
-import { NoGateway, OperationError } from "./errors.ts";
-import { distrust, fetchFrom, type GatewayFetch, type GatewayRequest, wrongScheme } from "./gateway-fetch.ts";
-import { plainLines } from "./output.ts";
+import { OperationError } from "./errors.ts";
+import { fetchFrom, type GatewayFetch, type GatewayRequest } from "./gateway-fetch.ts";
+import { whyNoAnswer } from "./no-answer.ts";
+import { plain, plainLines } from "./output.ts";
 import { requireLiving, type Target } from "./target.ts";
 
 export class GatewayClient {
@@ -30,19 +31,18 @@ export class GatewayClient {
   async upload<Body>(path: string, body: Uint8Array): Promise<Body> {
     const headers = { ...this.#headers(), "content-type": "application/octet-stream" };
     const response = await this.#fetch(path, { method: "POST", headers, body });
-    if (!response.ok) throw await this.#failure(response);
-    return (await response.json()) as Body;
+    return (await this.#read(response, "POST", path)) as Body;
   }
 
   async remove(path: string): Promise<void> {
     const response = await this.#fetch(path, { method: "DELETE", headers: this.#headers() });
-    if (!response.ok) throw await this.#failure(response);
+    if (!response.ok) throw this.#failure(response, await this.#text(response, "DELETE", path));
   }
 
   /** An open stream, such as the events; the caller reads the body. */
   async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const response = await this.#fetch(path, { headers: { ...this.#headers(), ...headers }, signal });
-    if (!response.ok) throw await this.#failure(response);
+    if (!response.ok) throw this.#failure(response, await this.#text(response, "GET", path));
     return response;
   }
 
@@ -52,8 +52,25 @@ export class GatewayClient {
       headers: { ...this.#headers(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    if (!response.ok) throw await this.#failure(response);
-    return (await response.json()) as Body;
+    return (await this.#read(response, method, path)) as Body;
+  }
+
+  async #read(response: Response, method: string, path: string): Promise<unknown> {
+    const text = await this.#text(response, method, path);
+    if (!response.ok) throw this.#failure(response, text);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new OperationError(`What listens at ${this.target.url} is no gateway: its answer is no JSON.`);
+    }
+  }
+
+  async #text(response: Response, method: string, path: string): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      throw await whyNoAnswer(this.target, { method, path, error, begun: true });
+    }
   }
 
   #headers(): Record<string, string> {
@@ -66,23 +83,12 @@ export class GatewayClient {
       return await this.#send(`${this.target.url}/api/v1${path}`, request);
     } catch (error) {
       if (request.signal?.aborted) throw error;
-      const why = distrust(error);
-      if (why !== undefined) {
-        throw new OperationError(
-          `The certificate of ${this.target.url} is not trusted (${why}). Name the authority that signed it with ` +
-            "NODE_EXTRA_CA_CERTS=FILE, or on the gateway's own machine its data folder with --data.",
-        );
-      }
-      const other = wrongScheme(this.target.url, error);
-      if (other !== undefined) throw new NoGateway(other);
-      throw new NoGateway(
-        `No gateway answers at ${this.target.url}. Start one with \`tendon serve\`, or name another with --url.`,
-      );
+      throw await whyNoAnswer(this.target, { method: request.method ?? "GET", path, error, begun: false });
     }
   }
 
-  async #failure(response: Response): Promise<OperationError> {
-    const error = await failure(response);
+  #failure(response: Response, text: string): OperationError {
+    const error = failure(response, text);
     if (response.status !== 401 || this.target.token !== undefined) return error;
     const hint = this.target.own
       ? "Say --token or TENDON_TOKEN."
@@ -91,15 +97,20 @@ export class GatewayClient {
   }
 }
 
-async function failure(response: Response): Promise<OperationError> {
-  const text = await response.text();
+function failure(response: Response, text: string): OperationError {
   let problem: Partial<Problem> & { known?: unknown } = {};
   try {
     problem = JSON.parse(text) as typeof problem;
   } catch {
     // Something else than a gateway answered; its status is all there is to tell.
   }
-  if (problem.code === undefined) return new OperationError(`The gateway answered ${response.status}.`);
+  if (problem.code === undefined) {
+    const elsewhere = response.headers.get("location");
+    // Not followed: the token is for the address it was given with.
+    const hint =
+      elsewhere === null ? "" : ` It points to ${plain(elsewhere)}: say that with --url, if you trust it.`;
+    return new OperationError(`The gateway answered ${response.status}.${hint}`);
+  }
   const details = (problem.errors ?? []).slice(1).map(({ path, message }) => `\n  ${path} ${message}`);
   const known = Array.isArray(problem.known) ? `; there are: ${problem.known.join(", ")}` : "";
   // Names and messages of devices are in it: nothing of theirs steers the terminal.

@@ -1,9 +1,14 @@
 /**
  * Requests to the gateway of a target. A gateway of this machine that speaks TLS is known by the very certificate it
  * serves, which its data folder names: who signed it, and for which name, does not matter then [TLS-3].
+ *
+ * Each request has a connection of its own. One that was kept from before a restart would fail in a way that leaves
+ * open whether anything was sent; and the `fetch` of Node 20 never settles where a connection is closed as soon as it
+ * is made.
  */
 import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
+import http from "node:http";
 import https from "node:https";
 import { Readable } from "node:stream";
 import { checkServerIdentity, type PeerCertificate, rootCertificates } from "node:tls";
@@ -18,22 +23,13 @@ export interface GatewayRequest {
 
 export type GatewayFetch = (url: string, request?: GatewayRequest) => Promise<Response>;
 
-export function fetchFrom({ certificate }: Target): GatewayFetch {
+export function fetchFrom({ certificate }: Pick<Target, "certificate">): GatewayFetch {
   const known = certificate === undefined ? undefined : readCertificate(certificate);
-  return known === undefined ? (url, request) => fetch(url, request) : pinned(known);
-}
-
-function pinned({ pem, fingerprint256 }: { pem: string; fingerprint256: string }): GatewayFetch {
-  const trust = {
-    ca: [...rootCertificates, pem],
-    // The certificate itself is trusted, not only those who may sign others.
-    allowPartialTrustChain: true,
-    checkServerIdentity: (host: string, shown: PeerCertificate) =>
-      shown.fingerprint256 === fingerprint256 ? undefined : checkServerIdentity(host, shown),
-  };
+  const trust = known === undefined ? {} : trustIn(known);
   return (url, { body, ...request } = {}) =>
     new Promise((resolve, reject) => {
-      const outgoing = https.request(url, { ...trust, ...request, agent: false }, (incoming) => {
+      const send = url.startsWith("https:") ? https.request : http.request;
+      const outgoing = send(url, { ...trust, ...request, agent: false }, (incoming) => {
         const status = incoming.statusCode ?? 0;
         const headers = Object.entries(incoming.headers).flatMap(([name, value]) =>
           [value ?? []].flat().map((text): [string, string] => [name, text]),
@@ -49,30 +45,22 @@ function pinned({ pem, fingerprint256 }: { pem: string; fingerprint256: string }
     });
 }
 
-/** In words, where somebody listens who may speak the other of http and https. */
-export function wrongScheme(url: string, error: unknown): string | undefined {
-  const { code } = faultOf(error);
-  if (url.startsWith("https:")) {
-    if (!/^(ERR_SSL_|EPROTO)/.test(code)) return undefined;
-    return `What listens at ${url} does not speak TLS. Say http:// if it is a gateway without a certificate.`;
-  }
-  if (!/^(ECONNRESET|UND_ERR_SOCKET|HPE_)/.test(code)) return undefined;
-  return `The connection to ${url} broke off without an answer. Say https:// if the gateway there has a certificate.`;
+interface Certificate {
+  readonly pem: string;
+  readonly fingerprint256: string;
 }
 
-function faultOf(error: unknown): { fault: unknown; code: string } {
-  const fault = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return { fault, code: fault instanceof Error && "code" in fault ? String(fault.code) : "" };
+function trustIn({ pem, fingerprint256 }: Certificate): https.RequestOptions {
+  return {
+    ca: [...rootCertificates, pem],
+    // The certificate itself is trusted, not only those who may sign others.
+    allowPartialTrustChain: true,
+    checkServerIdentity: (host: string, shown: PeerCertificate) =>
+      shown.fingerprint256 === fingerprint256 ? undefined : checkServerIdentity(host, shown),
+  };
 }
 
-/** Why a certificate was not believed; `undefined` where something else went wrong. */
-export function distrust(error: unknown): string | undefined {
-  const { fault, code } = faultOf(error);
-  const known = /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_)/.test(code);
-  return known && fault instanceof Error ? fault.message : undefined;
-}
-
-function readCertificate(file: string): { pem: string; fingerprint256: string } | undefined {
+function readCertificate(file: string): Certificate | undefined {
   try {
     const pem = fs.readFileSync(file, "utf8");
     return { pem, fingerprint256: new X509Certificate(pem).fingerprint256 };

@@ -214,7 +214,9 @@ describe("tendon doctor", () => {
       TENDON_MQTT_PORT: String(port),
     });
     const words = expect.stringMatching(
-      new RegExp(`:${port} is taken by another program(: .+ \\(process ${process.pid}\\))?$`),
+      new RegExp(
+        `:${port} is taken by another program, which is no gateway(: .+ \\(process ${process.pid}\\))?$`,
+      ),
     );
     expect(taken.of("port")).toMatchObject([{ state: "failed", message: words }]);
     expect(taken.of("MQTT port")).toMatchObject([{ state: "failed", message: words }]);

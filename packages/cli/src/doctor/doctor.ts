@@ -20,7 +20,7 @@ import { checkDataFolder } from "./data-folder.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 import { checkServers, checkStorage } from "./outside.ts";
 import { checkPorts } from "./ports.ts";
-import { checkMcpToken, findGateway } from "./running-gateway.ts";
+import { checkMcpToken, checkNamed, findGateway } from "./running-gateway.ts";
 
 export type { Finding } from "./finding.ts";
 
@@ -56,7 +56,9 @@ export async function examine(target: Target | undefined, options: DoctorOptions
     fine("settings", file ?? "no tendon.yaml; defaults and environment"),
     ...checkDataFolder(config.data),
     // A gateway that runs has its ports and its storage, and says so itself.
-    ...(gateway === undefined ? await checkPorts(config) : gateway.findings),
+    ...(gateway === undefined
+      ? [...(await checkNamed(target)), ...(await checkPorts(config))]
+      : gateway.findings),
     ...(running && config.storage === "sqlite:" ? [] : storage.findings),
     ...(await checkServers(config)),
     ...(await addressFindings(config, addresses)),

@@ -1,5 +1,6 @@
 import net from "node:net";
 import type { Config } from "@tendon/gateway";
+import { whatIsAt } from "../no-answer.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 import { ownerOf } from "./port-owner.ts";
 
@@ -60,18 +61,9 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
 async function describeOwner(host: string, port: number): Promise<string> {
   const owner = ownerOf(port);
   const shown = owner === undefined ? "" : `: ${owner}`;
-  return (await isGateway(host, port))
-    ? `another Tendon gateway, not the one of this data folder${shown}`
-    : `another program${shown}`;
-}
-
-async function isGateway(host: string, port: number): Promise<boolean> {
   const here = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
-  try {
-    const answer = await fetch(`http://${here}:${port}/readyz`, { signal: AbortSignal.timeout(2_000) });
-    const { status } = (await answer.json()) as { status?: unknown };
-    return status === "ready" || status === "unready";
-  } catch {
-    return false;
-  }
+  const url = `http://${here.includes(":") ? `[${here}]` : here}:${port}`;
+  return (await whatIsAt({ url, certificate: undefined })) === "gateway"
+    ? `another Tendon gateway, not the one of this data folder${shown}`
+    : `another program, which is no gateway${shown}`;
 }

@@ -2,6 +2,7 @@ import { OperationError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
 import type { McpToken } from "../mcp-token.ts";
+import { whatIsAt } from "../no-answer.ts";
 import type { Target } from "../target.ts";
 import { type Finding, failed, fine, warning } from "./finding.ts";
 
@@ -23,6 +24,19 @@ export async function findGateway(target: Target): Promise<Running | undefined> 
   } catch {
     return undefined;
   }
+}
+
+/** Somebody named an address, and no gateway answered there. */
+export async function checkNamed(target: Target | undefined): Promise<Finding[]> {
+  if (target === undefined || target.own) return [];
+  const nobody = (await whatIsAt(target)) === "nobody";
+  return [
+    failed("gateway", {
+      message: nobody ? `nothing answers at ${target.url}` : `what listens at ${target.url} is no gateway`,
+      why: "commands were told to talk to it",
+      todo: "look at --url or TENDON_URL: host, port, and http or https",
+    }),
+  ];
 }
 
 function readiness(target: Target, parts: Record<string, string>): Finding {

@@ -1,9 +1,4 @@
-/**
- * The way to the gateway: where it is now, as whom, and how to wait for it while it is away. A connection for every
- * request: one that was kept from before a restart would fail in a way that leaves open whether anything was sent.
- */
-import http from "node:http";
-import { Readable } from "node:stream";
+/** The way to the gateway: where it is now, as whom, and how to wait for it while it is away. */
 import { createParser } from "eventsource-parser";
 import { NoGateway } from "../errors.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
@@ -71,8 +66,7 @@ export class GatewayDoor {
       signal,
     };
     try {
-      const answer = url.startsWith("http:") ? plain(url, request) : fetchFrom(target)(url, request);
-      const response = await answer;
+      const response = await fetchFrom(target)(url, request);
       if (response.status === 401) this.#tokenRefused();
       return response;
     } catch (error) {
@@ -102,25 +96,6 @@ export class GatewayDoor {
       throw error instanceof NoGateway ? new GatewayAway(error.message) : error;
     }
   }
-}
-
-function plain(url: string, request: http.RequestOptions & { body?: string }): Promise<Response> {
-  const { body, ...options } = request;
-  return new Promise((resolve, reject) => {
-    const outgoing = http.request(url, { ...options, agent: false }, (incoming) => {
-      const status = incoming.statusCode ?? 0;
-      const bare = status === 204 || status === 304;
-      if (bare) incoming.resume();
-      const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [
-        name,
-        String(value),
-      ]);
-      const stream = bare ? null : (Readable.toWeb(incoming) as ReadableStream<Uint8Array>);
-      resolve(new Response(stream, { status, headers }));
-    });
-    outgoing.once("error", reject);
-    outgoing.end(body);
-  });
 }
 
 function isRefusal(error: unknown): boolean {
