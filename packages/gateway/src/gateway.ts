@@ -287,7 +287,7 @@ async function assemble(
   const reportFault = (error: unknown) => log.error({ err: error }, "a request failed");
   const http = await createHttp({
     ...config.http,
-    publicUrl: config.http.publicUrl,
+    clock,
     tls: certificate?.pair,
     version,
     reportFault,

@@ -8,9 +8,11 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDe
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Value } from "typebox/value";
+import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
+import { endSilentConnections } from "./silent-connections.ts";
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -21,8 +23,9 @@ export type Http = FastifyInstance<
 >;
 
 export interface HttpSettings {
+  readonly clock: Clock;
   readonly host: string;
-  readonly publicUrl: string | undefined;
+  readonly publicUrl?: string | undefined;
   readonly trustProxy: boolean;
   /** Certificate and key, where the port speaks TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
@@ -32,6 +35,8 @@ export interface HttpSettings {
 
 /** A board over a bad line needs a few seconds; a socket that says nothing is not kept. */
 const handshakeMs = 10_000;
+/** For a whole request: long enough for a firmware image over a slow line, and not for ever. */
+const requestMs = 180_000;
 const guarded = ["/api", "/mcp", "/docs"];
 
 declare module "fastify" {
@@ -45,6 +50,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   const http = fastify({
     logger: false,
     bodyLimit: limits.restBodyBytes.max,
+    requestTimeout: requestMs,
     // One proxy: what it has added to the list is believed, what was in the list before is not.
     trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
     forceCloseConnections: true,
@@ -57,6 +63,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       ? {}
       : { https: { ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  endSilentConnections(http.server, settings.clock, settings.tls !== undefined);
   const parseJson = http.getDefaultJsonParser("error", "error");
   http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     // A request with nothing to say, such as DELETE, may still name the type it always names.

@@ -59,8 +59,8 @@ export async function startSite(options: SiteOptions = {}) {
       ? undefined
       : new VisionProvider({ model: "eye-1", ...options.provider }, clock);
   const http = await createHttp({
+    clock,
     host: "127.0.0.1",
-    publicUrl: undefined,
     trustProxy: false,
     version: "0",
     reportFault: (error) => faults.put(error),

@@ -1,0 +1,68 @@
+import net from "node:net";
+import { describe, expect, it } from "vitest";
+import { until } from "./inbox.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { openSite } from "./site.ts";
+
+class Caller {
+  readonly #socket: net.Socket;
+  heard = "";
+  ended = false;
+
+  private constructor(socket: net.Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => {
+      this.heard += chunk.toString();
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      this.ended = true;
+    });
+  }
+
+  static async connect(url: string): Promise<Caller> {
+    const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+    await new Promise((resolve) => socket.once("connect", resolve));
+    return new Caller(socket);
+  }
+
+  say(text: string): void {
+    this.#socket.write(text);
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+}
+
+const request = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+
+describe("a connection to the HTTP port", () => {
+  it("that says nothing, or never finishes its first request's head, is ended after 15 s", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const silent = await Caller.connect(site.url);
+    const slow = await Caller.connect(site.url);
+    slow.say("GET /healthz HTTP/1.1\r\nhost: ");
+    // Answered after both of the others were taken in: connections are accepted in their order.
+    expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
+    clock.advance(14_000);
+    expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
+    expect([silent.ended, slow.ended]).toEqual([false, false]);
+    clock.advance(1_000);
+    await until(() => silent.ended && slow.ended, "the end of both");
+  });
+
+  it("that has asked once stays for its next request", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const caller = await Caller.connect(site.url);
+    caller.say(request);
+    await until(() => caller.heard.includes('{"status":"ok"}'), "the first answer");
+    clock.advance(16_000);
+    caller.heard = "";
+    caller.say(request);
+    await until(() => caller.heard.includes('{"status":"ok"}'), "the second answer");
+    caller.leave();
+  });
+});
