@@ -48,6 +48,9 @@ describe("calls", () => {
     await page.getByText("The device is offline").waitFor();
     await page.getByRole("list", { name: "Timeline" }).getByText("Not sent").waitFor();
     await page.getByText("Check its power and network").waitFor();
+    await page.getByText("No values").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Calls", exact: true }).click();
+    await page.getByRole("heading", { name: "Calls", exact: true }).waitFor();
   });
 });
 

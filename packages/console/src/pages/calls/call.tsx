@@ -12,6 +12,7 @@ import { useSession } from "../../api/session.tsx";
 import { useWords } from "../../i18n/i18n.tsx";
 import { callAddress, deviceAddress } from "../../shell/navigation.ts";
 import { PageHeader } from "../../shell/page-header.tsx";
+import { BackLink } from "../../ui/back-link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
@@ -45,7 +46,8 @@ function Story({ story }: { readonly story: CallStory }) {
   const alias = aliasOf(story.device);
   const failed = story.outcome !== "ok";
   return (
-    <div className="flex flex-col gap-5 [&>header]:mb-0">
+    <div className="flex flex-col gap-5 [&>header]:-mt-3 [&>header]:mb-0">
+      <BackLink to={consolePaths.calls}>{t("nav.calls")}</BackLink>
       <PageHeader
         title={titleOf(story.tool)}
         lead={
@@ -107,6 +109,8 @@ function Story({ story }: { readonly story: CallStory }) {
           <div className="px-4 pt-1 pb-4">
             {story.arguments === null ? (
               <p className="text-soft">{t("call.forgotten")}</p>
+            ) : Object.keys(story.arguments).length === 0 ? (
+              <p className="text-soft">{t("confirm.noValues")}</p>
             ) : (
               <JsonView value={story.arguments} />
             )}

@@ -1,11 +1,10 @@
-import type { DeviceDetail } from "@tendon/protocol";
+import { consolePaths, type DeviceDetail } from "@tendon/protocol";
 import { useState } from "react";
-import { Link } from "wouter";
 import { useSession } from "../../api/session.tsx";
 import { useWords } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
+import { BackLink } from "../../ui/back-link.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { Icon } from "../../ui/icon.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
@@ -24,16 +23,8 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
   return (
     <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
       <div className="min-w-0">
-        <Link
-          href="/"
-          className="mb-2 inline-flex items-center gap-1 rounded text-sm text-soft hover:text-text"
-        >
-          <span className="rotate-180">
-            <Icon name="chevron" size={12} />
-          </span>
-          {t("nav.fleet")}
-        </Link>
-        <h1 className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xl font-semibold">
+        <BackLink to={consolePaths.fleet}>{t("nav.fleet")}</BackLink>
+        <h1 className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xl font-semibold">
           <PresenceDot online={device.online} />
           <span className="min-w-0 break-all">{device.alias}</span>
           {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}

@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
 import { useCallback, useEffect, useMemo } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { useLocation, useParams } from "wouter";
 import { fileText } from "../../api/client.ts";
 import { useWords } from "../../i18n/i18n.tsx";
-import { Icon } from "../../ui/icon.tsx";
+import { BackLink } from "../../ui/back-link.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
@@ -41,12 +41,7 @@ function Guide({ name, file }: { readonly name: string; readonly file: string })
   return (
     <div className="mx-auto flex max-w-3xl flex-col gap-4">
       <div className="flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
-        <Link href={to} className="inline-flex items-center gap-1 rounded hover:text-text">
-          <span className="rotate-180">
-            <Icon name="chevron" size={12} />
-          </span>
-          {t(word)}
-        </Link>
+        <BackLink to={to}>{t(word)}</BackLink>
         {code !== "en" && <span>{t("guide.english")}</span>}
       </div>
       {error !== null && <ProblemNote error={error} />}
