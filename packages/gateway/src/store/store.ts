@@ -20,7 +20,7 @@ export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export type { Pairing } from "./pairings.ts";
 export { announceGateway } from "./run-file.ts";
-export { readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
+export { isEmptySecret, readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";
 export type { StoredToken } from "./tokens.ts";
 export type { StoredPin } from "./tool-pins.ts";

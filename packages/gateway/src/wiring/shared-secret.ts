@@ -1,11 +1,27 @@
-import { readOrMakeSecret, type Store } from "../store/store.ts";
+import { StartError } from "../errors.ts";
+import { isEmptySecret, readOrMakeSecret, type Store } from "../store/store.ts";
+
+const name = "device-secret";
 
 /**
  * What devices' credentials are made with. Nodes that share a PostgreSQL share it too, the first one's; a gateway by
  * itself has it in its data folder and nowhere else.
  */
 export async function deviceSecretOf(store: Store, dataFolder: string): Promise<string> {
-  const { secret } = readOrMakeSecret(dataFolder, "device-secret");
-  if (store.state.kind === "sqlite") return secret;
-  return String(await store.settings.getOrMake("device-secret", () => secret));
+  const alone = store.state.kind === "sqlite";
+  if (alone && isEmptySecret(dataFolder, name)) await refuseIfUsed(store, dataFolder);
+  const { secret } = readOrMakeSecret(dataFolder, name);
+  if (alone) return secret;
+  return String(await store.settings.getOrMake(name, () => secret));
+}
+
+/** A first start that was interrupted leaves an empty one and no devices; with devices it was one that is lost. */
+async function refuseIfUsed(store: Store, dataFolder: string): Promise<void> {
+  // Keys of imported devices are sealed with it too.
+  if ((await store.devices.all()).length === 0 && (await store.imports.count()) === 0) return;
+  throw new StartError(
+    `${dataFolder}/${name} is empty, and there are devices whose credentials were made with it. Put it back from a ` +
+      "back-up. If there is none, remove the file: the next start makes a new secret, and the devices have to be let " +
+      "in again.",
+  );
 }

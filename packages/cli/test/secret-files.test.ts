@@ -1,0 +1,79 @@
+/** Secrets of the data folder that are not what a start has written there. */
+import fs from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+let cwd: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  cwd = folder.path;
+  fs.mkdirSync(path.join(cwd, "data"), { mode: 0o700 });
+});
+afterEach(() => folder.remove());
+
+const inData = (name: string) => path.join(cwd, "data", name);
+const serve = () => run(["serve", "--port", "0", "--mqtt-port", "0"], { cwd });
+
+async function startOnce(): Promise<void> {
+  const { process } = await startServe(cwd);
+  expect(await run(["devices"], { cwd })).toMatchObject({ code: 0 });
+  expect((await process.end()).code).toBe(0);
+}
+
+describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
+  it("is refused when it is too short to be one, in words and without what is in it", async () => {
+    fs.writeFileSync(inData(name), "zq\n", { mode: 0o600 });
+    const { code, stdout, stderr } = await serve();
+    expect([code, stdout]).toEqual([1, ""]);
+    const file = path.join("data", name);
+    expect(stderr).toMatch(
+      new RegExp(`^tendon: \\S*${file} has 2 characters, and a secret needs 16 or more\\.`, "m"),
+    );
+    expect(stderr).toContain("remove the file");
+    expect(stderr).not.toContain("zq");
+    expect(fs.readFileSync(inData(name), "utf8")).toBe("zq\n");
+  });
+
+  it("is made anew when a first start was interrupted before it was written", async () => {
+    fs.writeFileSync(inData(name), "", { mode: 0o644 });
+    await startOnce();
+    const made = fs.readFileSync(inData(name), "utf8");
+    expect(made.trim().length).toBeGreaterThanOrEqual(32);
+    expect(fs.statSync(inData(name)).mode & 0o777).toBe(0o600);
+    await startOnce();
+    expect(fs.readFileSync(inData(name), "utf8")).toBe(made);
+    // Nothing is left of how it was written.
+    expect(fs.readdirSync(path.join(cwd, "data")).filter((file) => file.startsWith(`${name}.`))).toEqual([]);
+  });
+
+  it("that cannot be read is told as that", async () => {
+    fs.mkdirSync(inData(name));
+    const { code, stderr } = await serve();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`${name} cannot be read \\(EISDIR`));
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe("a device-secret that was lost", () => {
+  it("is not replaced by another while devices are known that have credentials of the old one", async () => {
+    const { process } = await startServe(cwd);
+    const board = start(["simulate", "esp32"], { cwd });
+    await board.until("stderr", /1 of 1 connected/);
+    await board.end();
+    await process.end();
+    fs.truncateSync(inData("device-secret"));
+    const { code, stderr } = await serve();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /device-secret is empty, and there are devices whose credentials were made with it\./,
+    );
+    expect(stderr).toContain("back-up");
+    expect(fs.readFileSync(inData("device-secret"), "utf8")).toBe("");
+    // Whoever removes it has decided.
+    fs.rmSync(inData("device-secret"));
+    await startOnce();
+  });
+});
