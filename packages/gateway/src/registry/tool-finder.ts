@@ -34,9 +34,10 @@ export class ToolFinder {
     const fits = request(q);
     const found: NamedTool[] = [];
     for (const { record, seenAt } of this.#lastSeenFirst(principal, fits)) {
+      const fitting = fits(record);
       for (const tool of record.catalogue.tools()) {
         if (found.length === limit) return { tools: found };
-        if (!fits(record, tool)) continue;
+        if (!fitting(tool)) continue;
         const { access } = this.#policy.accessTo(principal, record, tool);
         if (access === "denied") continue;
         found.push({
@@ -59,7 +60,7 @@ export class ToolFinder {
       const last = best.at(-1);
       if (best.length === mostDevices && last !== undefined && seenAt <= last.seenAt) continue;
       if (!this.#devices.shows(principal, record)) continue;
-      if (!record.catalogue.tools().some((tool) => fits(record, tool))) continue;
+      if (!record.catalogue.tools().some(fits(record))) continue;
       const place = best.findIndex((other) => other.seenAt < seenAt);
       best.splice(place === -1 ? best.length : place, 0, { record, seenAt });
       best.length = Math.min(best.length, mostDevices);
@@ -68,18 +69,27 @@ export class ToolFinder {
   }
 }
 
-type Fits = (record: DeviceRecord, tool: ToolDefinition) => boolean;
+type Fits = (record: DeviceRecord) => (tool: ToolDefinition) => boolean;
 
-/** Equal tools of many devices are one object, and read once. */
+/** Equal tools of many devices are one object, and read once; so is each device's alias, where it is needed. */
 function request(q: string): Fits {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, mostWords);
   const all = 2 ** words.length - 1;
-  if (words.length === 0) return () => false;
+  if (words.length === 0) return () => () => false;
   const met = new Map<ToolDefinition, number>();
-  return ({ alias }, tool) => {
-    const byName = met.get(tool) ?? meeting(words, tool.name);
-    met.set(tool, byName);
-    return byName === all || (byName !== 0 && (byName | meeting(words, alias)) === all);
+  const readName = (tool: ToolDefinition) => {
+    const bits = meeting(words, tool.name);
+    met.set(tool, bits);
+    return bits;
+  };
+  return ({ alias }) => {
+    let byAlias: number | undefined;
+    return (tool) => {
+      const byName = met.get(tool) ?? readName(tool);
+      if (byName === 0 || byName === all) return byName !== 0;
+      byAlias ??= meeting(words, alias);
+      return (byName | byAlias) === all;
+    };
   };
 }
 
