@@ -2,7 +2,9 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { data, run, tokenWith } from "../functions.ts";
 import { until } from "../inbox.ts";
+import { openAgent } from "../mcp/agent.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { adminToken, firstDevice, type Site } from "../site.ts";
 import { Engines } from "./nodes.ts";
@@ -97,5 +99,31 @@ describe("credentials", () => {
     await one.rest("POST", `/devices/${firstDevice}/revoke`);
     await device.wire.ended;
     await expect(two.join({ clientId, token: websocket.token })).rejects.toThrow();
+  });
+});
+
+describe("a job", () => {
+  it("that another node runs is read by agents at every node, and by nobody else", async () => {
+    const [one, two] = await twoNodes();
+    const devices = Array.from({ length: 501 }, (_, number) => `nobody-${number}`);
+    const { body } = await one.rest("POST", "/calls", { target: { devices }, tool: "ring" });
+    const job = String(body["job"]);
+    for (const site of [one, two]) {
+      const done = await until(async () => {
+        const now = await data(site, "fleet_call", { job });
+        return now["state"] === "done" ? now : undefined;
+      });
+      expect(done).toMatchObject({ job, total: 501, ok: 0, failed: 501, failedBy: { device_unknown: 501 } });
+    }
+    const whole = await two.rest("GET", `/jobs/${job}`);
+    expect([whole.status, (whole.body["results"] as unknown[]).length]).toEqual([200, 501]);
+    const agent = await openAgent(two, "modern");
+    const read = await agent.callTool({ name: "fleet_call", arguments: { job } });
+    expect(read.structuredContent).toMatchObject({ job, state: "done", total: 501 });
+    const stranger = await tokenWith(two, ["read", "call"]);
+    for (const unknown of [job, `${job}x`, job.replace(/_[0-9a-f]{8}/, "_00000000")]) {
+      const refused = await run(two, "fleet_call", { job: unknown }, stranger);
+      expect([refused.status, refused.body["code"]]).toEqual([404, "not_found"]);
+    }
   });
 });

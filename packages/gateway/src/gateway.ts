@@ -293,7 +293,7 @@ async function assemble(
     reportFault,
   });
   serveCertificate(http, certificate);
-  if (cluster !== undefined) forwardStrays(http, cluster.cluster);
+  if (cluster !== undefined) forwardStrays(http, cluster.cluster, registry);
   started.push(() => http.close());
   // After HTTP, because it ends before it: a server does not close while apps hold WebSockets of its open.
   const mqtt = await startMqtt({

@@ -151,6 +151,7 @@ export const limits = {
   fanOutAtOnce: bound(500, "bad_request", "more targets than a caller should wait for; they become a job"),
   fanOutTargets: bound(100_000, "bad_request", "every device one node can hold; more is a mistake"),
   fanOutParallel: bound(128, "rate_limited", "how many devices one request asks at the same time"),
+  jobIdLength: bound(128, "bad_request", "a node's name, which may have 41 characters, and a UUID"),
   jobsKept: bound(100, "rate_limited", "finished jobs and their results stay in memory for an hour"),
   idempotencyKeys: bound(10_000, "rate_limited", "first answers kept in memory for a day"),
   idempotencyBytes: bound(64 * 1024 * KIB, "rate_limited", "some of the first answers hold pictures"),

@@ -14,6 +14,7 @@ import { newCallId } from "../call-ids.ts";
 import { TendonError } from "../errors.ts";
 import { type Principal, requireScope } from "./access.ts";
 import type { CallOptions } from "./calls.ts";
+import { type JobProgress, progressOf } from "./fleet-progress.ts";
 import { type FleetWordNeeds, wordForAll } from "./fleet-word.ts";
 
 export interface FleetCall {
@@ -35,11 +36,15 @@ interface RunningJob {
   endedAt: number | undefined;
 }
 
+/** Asks the node that a job's id names; `undefined` where there is none, or it knows of no such job. */
+type AskElsewhere = (principalId: string, job: string) => Promise<JobProgress | undefined>;
+
 const jobKeptMs = 60 * 60 * 1000;
 
 export class Fleet {
   readonly #needs: FleetNeeds;
   readonly #jobs = new Map<string, RunningJob>();
+  #askElsewhere: AskElsewhere | undefined;
 
   constructor(needs: FleetNeeds) {
     this.#needs = needs;
@@ -63,16 +68,34 @@ export class Fleet {
 
   job(principal: Principal, id: string): Job {
     requireScope(principal, "call");
+    const job = this.#ownJob(principal.id, id);
+    if (job === undefined) throw noSuchJob();
+    return { id, state: stateOf(job), total: job.total, ...summary(job.results) };
+  }
+
+  /** The same in short, of a job that runs on any node. */
+  async progress(principal: Principal, id: string): Promise<JobProgress> {
+    requireScope(principal, "call");
+    const found = this.progressHere(principal.id, id) ?? (await this.#askElsewhere?.(principal.id, id));
+    if (found === undefined) throw noSuchJob();
+    return found;
+  }
+
+  /** For other nodes, which have looked at the principal's scopes. */
+  progressHere(principalId: string, id: string): JobProgress | undefined {
+    const job = this.#ownJob(principalId, id);
+    return job === undefined ? undefined : progressOf(id, stateOf(job), job.total, job.results);
+  }
+
+  /** There are other nodes, with jobs of their own. */
+  askElsewhere(ask: AskElsewhere): void {
+    this.#askElsewhere = ask;
+  }
+
+  /** Whose job it is not gets to know nothing of it. */
+  #ownJob(principalId: string, id: string): RunningJob | undefined {
     const job = this.#jobs.get(id);
-    if (job === undefined || job.principal !== principal.id) {
-      throw new TendonError("not_found", "no such job, or it ended more than an hour ago");
-    }
-    return {
-      id,
-      state: job.endedAt === undefined ? "running" : "done",
-      total: job.total,
-      ...summary(job.results),
-    };
+    return job?.principal === principalId ? job : undefined;
   }
 
   #startJob(principal: Principal, devices: readonly string[], call: FleetCall): string {
@@ -133,6 +156,14 @@ export class Fleet {
       return { device, ok: false, error: { code, detail: message, ...context }, durationMs };
     }
   }
+}
+
+function stateOf({ endedAt }: RunningJob): Job["state"] {
+  return endedAt === undefined ? "running" : "done";
+}
+
+function noSuchJob(): TendonError {
+  return new TendonError("not_found", "no such job, or it ended more than an hour ago");
 }
 
 function inOrder(results: FleetResult[], devices: readonly string[]): FleetResult[] {

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Http } from "../agent/agent.ts";
 import type { Cluster, ForwardedAnswer, ForwardedRequest } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
+import type { Registry } from "../registry/registry.ts";
 
 /** What one node has carried to another stays there. */
 const carried = "x-tendon-node";
@@ -11,6 +12,8 @@ const mostBytes = Math.max(limits.mcpBodyBytes.max, visionLimits.bodyBytes.max);
 /** A reader that is this far behind a stream is let go. */
 const mostUnread = 4 * 1024 * 1024;
 const ownNode = /^([A-Za-z0-9-]{1,32}_[0-9a-f]{8})\./;
+const jobs = "jobs";
+const jobMs = 5_000;
 const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer"]);
 
 /** What ids that are given out here begin with, so that every node can tell whose they are. */
@@ -18,7 +21,8 @@ export function markOf(cluster: Cluster | undefined): string {
   return cluster === undefined ? "" : `${cluster.instance}.`;
 }
 
-export function forwardStrays(http: Http, cluster: Cluster): void {
+export function forwardStrays(http: Http, cluster: Cluster, { fleet }: Pick<Registry, "fleet">): void {
+  askForJobs(cluster, fleet);
   cluster.forwarding.serve((request) => answerHere(http, request));
   http.addHook("onRequest", async (request, reply) => {
     const home = homeOf(request);
@@ -38,6 +42,23 @@ function homeOf(request: FastifyRequest): string | undefined {
       ? request.headers.authorization?.replace(/^Bearer /i, "")
       : /^\/api\/v1\/jobs\/(.+)$/.exec(path)?.[1];
   return typeof id === "string" ? ownNode.exec(id)?.[1] : undefined;
+}
+
+type Fleet = Registry["fleet"];
+
+/** A question about a job that stands in a body, which nobody has read when requests are carried. */
+function askForJobs(cluster: Cluster, fleet: Fleet): void {
+  cluster.courier.serveNode(jobs, async (asked) => {
+    const { principal, job } = asked as { principal: string; job: string };
+    return { progress: fleet.progressHere(principal, job) };
+  });
+  fleet.askElsewhere(async (principal, job) => {
+    const home = ownNode.exec(job)?.[1];
+    if (home === undefined || home === cluster.instance || !cluster.members.isAlive(home)) return undefined;
+    const answer = await cluster.courier.askNode(home, jobs, { principal, job }, { timeoutMs: jobMs });
+    const { progress } = answer as { progress?: Awaited<ReturnType<Fleet["progress"]>> };
+    return progress;
+  });
 }
 
 async function carry(cluster: Cluster, home: string, request: FastifyRequest, reply: FastifyReply) {

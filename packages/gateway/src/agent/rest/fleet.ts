@@ -6,6 +6,7 @@ import {
   FleetReply,
   Job,
   type JsonObject,
+  limits,
 } from "@tendon/protocol";
 import Type from "typebox";
 import type { Registry } from "../../registry/registry.ts";
@@ -81,7 +82,7 @@ export function fleetRoutes(http: Http, registry: Registry): void {
       schema: {
         summary: "How far a job is, with its results",
         tags: ["tools"],
-        params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
+        params: Type.Object({ id: Type.String({ maxLength: limits.jobIdLength.max }) }),
         response: { 200: Job, ...failures },
       },
     },

@@ -1,4 +1,4 @@
-import type { FleetResult, FleetTarget } from "@tendon/protocol";
+import { type FleetResult, type FleetTarget, limits } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
 import type { Asker } from "../agent-view.ts";
@@ -34,7 +34,7 @@ export const fleetCall = compactTool(
     name: "fleet_call",
     title: "Call a tool on many devices",
     description:
-      "Calls the same tool on several devices at once: those named, those with a tag, or all. Each device has its own result.",
+      "Calls the same tool on several devices at once: those named, those with a tag, or all. Each device has its own result. More than 500 devices become a job that runs on by itself: the answer has its id, and fleet_call with nothing but `job` says how it goes and calls nobody.",
     readOnly: false,
     input: inputOf({
       devices: Type.Optional(
@@ -46,21 +46,43 @@ export const fleetCall = compactTool(
       ),
       tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
       all: Type.Optional(Type.Boolean({ description: "true: every device" })),
-      tool: ToolName,
+      tool: Type.Optional(ToolName),
       arguments: Arguments,
       timeoutMs: TimeoutMs,
+      job: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: limits.jobIdLength.max,
+          description: "Alone: the id of a job, to read how it goes",
+        }),
+      ),
     }),
   },
-  async ({ view, callMany }, { tool, arguments: args = {}, timeoutMs, ...named }) => {
+  async ({ view, callMany }, { job, ...call }) => {
+    const { registry, principal } = view;
+    if (job !== undefined) {
+      if (Object.keys(call).length > 0) {
+        throw new TendonError(
+          "arguments_invalid",
+          "`job` only reads how a job goes: nothing may stand beside it",
+        );
+      }
+      return answer({ ...(await registry.fleet.progress(principal, job)) });
+    }
+    const { tool, arguments: args = {}, timeoutMs, ...named } = call;
+    if (tool === undefined) throw new TendonError("arguments_invalid", "`tool` is needed, or `job` alone");
     const end = await callMany(targetOf(named), wireName(view, tool), args, timeoutMs);
     if ("asks" in end) return end.asks;
     const { reply } = end;
     if ("job" in reply) {
-      throw new TendonError("bad_request", `more than 500 devices; it runs as job ${reply.job}`, reply);
+      return answer({ ...(await registry.fleet.progress(principal, reply.job)), note: runsOn });
     }
     return answer({ ...reply, results: reply.results.map(withoutPictures) });
   },
 );
+
+const runsOn =
+  "These are too many devices to wait for: the job calls them all by itself, so do not repeat the call. fleet_call with nothing but `job` says how it goes, until an hour after its end.";
 
 function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): FleetTarget {
   const { devices, tag, all } = named;

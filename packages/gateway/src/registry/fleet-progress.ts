@@ -1,0 +1,49 @@
+/** How a job goes, in so few words that an agent can read them whatever the size of the fleet. */
+import { cleanLine, type FleetResult } from "@tendon/protocol";
+
+export interface JobProgress {
+  readonly job: string;
+  readonly state: "running" | "done";
+  readonly total: number;
+  readonly done: number;
+  readonly ok: number;
+  readonly failed: number;
+  /** How many failed with which code; `tool_error` where the device's tool said so itself. */
+  readonly failedBy: { readonly [code: string]: number };
+  /** The first of them; the whole of it is read by REST. */
+  readonly failures: readonly { readonly device: string; readonly code: string; readonly detail: string }[];
+}
+
+const shownFailures = 20;
+const detailLength = 160;
+
+export function progressOf(
+  job: string,
+  state: JobProgress["state"],
+  total: number,
+  results: readonly FleetResult[],
+): JobProgress {
+  const failed = results.filter(({ ok }) => !ok);
+  const failedBy: { [code: string]: number } = {};
+  for (const result of failed) {
+    const code = codeOf(result);
+    failedBy[code] = (failedBy[code] ?? 0) + 1;
+  }
+  const failures = failed.slice(0, shownFailures).map((result) => ({
+    device: result.device,
+    code: codeOf(result),
+    detail: cleanLine(detailOf(result), detailLength),
+  }));
+  const done = results.length;
+  return { job, state, total, done, ok: done - failed.length, failed: failed.length, failedBy, failures };
+}
+
+function codeOf({ error }: FleetResult): string {
+  return error?.code ?? "tool_error";
+}
+
+function detailOf({ error, result }: FleetResult): string {
+  if (error !== undefined) return error.detail;
+  const text = result?.content.find(({ type }) => type === "text")?.["text"];
+  return typeof text === "string" ? text.slice(0, detailLength * 4) : "";
+}
