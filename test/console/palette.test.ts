@@ -40,7 +40,7 @@ describe("tools in the palette", () => {
     await page.keyboard.press("Enter");
     await slider.and(page.locator(":focus")).waitFor();
     await page.keyboard.press("Control+k");
-    await page.keyboard.type("reboot");
+    await page.keyboard.type("desk reboot");
     await options.filter({ hasText: "desk › Reboot" }).waitFor();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");

@@ -1,5 +1,5 @@
 /** The part of the address that names one tool: its form is open, and has the focus. */
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 
 const events = ["hashchange", "popstate", "pushState"] as const;
 /** How often somebody went somewhere; counted before anybody is told. */
@@ -33,14 +33,28 @@ export function useNamed(tool: string): number | undefined {
 
 const fields = "input, select, textarea, button[role=switch], [role=slider], button[type=submit]";
 
-/** Stands inside of a form that may come late, and gives it the focus when both are there. */
-export function FocusField({ form, visit }: { readonly form: string; readonly visit: number | undefined }) {
+/**
+ * Stands inside of a form that may come late, and gives it the focus when both are there. Where nothing can be used yet
+ * the head has it, and the form follows when it can, unless somebody has gone elsewhere meanwhile.
+ */
+export function FocusField(props: {
+  readonly form: string;
+  readonly visit: number | undefined;
+  readonly ready: boolean;
+}) {
+  const { form, visit, ready } = props;
+  const seen = useRef<number>(undefined);
   useEffect(() => {
     if (visit === undefined) return;
     // A slider can be focused only after it has been drawn once.
-    const drawn = requestAnimationFrame(() => (firstField(form) ?? headOf(form))?.focus());
+    const drawn = requestAnimationFrame(() => {
+      const head = headOf(form);
+      if (seen.current === visit && !(ready && document.activeElement === head)) return;
+      seen.current = visit;
+      (firstField(form) ?? head)?.focus();
+    });
     return () => cancelAnimationFrame(drawn);
-  }, [form, visit]);
+  }, [form, visit, ready]);
   return null;
 }
 

@@ -110,7 +110,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
                   />
                 </div>
                 {why !== undefined && <BlockedNote id={note} why={why} device={device.id} />}
-                <FocusField form={id} visit={visit} />
+                <FocusField form={id} visit={visit} ready={why === undefined} />
               </ToolForm>
             </Suspense>
             {call.isError && <ProblemNote error={call.error} />}
