@@ -135,17 +135,27 @@ describe("a call that needs a person's word", () => {
   });
 
   it("[APR-4] is told for ten minutes that it was denied, and can be asked for again then", async () => {
-    const { clock, call, decide, site } = await openGuarded();
+    const { clock, call, decide, site, device, agent } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     expect((await decide(id, "deny")).body["state"]).toBe("denied");
     const refused = await call({ volume: 1 });
     expect(approvalIdOf(refused)).toBe(id);
-    expect(refused.body["approvalState"]).toBe("denied");
+    expect(refused.body).toMatchObject({ approvalState: "denied", retryable: false });
+    expect(refused.body["detail"]).toContain("a person has denied");
+    const others = [
+      { name: "device_call", arguments: { device: device.id, tool: "set_volume", arguments: { volume: 1 } } },
+      { name: "raw-board-0001__set_volume", arguments: { volume: 1 } },
+    ];
+    for (const body of others) {
+      const said = await site.rest("POST", "/function-call", body, as(agent.token));
+      expect(approvalIdOf(said)).toBe(id);
+      expect(said.body).toMatchObject({ approvalState: "denied", retryable: false });
+    }
     expect((await decide(id, "approve")).body["code"]).toBe("conflict");
     clock.advance(tenMinutes);
     const again = await call({ volume: 1 });
     expect(approvalIdOf(again)).not.toBe(id);
-    expect(again.body["approvalState"]).toBe("waiting");
+    expect(again.body).toMatchObject({ approvalState: "waiting", retryable: true });
     expect((await site.rest("GET", "/calls?outcome=ok")).body["calls"]).toEqual([]);
   });
 

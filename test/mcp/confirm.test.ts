@@ -58,9 +58,12 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
   const declined = /^forbidden: the person who was asked declined `set_volume`/;
   const unticked = /^forbidden: the box that allows `set_volume` was not ticked/;
 
+  const closed = /^cancelled: the person who was asked closed the question .* without answering.* no/s;
+
   it.each([
     [{ action: "decline" }, declined],
-    [{ action: "cancel" }, declined],
+    [{ action: "cancel" }, closed],
+    [{ action: "cancel", content: { allow: true } }, closed],
     [{ action: "accept", content: { allow: false } }, unticked],
     [{ action: "accept", content: {} }, unticked],
     [{ action: "accept" }, unticked],
@@ -92,6 +95,54 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     const answer = agent.callTool(call);
     board.reply((await board.nextRequest("tools/call")).id, textContent("true"));
     expect(textOf(await answer)).toBe("true");
+  });
+
+  it("asks again after a question that was closed, which is neither a yes nor a no", async () => {
+    const site = await guardedSite();
+    const board = await site.join({ tools: [volume] });
+    const said: { action: string; content?: object } = { action: "cancel" };
+    const { agent, asked } = await agentWith(site, era, said);
+    const result = await agent.callTool(call);
+    expect((result._meta as { "tendon/error": object })["tendon/error"]).toMatchObject({
+      code: "cancelled",
+      sent: false,
+    });
+    expect(textOf(result)).not.toContain("declined");
+    expect((await site.rest("GET", "/approvals")).body["approvals"]).toEqual([]);
+    Object.assign(said, { action: "accept", content: { allow: true } });
+    const answer = agent.callTool(call);
+    board.reply((await board.nextRequest("tools/call")).id, textContent("true"));
+    expect(textOf(await answer)).toBe("true");
+    expect(asked).toHaveLength(2);
+  });
+
+  it("[APR-4] is not to be repeated once a person has denied it, and says so in every answer", async () => {
+    const site = await guardedSite("queue");
+    const board = await site.join({ tools: [volume] });
+    const { token } = await makeToken(site, {});
+    const agent = await openAgent(site, era, { token });
+    const failure = async (asked: typeof call) => {
+      const result = await agent.callTool(asked);
+      expect(result.isError).toBe(true);
+      return { text: textOf(result), ...(result._meta as { "tendon/error": { approvalId: string } }) };
+    };
+    const waiting = await failure(call);
+    expect(waiting["tendon/error"]).toMatchObject({ approvalState: "waiting", retryable: true });
+    await site.rest("POST", `/approvals/${waiting["tendon/error"].approvalId}/deny`);
+    const { alias } = await site.device(device);
+    const byName = { name: `${String(alias)}__set_volume`, arguments: { volume: 77 } };
+    for (const asked of [call, byName as unknown as typeof call]) {
+      const denied = await failure(asked);
+      const expired = { approvalExpiresAt: expect.stringMatching(/Z$/) as string };
+      expect(denied["tendon/error"]).toMatchObject({
+        code: "approval_required",
+        approvalState: "denied",
+        retryable: false,
+        ...expired,
+      });
+      expect(denied.text).toMatch(/^approval_required: a person has denied `set_volume`.*Do not repeat it/s);
+    }
+    expect(await board.quiet()).toEqual([]);
   });
 
   it("asks once for many devices", async () => {

@@ -29,8 +29,13 @@ interface ConfirmRequest {
   readonly reason: string;
 }
 
-/** Asks the person in front of the caller; `unticked` is a form sent off without its yes, `unavailable` nobody to ask. */
-export type Confirm = (request: ConfirmRequest) => Promise<"accept" | "unticked" | "decline" | "unavailable">;
+/**
+ * Asks the person in front of the caller. `unticked` is a form sent off without its yes, `closed` a question put away
+ * without any answer, `unavailable` nobody to ask.
+ */
+export type Confirm = (
+  request: ConfirmRequest,
+) => Promise<"accept" | "unticked" | "decline" | "closed" | "unavailable">;
 
 /** The same, ready to be asked about one call. */
 export type ShortWay = (binding: string) => ReturnType<Confirm>;
@@ -95,6 +100,8 @@ export class Approvals {
         throw new TendonError("forbidden", `the box that allows \`${question.tool}\` was not ticked`);
       case "decline":
         throw new TendonError("forbidden", `the person who was asked declined \`${question.tool}\``);
+      case "closed":
+        throw unanswered(question.tool);
       case "unavailable":
       case undefined:
         return await this.#ask(question, call);
@@ -228,7 +235,15 @@ function refusal({ id, state, expiresAt }: Approval, detail: string): TendonErro
     approvalId: id,
     approvalState: state,
     approvalExpiresAt: isoTime(expiresAt),
+    // Until the denial lapses, trying again helps nobody.
+    ...(state === "denied" ? { retryable: false } : {}),
   });
+}
+
+/** Neither a yes nor a no: the same call asks again, if it is still wanted. */
+function unanswered(tool: string): TendonError {
+  const detail = `the person who was asked closed the question about \`${tool}\` without answering, which is neither a yes nor a no; nothing was called. Ask the user before you make the same call again: it asks them anew`;
+  return new TendonError("cancelled", detail, { sent: false });
 }
 
 const digests = new WeakMap<ToolDefinition, string>();

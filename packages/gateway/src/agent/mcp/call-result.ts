@@ -39,8 +39,9 @@ export function failedResult(error: TendonError, lastStatus?: JsonObject | null)
 }
 
 /** No flag that an agent could set skips a person's word; it can only tell people, and try again. */
-function whatToDoNext({ approvalId, approvalState }: ErrorContext): string {
-  if (approvalState === "denied") return "\nDo not repeat it. Tell the user that a person denied it.";
+function whatToDoNext({ approvalId, approvalState, approvalExpiresAt }: ErrorContext): string {
+  if (approvalState === "denied")
+    return `\nDo not repeat it: a person said no, which stands until ${String(approvalExpiresAt)}. Tell the user so.`;
   return `\nTell the user that a person has to approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments: events_wait with types ["approval.decided"] tells when.`;
 }
 

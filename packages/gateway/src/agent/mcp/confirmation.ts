@@ -70,10 +70,11 @@ export function formFor(principal: string, device: string, asked: Confirmation):
  * `undefined` where there is no answer to our question. Only a box that somebody ticked is a yes: a client that sends
  * the form off by itself, or as it came, has asked nobody.
  */
-export function decisionIn(answers: JsonObject): "accept" | "unticked" | "decline" | undefined {
+export function decisionIn(answers: JsonObject): "accept" | "unticked" | "decline" | "closed" | undefined {
   const answer = answers[confirmKey];
   if (!isObject(answer)) return undefined;
   const { action, content } = answer;
+  if (action === "cancel") return "closed";
   if (action !== "accept") return "decline";
   return isObject(content) && content["allow"] === true ? "accept" : "unticked";
 }

@@ -159,7 +159,7 @@ function finished(name: string, end: unknown): FunctionReply {
   const { content, structuredContent, isError = false, _meta } = end as CallToolResult;
   const failure = _meta?.["tendon/error"];
   if (isObject(failure) && typeof failure["code"] === "string" && isErrorCode(failure["code"])) {
-    const { code, retryable: _known, ...context } = failure;
+    const { code, ...context } = failure;
     throw new TendonError(failure["code"], detailOf(content, failure["code"]), context);
   }
   const call = isObject(_meta?.["tendon/call"]) ? _meta["tendon/call"] : {};
