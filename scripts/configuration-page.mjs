@@ -25,7 +25,8 @@ const outro = `## Beside the settings
 are shown to the gateway that runs on it and to nobody else: for an address of your own say the token too.
 
 The data folder (\`data\`) also has \`device-secret\`, from which the credentials of devices are made, \`node-id\`, what this gateway is called
-among others, and \`tendon.db\`, unless \`storage\` says otherwise. Keep the whole folder.
+among others, and \`tendon.db\`, unless \`storage\` says otherwise. Keep the whole folder. A secret of fewer than 16 characters there, or an
+empty \`device-secret\` with devices that were let in by it, stops the start; one that is empty because a first start was interrupted is made anew.
 
 ## As a library
 
