@@ -239,10 +239,10 @@ function build(): Command {
 
   const config = program.command("config").description("Look at the settings.");
   for (const [name, description] of [
-    ["check", "Say whether the settings are valid."],
+    ["check", "Say whether the gateway would start with the settings."],
     ["show", "Print the settings as they take effect, secrets hidden."],
   ] as const) {
-    config
+    const command = config
       .command(name)
       .description(description)
       .option("--config <file>", "settings file (default tendon.yaml here or in the data folder)")
@@ -252,6 +252,7 @@ function build(): Command {
         const commands = await import("./commands/config.ts");
         await (name === "check" ? commands.checkConfig(options) : commands.showConfig(options));
       });
+    if (name === "check") command.option("--allow-open", "as for a gateway that is started with it");
   }
 
   const bridge = "stdio MCP server for desktop clients: a bridge to the running gateway";

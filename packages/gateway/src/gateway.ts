@@ -61,8 +61,7 @@ import {
   openVision,
   openVoice,
   portOf,
-  refuseClusterWithoutDatabase,
-  refuseOpenToTheWorld,
+  refuseUnusable,
   sendAway,
   serveCertificate,
   startMqtt,
@@ -115,7 +114,7 @@ export function startTendon(settings: ConfigInput = {}, options: StartOptions = 
 }
 
 export async function startGateway(config: Config, options: StartOptions): Promise<Tendon> {
-  refuseOpenToTheWorld(config, options);
+  refuseUnusable(config, { allowOpen: options.allowOpen, now: options.clock?.now() });
   // What has been started, to be taken back in reverse if a later step fails.
   const started: (() => Promise<void> | void)[] = [];
   try {
@@ -131,7 +130,6 @@ async function assemble(
   options: StartOptions,
   started: (() => Promise<void> | void)[],
 ): Promise<Tendon> {
-  refuseClusterWithoutDatabase(config);
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);

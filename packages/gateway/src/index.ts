@@ -15,3 +15,4 @@ export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
 export { examineStorage } from "./store/store.ts";
 export { version } from "./version.ts";
+export { startProblems } from "./wiring/wiring.ts";

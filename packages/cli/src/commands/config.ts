@@ -1,9 +1,17 @@
-import { type Config, loadConfig, settingsReference, withoutSecrets } from "@tendon/gateway";
+import {
+  type Config,
+  loadConfig,
+  StartError,
+  settingsReference,
+  startProblems,
+  withoutSecrets,
+} from "@tendon/gateway";
 import { print, printJson, printTable } from "../output.ts";
 
 interface ConfigOptions {
   readonly config?: string;
   readonly data?: string;
+  readonly allowOpen?: boolean;
   readonly json?: boolean;
 }
 
@@ -18,7 +26,9 @@ function load(options: ConfigOptions): { readonly config: Config; readonly file:
 
 /** Says whether the gateway would start with these settings; a mistake is told with its line. */
 export function checkConfig(options: ConfigOptions): void {
-  const { file } = load(options);
+  const { config, file } = load(options);
+  const problems = startProblems(config, { allowOpen: options.allowOpen });
+  if (problems.length > 0) throw new StartError("The gateway would not start with these settings:", problems);
   if (options.json === true) printJson({ ok: true, file: file ?? null });
   else print(`The settings are valid (${file ?? "no tendon.yaml; defaults and environment"}).`);
 }

@@ -8,6 +8,7 @@ import {
   type Config,
   type LoadedConfig,
   loadConfig,
+  startProblems,
   version,
 } from "@tendon/gateway";
 import type { McpToken } from "../mcp-token.ts";
@@ -54,6 +55,7 @@ export async function examine(target: Target | undefined, options: DoctorOptions
   const findings = [
     program,
     fine("settings", file ?? "no tendon.yaml; defaults and environment"),
+    ...(running ? [] : checkStart(config)),
     ...checkDataFolder(config.data),
     // A gateway that runs has its ports and its storage, and says so itself.
     ...(gateway === undefined
@@ -88,6 +90,21 @@ function readSettings(options: DoctorOptions): LoadedConfig | Finding {
       todo: "mend the lines above; docs/configuration.md has every setting",
     });
   }
+}
+
+/** What a start would refuse and no other check looks at: admission and whole certificates have theirs. */
+function checkStart(config: Config): Finding[] {
+  const { cert, key } = config.tls;
+  const examined = cert !== undefined && key !== undefined;
+  return startProblems(config, { allowOpen: true })
+    .filter((message) => !(examined && message.startsWith("tls.")))
+    .map((message) =>
+      failed("settings", {
+        message,
+        why: "the gateway does not start with them",
+        todo: "docs/configuration.md has every setting",
+      }),
+    );
 }
 
 function asRunning(config: Config, settings: RunningSettings | undefined): Config {

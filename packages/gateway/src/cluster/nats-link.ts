@@ -34,7 +34,7 @@ const reconnectMs = 250;
 const defaultName = "tendon";
 
 /** `nats://user:password@host:4222/name?replicas=3`; the name and what follows may be left out. */
-function readNatsAddress(url: string): NatsAddress {
+export function readNatsAddress(url: string): NatsAddress {
   const { protocol, host, username, password, pathname, searchParams } = new URL(url);
   const name = pathname.replaceAll("/", "");
   if (!/^[a-zA-Z0-9_-]{0,32}$/.test(name)) {

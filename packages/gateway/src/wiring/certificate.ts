@@ -28,18 +28,31 @@ const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;
 
 /** `undefined` where no certificate is configured. */
-export function openCertificate(
-  { cert, key }: Config["tls"],
-  needs: CertificateNeeds,
-): Certificate | undefined {
+export function openCertificate(tls: Config["tls"], needs: CertificateNeeds): Certificate | undefined {
+  const files = together(tls);
+  return files === undefined ? undefined : new Certificate(files, needs);
+}
+
+/** Throws a StartError where a certificate is configured that could not be served at this time. */
+export function readUsablePair(tls: Config["tls"], now: number): void {
+  const files = together(tls);
+  if (files !== undefined) checkPair(readPair(files), files, now);
+}
+
+interface Files {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function together({ cert, key }: Config["tls"]): Files | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new StartError("tls.cert and tls.key go together.");
-  return cert === undefined || key === undefined ? undefined : new Certificate({ cert, key }, needs);
+  return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
 export class Certificate {
   /** Where the certificate is, for programs on this machine that are to trust it. */
   readonly file: string;
-  readonly #files: { readonly cert: string; readonly key: string };
+  readonly #files: Files;
   readonly #needs: CertificateNeeds;
   readonly #servers = new Set<(pair: KeyPair) => void>();
   readonly #timer: Timer;
@@ -49,7 +62,7 @@ export class Certificate {
   /** What was looked at last, good or bad: nothing is told twice. */
   #seen: string;
 
-  constructor(files: { readonly cert: string; readonly key: string }, needs: CertificateNeeds) {
+  constructor(files: Files, needs: CertificateNeeds) {
     this.#files = files;
     this.#needs = needs;
     this.file = path.resolve(files.cert);
@@ -101,23 +114,8 @@ export class Certificate {
     }
   }
 
-  /** Throws a StartError that says which file is wrong, and how. */
   #check(pair: KeyPair): void {
-    const { cert, key } = this.#files;
-    const certificate = readCertificate(pair.cert, cert);
-    if (!certificate.checkPrivateKey(readKey(pair.key, key))) {
-      throw new StartError(`tls.key (${key}) is not the key of tls.cert (${cert}).`);
-    }
-    const left = Date.parse(certificate.validTo) - this.#needs.clock.now();
-    if (left <= 0) {
-      throw new StartError(`tls.cert (${cert}) has expired: it was valid until ${certificate.validTo}.`);
-    }
-    try {
-      createSecureContext(pair);
-    } catch (error) {
-      throw new StartError(`tls.cert (${cert}) cannot be used (${messageOf(error)}).`);
-    }
-    this.#validTo = certificate.validTo;
+    this.#validTo = checkPair(pair, this.#files, this.#needs.clock.now());
     this.#remind();
   }
 
@@ -130,7 +128,24 @@ export class Certificate {
   }
 }
 
-function readPair(files: { readonly cert: string; readonly key: string }): KeyPair {
+/** Says until when it is valid; throws a StartError that says which file is wrong, and how. */
+function checkPair(pair: KeyPair, { cert, key }: Files, now: number): string {
+  const certificate = readCertificate(pair.cert, cert);
+  if (!certificate.checkPrivateKey(readKey(pair.key, key))) {
+    throw new StartError(`tls.key (${key}) is not the key of tls.cert (${cert}).`);
+  }
+  if (Date.parse(certificate.validTo) - now <= 0) {
+    throw new StartError(`tls.cert (${cert}) has expired: it was valid until ${certificate.validTo}.`);
+  }
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    throw new StartError(`tls.cert (${cert}) cannot be used (${messageOf(error)}).`);
+  }
+  return certificate.validTo;
+}
+
+function readPair(files: Files): KeyPair {
   return {
     cert: fs.readFileSync(readable(files.cert, "tls.cert")),
     key: fs.readFileSync(readable(files.key, "tls.key")),

@@ -9,7 +9,7 @@ import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/brok
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
-import { StartError, TendonError } from "../errors.ts";
+import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Credentials, Principal, Registry } from "../registry/registry.ts";
 import type { Certificate } from "./certificate.ts";
@@ -120,8 +120,6 @@ async function listen(
   if (certificate !== undefined) {
     await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, certificate.pair);
     certificate.serve((pair) => broker.useKeys(pair));
-  } else if (mqtt.tlsPort !== undefined) {
-    throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
   }
   return await broker.listen(http.host, mqtt.port);
 }

@@ -54,9 +54,8 @@ export async function openVoice({
   secret,
   audioHost,
 }: VoiceNeeds): Promise<VoiceLink | undefined> {
-  const { upstream, token } = config.voice;
-  if (upstream.length === 0) return undefined;
-  const upstreams = upstream.map((settings) => ({ settings, server: serverOf(settings, token) }));
+  if (config.voice.upstream.length === 0) return undefined;
+  const upstreams = voiceServers(config.voice);
   const udp = new UdpAudio(clock, events);
   try {
     await udp.listen(config.http.host, config.voice.udpPort);
@@ -187,6 +186,11 @@ function choose(
     ) ??
     upstreams.find(({ settings: { device, tag } }) => device === undefined && tag === undefined);
   return found?.server;
+}
+
+/** Throws a StartError where an entry does not say enough, or its token cannot be read. */
+export function voiceServers({ upstream, token }: Config["voice"]): Upstream[] {
+  return upstream.map((settings) => ({ settings, server: serverOf(settings, token) }));
 }
 
 function serverOf(settings: Settings, commonToken: string | undefined): VoiceServer {

@@ -17,7 +17,7 @@ export { openProvisioning } from "./provisioning-link.ts";
 export { unreadyParts } from "./readiness.ts";
 export { sendAway, within } from "./sending-away.ts";
 export { deviceSecretOf } from "./shared-secret.ts";
-export { refuseClusterWithoutDatabase, refuseOpenToTheWorld } from "./start-checks.ts";
+export { refuseUnusable, startProblems } from "./start-checks.ts";
 export { talksEverywhere } from "./talks-everywhere.ts";
 export { openVision } from "./vision-link.ts";
 export { openVoice } from "./voice-link.ts";

@@ -1,0 +1,113 @@
+/** What `serve` would refuse is found by `config check`, in the same words. */
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run, temporaryFolder } from "./run-tendon.ts";
+
+const openssl = "openssl";
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+function write(yaml: readonly string[]): void {
+  fs.writeFileSync(path.join(folder.path, "tendon.yaml"), yaml.join("\n"));
+}
+
+/** Writes NAME.pem and NAME-key.pem. */
+function certify(name: string): void {
+  const at = (file: string) => path.join(folder.path, file);
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  const files = ["-keyout", at(`${name}-key.pem`), "-out", at(`${name}.pem`)];
+  execFileSync(openssl, ["req", "-x509", ...curve, "-subj", "/CN=tendon", ...files], { stdio: "ignore" });
+}
+
+const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> = {
+  "a certificate without its key": {
+    yaml: ["tls:", "  cert: nope.pem"],
+    says: "tls.cert and tls.key go together.",
+  },
+  "files that are not there": {
+    yaml: ["tls:", "  cert: nope.pem", "  key: nope-key.pem"],
+    says: "tls.cert: nope.pem cannot be read (ENOENT",
+    doctor: "nope.pem, nope-key.pem: ENOENT",
+  },
+  "the key of another certificate": {
+    yaml: ["tls:", "  cert: one.pem", "  key: two-key.pem"],
+    says: "tls.key (two-key.pem) is not the key of tls.cert (one.pem).",
+    doctor: "two-key.pem is not the key of one.pem",
+  },
+  "everybody let in from everywhere": {
+    yaml: ["http:", "  host: 0.0.0.0", "devices:", "  admission: open"],
+    says: "With devices.admission `open` anybody who reaches 0.0.0.0 could connect a device.",
+    doctor: "open, and 0.0.0.0 can be reached by others",
+  },
+  "a cluster on a file": {
+    yaml: ["cluster: nats://127.0.0.1:4222"],
+    says: "Nodes of a cluster share one database: set `storage: postgres://…` beside `cluster`.",
+  },
+  "a cluster with a name that cannot be": {
+    yaml: ["cluster: nats://127.0.0.1:4222/a.b", "storage: postgres://127.0.0.1/tendon"],
+    says: "The name in `cluster` may have letters, digits, `_` and `-`, 32 at most.",
+  },
+  "an MQTT port for TLS without a certificate": {
+    yaml: ["mqtt:", "  tlsPort: 8883"],
+    says: "mqtt.tlsPort needs tls.cert and tls.key.",
+  },
+  "a voice server's token that is nowhere": {
+    yaml: ["voice:", "  upstream:", "    - url: ws://127.0.0.1:9/", "      signIn: token"],
+    says: "voice.upstream ws://127.0.0.1:9/ signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.",
+  },
+  "a vision provider with a password in its address": {
+    yaml: ["vision:", "  provider:", "    url: http://me:pw@127.0.0.1:9/v1", "    model: m"],
+    says: "vision.provider.url has a name or password in it; the key has a setting of its own.",
+  },
+};
+
+describe("tendon config check", () => {
+  it.each(Object.keys(wrong))("finds %s, as serve does", async (name) => {
+    const { yaml = [], says = "", doctor = says } = wrong[name] ?? {};
+    certify("one");
+    certify("two");
+    write(yaml);
+    const cwd = folder.path;
+    const checked = await run(["config", "check"], { cwd });
+    expect([checked.code, checked.stdout]).toEqual([1, ""]);
+    expect(checked.stderr).toContain(says);
+    const served = await run(["serve", "--port", "0", "--mqtt-port", "0"], { cwd });
+    expect(served.code).toBe(1);
+    expect(served.stderr).toContain(says);
+    const examined = await run(["doctor"], { cwd });
+    expect(examined.stdout).toContain(doctor);
+    // Nothing was begun by any of them.
+    expect(fs.existsSync(path.join(cwd, "data", "tendon.db"))).toBe(false);
+  });
+
+  it("tells all of them at once", async () => {
+    write(["http:", "  host: 0.0.0.0", "devices:", "  admission: open", "tls:", "  key: nope.pem"]);
+    const { stderr } = await run(["config", "check"], { cwd: folder.path });
+    expect(stderr).toContain("tls.cert and tls.key go together.");
+    expect(stderr).toContain("devices.admission `open`");
+  });
+
+  it("lets pass what the flag of serve would let pass, and what is right", async () => {
+    certify("one");
+    write([
+      "http:",
+      "  host: 0.0.0.0",
+      "devices:",
+      "  admission: open",
+      "tls:",
+      "  cert: one.pem",
+      "  key: one-key.pem",
+    ]);
+    expect(await run(["config", "check", "--allow-open"], { cwd: folder.path })).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("valid"),
+    });
+    expect(fs.existsSync(path.join(folder.path, "data"))).toBe(false);
+  });
+});
