@@ -105,7 +105,7 @@ function build(): Command {
   const simulate = program.command("simulate").description("Run devices that are not there.");
   gatewayOptions(simulate.command("esp32"))
     .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")
-    .addOption(new Option("--transport <name>", "how they connect").choices(["ws", "mqtt"]).default("ws"))
+    .addOption(new Option("--transport <name>", "how they connect (default ws)").choices(["ws", "mqtt"]))
     .option("--count <number>", "how many", wholeNumber, 1)
     .option("--id <mac>", "id of the first one; the others follow", "02:00:00:00:10:01")
     .option("--board <name>", "board name", "virtual-esp32")
@@ -232,8 +232,8 @@ function build(): Command {
     .action(async (options) => (await import("./commands/token.ts")).listTokens(options));
   gatewayOptions(token.command("revoke"))
     .description("Revoke a token; what it has open is closed.")
-    .argument("<id>", "the token's id")
-    .action(async (id, options) => (await import("./commands/token.ts")).revokeToken(id, options));
+    .argument("<id|name>", "the token's id, or a name that no other token has")
+    .action(async (name, options) => (await import("./commands/token.ts")).revokeToken(name, options));
 
   const firmware = addFirmwareCommand(program, gatewayOptions);
 

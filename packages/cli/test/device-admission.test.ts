@@ -76,6 +76,18 @@ describe("tendon device", () => {
     expect((await again.end()).stdout).not.toContain("shows the code");
   });
 
+  it.each(["--await-approval", "--ota"])(
+    "%s leaves the transport to the gateway, and says so",
+    async (flag) => {
+      for (const transport of ["ws", "mqtt"]) {
+        const refused = await run(["simulate", "esp32", flag, "--transport", transport], { cwd });
+        expect(refused).toMatchObject({ code: 2, stdout: "" });
+        expect(refused.stderr).toContain(`With ${flag} the gateway says how they connect`);
+        expect(refused.stderr).toContain("tendon device transport");
+      }
+    },
+  );
+
   it("shows the codes of many, one line each", async () => {
     const ids = ["--id", "02:00:00:00:78:01", "--count", "5"];
     const boards = start(["simulate", "esp32", "--await-approval", ...ids], { cwd });

@@ -1,7 +1,9 @@
 /** Commands against a gateway whose certificate nobody but its own data folder vouches for. */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
+import tls from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeImage } from "../../../test/firmware-image.ts";
 import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
@@ -23,6 +25,13 @@ function certify(name: string): void {
   for (const part of ["key", "cert"]) fs.renameSync(at(`next-${part}.pem`), at(`${part}.pem`));
 }
 
+async function secured(port: number): Promise<boolean> {
+  const socket = tls.connect({ port, host: "127.0.0.1", rejectUnauthorized: false });
+  await once(socket, "secureConnect");
+  socket.destroy();
+  return socket.encrypted;
+}
+
 const env = { TENDON_TLS_CERT: "cert.pem", TENDON_TLS_KEY: "key.pem", TENDON_MQTT_TLS_PORT: "0" };
 
 describe("commands over TLS", () => {
@@ -31,6 +40,12 @@ describe("commands over TLS", () => {
     const cwd = folder.path;
     const { process, url } = await startServe(cwd, ["--demo"], env);
     expect(url).toMatch(/^https:/);
+    const [, secure = ""] = await process.until(
+      "stdout",
+      /apps \(MQTT with TLS\) +mqtts:\/\/127\.0\.0\.1:(\d+)$/m,
+    );
+    await expect(secured(Number(secure))).resolves.toBe(true);
+    expect(process.stdout).toMatch(/apps \(MQTT\) +mqtt:\/\/127\.0\.0\.1:\d+$/m);
     const listed = await run(["devices", "--json"], { cwd });
     expect(listed.stderr).toBe("");
     const { devices } = JSON.parse(listed.stdout) as { devices: { alias: string; online: boolean }[] };

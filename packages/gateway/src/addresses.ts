@@ -42,6 +42,8 @@ export interface Addresses {
   readonly deviceWebSocket: string;
   /** MQTT for programs on this machine. */
   readonly mqtt: string;
+  /** The same with TLS; `undefined` where there is no certificate, or the broker is not ours. */
+  readonly mqtts: string | undefined;
   /** host:port, as a device is given it. */
   readonly deviceMqtt: string;
   /** The host a device sends its audio to. */
@@ -57,11 +59,12 @@ export interface AddressSettings {
   /** The outside broker's host, where there is one. */
   readonly mqttHost: string | undefined;
   readonly mqttPort: number;
+  readonly mqttTlsPort?: number | undefined;
   readonly publicEndpoint: string | undefined;
 }
 
 export function addressesOf(settings: AddressSettings): Addresses {
-  const { host, httpPort, tls, publicUrl, mqttHost, mqttPort, publicEndpoint } = settings;
+  const { host, httpPort, tls, publicUrl, mqttHost, mqttPort, mqttTlsPort, publicEndpoint } = settings;
   const here = bracketed(isEveryInterface(host) ? "127.0.0.1" : host);
   const reachable = isEveryInterface(host) ? (lanAddress() ?? "127.0.0.1") : here;
   const scheme = tls ? "https" : "http";
@@ -74,6 +77,7 @@ export function addressesOf(settings: AddressSettings): Addresses {
     ota: `${open}/xiaozhi/ota/`,
     deviceWebSocket: `${open.replace(/^http/, "ws")}/xiaozhi/v1/`,
     mqtt: `mqtt://${mqttHost ?? here}:${mqttPort}`,
+    mqtts: mqttTlsPort === undefined ? undefined : `mqtts://${here}:${mqttTlsPort}`,
     deviceMqtt: `${endpointHost}:${endpointPort ?? mqttPort}`,
     audioHost: publicHost,
   };

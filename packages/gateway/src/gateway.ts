@@ -250,6 +250,7 @@ async function assemble(
       publicUrl: config.http.publicUrl,
       mqttHost: mqtt.host,
       mqttPort: mqtt.port,
+      mqttTlsPort: mqtt.tlsPort,
       publicEndpoint: config.mqtt.publicEndpoint,
     });
   const frames = new FrameLog(clock);

@@ -20,6 +20,7 @@ export async function calls(options: CallsOptions): Promise<void> {
     if (value !== undefined) query.set(key, value);
   }
   const history = await client.get<CallHistory>(`/calls?${query}`);
+  if (history.calls.length === 0 && options.device !== undefined) await requireName(client, options.device);
   if (options.json === true) {
     printJson(history);
     return;
@@ -44,4 +45,11 @@ export async function calls(options: CallsOptions): Promise<void> {
       String(Math.round(durationMs)),
     ]),
   );
+}
+
+/** Calls outlive their device: it is unknown only if there is neither the one nor the other. */
+async function requireName(client: GatewayClient, device: string): Promise<void> {
+  const query = new URLSearchParams({ device, limit: "1" });
+  const { calls: any } = await client.get<CallHistory>(`/calls?${query}`);
+  if (any.length === 0) await client.get(`/devices/${encodeURIComponent(device)}`);
 }

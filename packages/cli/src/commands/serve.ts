@@ -83,6 +83,7 @@ function announce(tendon: Tendon, json: boolean): void {
     ["devices (MQTT)", tendon.addresses.deviceMqtt],
     ["apps (MQTT)", tendon.addresses.mqtt],
   ];
+  if (tendon.addresses.mqtts !== undefined) rows.push(["apps (MQTT with TLS)", tendon.addresses.mqtts]);
   const { adminToken } = tendon;
   if (adminToken !== undefined) {
     const below = path.relative(".", adminToken.file);

@@ -18,7 +18,8 @@ import { colours, complain, plain, print, printJson, printTable } from "../outpu
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface SimulateOptions extends TargetOptions {
-  readonly transport: "ws" | "mqtt";
+  /** WebSocket where nothing is said. */
+  readonly transport?: "ws" | "mqtt";
   readonly count: number;
   readonly id: string;
   readonly board: string;
@@ -48,6 +49,7 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
   if (options.count < 1 || options.count > mostDevices) {
     throw new UsageError(`--count must be from 1 to ${mostDevices}`);
   }
+  refuseTransport(options);
   const pauseMs = options.speak === undefined ? undefined : readDuration(options.speak);
   const each = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
   const show = each ?? (options.awaitApproval === true ? showCode : undefined);
@@ -70,6 +72,16 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
     display.stop();
     await fleet.stop();
   }
+}
+
+/** Boards that ask for their settings are told in them how to connect. */
+function refuseTransport({ transport, awaitApproval, ota }: SimulateOptions): void {
+  const flag = awaitApproval === true ? "--await-approval" : ota === true ? "--ota" : undefined;
+  if (transport === undefined || flag === undefined) return;
+  throw new UsageError(
+    `With ${flag} the gateway says how they connect, so leave --transport out. To choose, set devices.transport ` +
+      "for all, or for one device `tendon device transport ID websocket` (or mqtt).",
+  );
 }
 
 type Show = (device: VirtualDevice, event: DeviceEvent) => void;

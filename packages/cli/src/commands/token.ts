@@ -1,7 +1,7 @@
 import type { NewToken, TokenList } from "@tendon/protocol";
-import { UsageError } from "../errors.ts";
+import { OperationError, UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
-import { ago, complain, print, printJson, printTable } from "../output.ts";
+import { ago, complain, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface TokenOptions extends TargetOptions {
@@ -64,7 +64,28 @@ export async function listTokens(options: TokenOptions): Promise<void> {
   );
 }
 
-export async function revokeToken(id: string, options: TokenOptions): Promise<void> {
-  await new GatewayClient(readTarget(options)).remove(`/tokens/${encodeURIComponent(id)}`);
-  if (options.json !== true) print(`token ${id} no longer counts`);
+/** By id, or by a name that exactly one token has which still counts. */
+export async function revokeToken(reference: string, options: TokenOptions): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const { id, name } = await find(client, reference);
+  await client.remove(`/tokens/${encodeURIComponent(id)}`);
+  if (options.json !== true)
+    print(`token ${id}${name === undefined ? "" : ` (${plain(name)})`} no longer counts`);
+}
+
+async function find(client: GatewayClient, reference: string): Promise<{ id: string; name?: string }> {
+  const { tokens } = await client.get<TokenList>("/tokens");
+  const meant = tokens.find(({ id }) => id === reference);
+  if (meant !== undefined) return meant;
+  const now = Date.now();
+  const living = tokens.filter(
+    ({ name, expiresAt }) => name === reference && (expiresAt === null || Date.parse(expiresAt) > now),
+  );
+  const [only, ...others] = living;
+  if (others.length > 0) {
+    const ids = living.map(({ id }) => id).join(", ");
+    throw new OperationError(`${living.length} tokens are called ${plain(reference)}; say which: ${ids}`);
+  }
+  // Where nothing fits, the gateway says that there is none.
+  return only ?? { id: reference };
 }

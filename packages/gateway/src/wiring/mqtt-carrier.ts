@@ -18,6 +18,8 @@ import type { Doors } from "./provisioning-link.ts";
 export interface MqttCarrier {
   /** The port devices are given; of the outside broker where there is one. */
   readonly port: number;
+  /** Ours with TLS, where there is a certificate. */
+  readonly tlsPort: number | undefined;
   readonly host: string | undefined;
   /** What a device is told to publish to, and under which user name. */
   settingsFor(
@@ -90,9 +92,9 @@ async function startEmbedded(needs: CarrierNeeds) {
   };
   const webSocket = new MqttWebSocket((stream, request) => broker.accept(stream, needs.addressOf(request)));
   try {
-    const port = await listen(broker, config, needs.certificate);
+    const ports = await listen(broker, config, needs.certificate);
     return {
-      port,
+      ...ports,
       host: undefined,
       settingsFor: (_clientId: string, deviceId: string) => ({
         publish_topic: "device-server",
@@ -116,12 +118,13 @@ async function listen(
   broker: EmbeddedBroker,
   { http, mqtt }: Config,
   certificate: Certificate | undefined,
-): Promise<number> {
-  if (certificate !== undefined) {
-    await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, certificate.pair);
-    certificate.serve((pair) => broker.useKeys(pair));
+): Promise<Pick<MqttCarrier, "port" | "tlsPort">> {
+  if (certificate === undefined) {
+    return { port: await broker.listen(http.host, mqtt.port), tlsPort: undefined };
   }
-  return await broker.listen(http.host, mqtt.port);
+  const secure = await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, certificate.pair);
+  certificate.serve((pair) => broker.useKeys(pair));
+  return { port: await broker.listen(http.host, mqtt.port), tlsPort: secure };
 }
 
 /** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
@@ -142,6 +145,7 @@ async function startOutside(
   });
   return {
     port: Number(url.port || (url.protocol === "mqtts:" ? tlsPort : plainPort)),
+    tlsPort: undefined,
     host: url.hostname,
     settingsFor: (clientId) => ({ publish_topic: `device-server/${clientId}`, username: clientId }),
     upgrade: () => false,
