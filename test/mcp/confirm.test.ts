@@ -108,12 +108,24 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
       sent: false,
     });
     expect(textOf(result)).not.toContain("declined");
+    const { callId } = (result._meta as { "tendon/error": { callId: string } })["tendon/error"];
+    const story = (await site.rest("GET", `/calls/${callId}`)).body;
+    expect(story).toMatchObject({ outcome: "cancelled", sentAt: null });
+    const many = {
+      name: "fleet_call",
+      arguments: { all: true, tool: "set_volume", arguments: { volume: 77 } },
+    };
+    expect((await agent.callTool(many)).structuredContent).toMatchObject({
+      ok: 0,
+      results: [{ ok: false, error: { code: "cancelled", sent: false } }],
+    });
+    expect(await board.quiet()).toEqual([]);
     expect((await site.rest("GET", "/approvals")).body["approvals"]).toEqual([]);
     Object.assign(said, { action: "accept", content: { allow: true } });
     const answer = agent.callTool(call);
     board.reply((await board.nextRequest("tools/call")).id, textContent("true"));
     expect(textOf(await answer)).toBe("true");
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(3);
   });
 
   it("[APR-4] is not to be repeated once a person has denied it, and says so in every answer", async () => {

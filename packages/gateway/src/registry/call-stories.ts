@@ -10,6 +10,8 @@ export interface CallStory {
   readonly arguments: string | undefined;
   /** What the failure said this time. */
   readonly detail: string | undefined;
+  /** Its failure said that nothing went to the device. */
+  readonly unsent: boolean;
   late: { readonly at: string; readonly lateMs: number; readonly failed: boolean } | undefined;
 }
 
@@ -19,9 +21,14 @@ export class CallStories {
   readonly #kept: string[] = [];
   #next = 0;
 
-  note(callId: string, argumentText: string, detail: string | undefined): void {
+  note(callId: string, argumentText: string, detail: string | undefined, unsent: boolean): void {
     const short = argumentText.length <= limits.callStoryArguments.max;
-    this.#stories.set(callId, { arguments: short ? argumentText : undefined, detail, late: undefined });
+    this.#stories.set(callId, {
+      arguments: short ? argumentText : undefined,
+      detail,
+      unsent,
+      late: undefined,
+    });
     const oldest = this.#kept[this.#next];
     if (oldest !== undefined) this.#stories.delete(oldest);
     this.#kept[this.#next] = callId;

@@ -282,6 +282,7 @@ export class Calls {
     let queuedMs = 0;
     let durationMs: number | undefined;
     let detail: string | undefined;
+    let unsent = false;
     try {
       const done = await work(record, turn);
       queuedMs = done.queuedMs;
@@ -300,6 +301,7 @@ export class Calls {
         error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
       outcome = known.code;
       detail = known.message;
+      unsent = known.context["sent"] === false;
       throw withCallId(known, turn.callId);
     } finally {
       // What the caller was told is what is written down.
@@ -314,6 +316,7 @@ export class Calls {
         queuedMs: rounded(queuedMs),
         durationMs,
         detail,
+        unsent,
       });
       this.#running -= 1;
       if (this.#running === 0) this.#onIdle?.();

@@ -33,6 +33,8 @@ interface Finished {
   readonly durationMs: number;
   /** What its failure said. */
   readonly detail: string | undefined;
+  /** Its failure said that nothing went to the device. */
+  readonly unsent: boolean;
 }
 
 export class FinishedCalls {
@@ -90,7 +92,7 @@ export class FinishedCalls {
       node: nodeId,
       event,
     });
-    stories.note(callId, argumentText, call.detail);
+    stories.note(callId, argumentText, call.detail, call.unsent);
   }
 
   /** Many calls in a row say the same: a poll of every device's status, a scene for a whole house. */

@@ -70,13 +70,14 @@ export class History {
     const { id, at, arguments: kept, approval, node: _node, event: _event, ...call } = found;
     const told = this.#needs.stories.of(id);
     const askedAt = at - call.durationMs;
+    const unsent = neverSent.has(call.outcome) || told?.unsent === true;
     const args: unknown = told?.arguments === undefined ? kept : JSON.parse(told.arguments);
     return {
       ...call,
       callId: id,
       at: isoTime(at),
       askedAt: isoTime(askedAt),
-      sentAt: neverSent.has(call.outcome) ? null : isoTime(askedAt + call.queuedMs),
+      sentAt: unsent ? null : isoTime(askedAt + call.queuedMs),
       arguments: isObject(args) ? args : null,
       detail: told?.detail ?? null,
       approval: approval ?? null,
