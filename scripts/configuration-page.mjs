@@ -14,7 +14,7 @@ tendon: The configuration is not valid:
   tendon.yaml:2: unknown setting \`http.prot\`; did you mean \`port\`?
 \`\`\`
 
-\`tendon config check\` says whether the settings are valid, \`tendon config show\` what they come to, with secrets hidden. \`tendon doctor\` looks at
+\`tendon config check\` says whether the gateway would start with the settings (all that can be known without starting it, certificates and other files included), \`tendon config show\` what they come to, with secrets hidden. \`tendon doctor\` looks at
 what they mean for devices.
 `;
 
