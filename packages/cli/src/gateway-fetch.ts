@@ -23,13 +23,30 @@ export interface GatewayRequest {
 
 export type GatewayFetch = (url: string, request?: GatewayRequest) => Promise<Response>;
 
-export function fetchFrom({ certificate }: Pick<Target, "certificate">): GatewayFetch {
+export interface Patience {
+  /** Until a connection stands, TLS included. */
+  readonly connectMs: number;
+  /** Without a byte in either direction, until an answer begins; a call may take 300 s. */
+  readonly answerMs: number;
+}
+
+/** What a request fails with where it was taken and nobody has answered. */
+export const unanswered = "TENDON_UNANSWERED";
+const usualPatience: Patience = { connectMs: 10_000, answerMs: 320_000 };
+
+export function fetchFrom(
+  { certificate }: Pick<Target, "certificate">,
+  { connectMs, answerMs } = usualPatience,
+): GatewayFetch {
   const known = certificate === undefined ? undefined : readCertificate(certificate);
   const trust = known === undefined ? {} : trustIn(known);
   return (url, { body, ...request } = {}) =>
     new Promise((resolve, reject) => {
-      const send = url.startsWith("https:") ? https.request : http.request;
+      const secure = url.startsWith("https:");
+      const send = secure ? https.request : http.request;
       const outgoing = send(url, { ...trust, ...request, agent: false }, (incoming) => {
+        // A stream of events may be silent for as long as it likes.
+        outgoing.setTimeout(0);
         const status = incoming.statusCode ?? 0;
         const headers = Object.entries(incoming.headers).flatMap(([name, value]) =>
           [value ?? []].flat().map((text): [string, string] => [name, text]),
@@ -40,6 +57,13 @@ export function fetchFrom({ certificate }: Pick<Target, "certificate">): Gateway
         if (bare) incoming.resume();
         resolve(new Response(stream, { status, headers }));
       });
+      const giveUp = (code: string) => outgoing.destroy(Object.assign(new Error("no answer"), { code }));
+      const late = setTimeout(() => giveUp("ETIMEDOUT"), connectMs);
+      outgoing.once("socket", (socket) => {
+        socket.once(secure ? "secureConnect" : "connect", () => clearTimeout(late));
+      });
+      outgoing.once("close", () => clearTimeout(late));
+      outgoing.setTimeout(answerMs, () => giveUp(unanswered));
       outgoing.once("error", reject);
       outgoing.end(body);
     });

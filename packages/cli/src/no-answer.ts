@@ -6,7 +6,7 @@ import net from "node:net";
 import tls from "node:tls";
 import { errorTitles, type Problem } from "@tendon/protocol";
 import { NoGateway, OperationError } from "./errors.ts";
-import { fetchFrom } from "./gateway-fetch.ts";
+import { fetchFrom, unanswered } from "./gateway-fetch.ts";
 import type { Target } from "./target.ts";
 
 export interface Unanswered {
@@ -34,6 +34,10 @@ export async function whyNoAnswer(target: Target, asked: Unanswered): Promise<Op
     return new NoGateway(
       `What listens at ${url} does not speak TLS. Say http:// if it is a gateway without a certificate.`,
     );
+  }
+  if (code === unanswered) {
+    const sent = isSafe(asked.method) ? "" : ` It is not known what came of it: ${mayHaveRun(asked.path)}.`;
+    return new NoGateway(`What listens at ${url} took the request and never answered.${sent}`);
   }
   if (!asked.begun && !/^(ECONNRESET|ECONNABORTED|EPIPE|HPE_)/.test(code)) {
     return new NoGateway(

@@ -88,6 +88,13 @@ describe("tendon device", () => {
     },
   );
 
+  it("a backend's WebSocket address is not connected to over MQTT", async () => {
+    const url = "ws://127.0.0.1:9/xiaozhi/v1/";
+    const refused = await run(["simulate", "esp32", "--transport", "mqtt", "--url", url], { cwd });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("leave --transport mqtt out");
+  });
+
   it("shows the codes of many, one line each", async () => {
     const ids = ["--id", "02:00:00:00:78:01", "--count", "5"];
     const boards = start(["simulate", "esp32", "--await-approval", ...ids], { cwd });

@@ -2,6 +2,8 @@
 import { once } from "node:events";
 import net from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fetchFrom, type Patience, unanswered } from "../src/gateway-fetch.ts";
+import { whyNoAnswer } from "../src/no-answer.ts";
 import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -26,6 +28,13 @@ async function listen(treat: (socket: net.Socket) => void): Promise<string> {
   return String((server.address() as net.AddressInfo).port);
 }
 
+const nowhere = {
+  token: undefined,
+  dataFolder: "",
+  own: false,
+  certificate: undefined,
+  settings: undefined,
+};
 const token = ["--token", "sixteen-letters-0"];
 const commands = [
   ["devices"],
@@ -102,12 +111,43 @@ describe("what listens and is no gateway", () => {
   });
 
   it("whatever never comes to an end is told, never passed over in silence", async () => {
-    const never = "import http from 'node:http'; http.request = () => ({ once() {}, on() {}, end() {} });";
+    const never =
+      "import http from 'node:http'; http.request = () => ({ once() {}, setTimeout() {}, end() {} }); globalThis.setTimeout = () => 0;";
     const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` };
     const args = ["devices", "--url", "http://127.0.0.1:9", ...token];
     const { code, stderr } = await run(args, { cwd: folder.path, env });
     expect(code).toBe(1);
     expect(stderr).toContain("tendon: this is a bug, please report it:");
+  });
+});
+
+describe("a request", () => {
+  const ask = (url: string, patience: Patience) => fetchFrom({ certificate: undefined }, patience)(url);
+
+  it("has an end where a connection is taken and nothing is ever said", async () => {
+    const port = await listen(() => undefined);
+    const silent = ask(`http://127.0.0.1:${port}/readyz`, { connectMs: 10_000, answerMs: 50 });
+    await expect(silent).rejects.toMatchObject({ code: unanswered });
+    const unsaid = ask(`https://127.0.0.1:${port}/readyz`, { connectMs: 50, answerMs: 10_000 });
+    await expect(unsaid).rejects.toMatchObject({ code: "ETIMEDOUT" });
+  });
+
+  it("is told apart from one that nobody took", async () => {
+    const target = { ...nowhere, url: "http://127.0.0.1:9" };
+    const error = Object.assign(new Error("no answer"), { code: unanswered });
+    const call = { method: "POST", path: "/devices/a/tools/b/call", error, begun: false };
+    expect((await whyNoAnswer(target, call)).message).toBe(
+      "What listens at http://127.0.0.1:9 took the request and never answered. It is not known what came of it: the call may have been carried out.",
+    );
+  });
+
+  it("lets a stream be silent once it has begun", async () => {
+    const port = await listen((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+      setTimeout(() => socket.end("2\r\nhi\r\n0\r\n\r\n"), 1_500);
+    });
+    const answer = await ask(`http://127.0.0.1:${port}/events`, { connectMs: 10_000, answerMs: 1_000 });
+    expect(await answer.text()).toBe("hi");
   });
 });
 

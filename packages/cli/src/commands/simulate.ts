@@ -75,7 +75,9 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
 }
 
 /** Boards that ask for their settings are told in them how to connect. */
-function refuseTransport({ transport, awaitApproval, ota }: SimulateOptions): void {
+function refuseTransport({ transport, awaitApproval, ota, url = "" }: SimulateOptions): void {
+  if (transport === "mqtt" && isWebSocket(url))
+    throw new UsageError(`${url} is an address for WebSocket: leave --transport mqtt out.`);
   const flag = awaitApproval === true ? "--await-approval" : ota === true ? "--ota" : undefined;
   if (transport === undefined || flag === undefined) return;
   throw new UsageError(
@@ -125,12 +127,16 @@ function inWords(error: unknown): unknown {
   return error instanceof SimulatorError ? new UsageError(error.message) : error;
 }
 
+function isWebSocket(url: string): boolean {
+  return /^wss?:\/\//.test(url);
+}
+
 type Credentials = (mac: string, clientId: string) => Promise<VirtualDeviceOptions>;
 
 /** A Tendon gateway gives each device its own token; any other backend is given by its WebSocket address. */
 async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   const { url } = options;
-  if (url !== undefined && /^wss?:\/\//.test(url)) {
+  if (url !== undefined && isWebSocket(url)) {
     const token = options.deviceToken === undefined ? {} : { token: options.deviceToken };
     return () => Promise.resolve({ url, ...token });
   }
