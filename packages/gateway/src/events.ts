@@ -16,6 +16,7 @@ import type { EndedConversation, FinishedCall, FirmwareNews } from "./happenings
 import type { Metrics } from "./metrics.ts";
 
 export type { EventJournal, Missed } from "./event-memory.ts";
+export type { FinishedCall } from "./happenings.ts";
 export type EventListener = (event: GatewayEvent) => void;
 
 export class Events {

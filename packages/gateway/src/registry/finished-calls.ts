@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { Events } from "../events.ts";
+import type { Events, FinishedCall } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
 import type { CallStories } from "./call-stories.ts";
 import type { CallTurn } from "./call-turn.ts";
@@ -22,15 +22,9 @@ export interface FinishedCallsSettings {
   readonly keepArguments: boolean;
 }
 
-interface Finished {
+interface Finished extends Omit<FinishedCall, "callId"> {
   readonly turn: CallTurn;
   readonly args: JsonObject;
-  readonly device: string;
-  readonly tool: string;
-  readonly principal: string;
-  readonly outcome: string;
-  readonly queuedMs: number;
-  readonly durationMs: number;
   /** What its failure said. */
   readonly detail: string | undefined;
   /** Its failure said that nothing went to the device. */
