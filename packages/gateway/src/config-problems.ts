@@ -1,5 +1,5 @@
 /** Turns what the schema complains of into sentences that name the place and what would be right. */
-import { inWords } from "@tendon/protocol";
+import { didYouMean, editDistance, inWords } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 
 export interface Problem {
@@ -87,26 +87,16 @@ function itemsOf(schema: TSchema | undefined, key: string): TSchema | undefined 
 
 function hint(key: string, known: readonly string[]): string {
   const near = nearest(key, known);
-  if (near !== undefined) return `; did you mean \`${near}\`?`;
+  if (near !== undefined) return didYouMean([near]);
   return known.length > 0 ? `; known here are ${known.join(", ")}` : "";
 }
 
+/** More than for names of devices and tools: there are few settings, and somebody surely meant one of them. */
+const mostSlips = 3;
+
 function nearest(key: string, known: readonly string[]): string | undefined {
   return known
-    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ distance }) => distance <= 3)
+    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase(), mostSlips) }))
+    .filter(({ distance }) => distance <= mostSlips)
     .sort((a, b) => a.distance - b.distance)[0]?.name;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

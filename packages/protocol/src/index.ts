@@ -132,7 +132,7 @@ export type {
   ResultLine,
   ServerLine,
 } from "./lines/messages.ts";
-export { didYouMean, misspeltArguments, nearNames } from "./near-names.ts";
+export { didYouMean, editDistance, misspeltArguments, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
 export { inWords } from "./pattern-words.ts";
 export { isAddressName } from "./tools/address-name.ts";

@@ -87,7 +87,7 @@ function howFar(wanted: string, name: string): number | undefined {
 }
 
 /** Letters to add, leave out, replace or swap with their neighbour; more than `most` is told as one more. */
-function editDistance(wanted: string, name: string, most: number): number {
+export function editDistance(wanted: string, name: string, most: number): number {
   if (Math.abs(wanted.length - name.length) > most) return most + 1;
   const [one, other] = withoutCommonEnds(wanted, name);
   let before: number[] = [];
