@@ -52,3 +52,8 @@ export class BulkInsert<Row> {
     return values;
   }
 }
+
+/** For writing a statement: so many rows of these columns. */
+export function repeated<Columns>(count: number, columns: Columns): Columns[] {
+  return Array.from<Columns>({ length: count }).fill(columns);
+}

@@ -4,13 +4,14 @@
  * is, and the few that name the last.
  */
 import { sql } from "kysely";
-import { BulkInsert } from "./bulk-insert.ts";
+import { BulkInsert, repeated } from "./bulk-insert.ts";
 import {
   bindCall,
   type CallFilter,
   type CallKey,
   type CallRecord,
   callColumns,
+  clockSlackMs,
   type Step,
 } from "./call-row.ts";
 import { atomically, type Database } from "./engine.ts";
@@ -36,8 +37,6 @@ const behindBy = 10_000;
 const caughtUpAtOnce = 500;
 /** Not a device: up to which call the table is right. */
 const upTo = "";
-/** The clock may have been set back a little between two calls of a device. */
-const clockSlackMs = 60_000;
 
 export class CallLines {
   readonly #calls = new BulkInsert<Linked>({
@@ -213,10 +212,6 @@ export class CallLines {
       left.map(({ device }) => device),
     );
   }
-}
-
-function repeated<Row>(count: number, row: Row): Row[] {
-  return Array.from<Row>({ length: count }).fill(row);
 }
 
 async function newestOf(db: Database): Promise<number> {

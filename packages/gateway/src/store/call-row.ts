@@ -1,5 +1,5 @@
 import { TendonError } from "../errors.ts";
-import { BulkInsert } from "./bulk-insert.ts";
+import { BulkInsert, repeated } from "./bulk-insert.ts";
 import { type Bound, fromJson, optional } from "./codec.ts";
 import type { CallsTable } from "./tables.ts";
 
@@ -48,6 +48,9 @@ export interface Step {
   readonly end: CallKey | undefined;
 }
 
+/** By so much the clock may have been set back between two calls, or since one was asked for. */
+export const clockSlackMs = 60_000;
+
 /** For writing statements: a row with every column that a call is written to. */
 export const callColumns: Omit<CallsTable, "seq" | "earlier"> = {
   at: 0,
@@ -90,7 +93,7 @@ export function callInsert(): BulkInsert<CallRecord> {
     write: (db, rows) =>
       db
         .insertInto("tendon_calls")
-        .values(Array.from<typeof callColumns>({ length: rows }).fill(callColumns))
+        .values(repeated(rows, callColumns))
         .onConflict((conflict) => conflict.columns(["at", "id"]).doNothing())
         .compile(),
     bind: bindCall,

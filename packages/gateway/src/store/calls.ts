@@ -8,6 +8,7 @@ import {
   type CallKey,
   type CallRecord,
   callInsert,
+  clockSlackMs,
   readCall,
   readCursor,
   type Step,
@@ -37,7 +38,6 @@ const delayMs = 50;
 const maxRows = 50_000;
 const maxBytes = 32 * 1024 * 1024;
 const rowBytes = 400;
-const clockSlackMs = 60_000;
 const longestCallMs = limits.callTimeoutMs.max;
 const defaultPage = 100;
 const largestPage = 1_000;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Buffers } from "./buffers.ts";
-import { BulkInsert } from "./bulk-insert.ts";
+import { BulkInsert, repeated } from "./bulk-insert.ts";
 import { fromJson, identifier, optional, toJson } from "./codec.ts";
 import { atomically, type Database, type Engine } from "./engine.ts";
 import { noteForgotten } from "./forgotten-events.ts";
@@ -163,7 +163,7 @@ function eventInsert(): BulkInsert<Written> {
     write: (db, rows) =>
       db
         .insertInto("tendon_events")
-        .values(Array.from<typeof empty>({ length: rows }).fill(empty))
+        .values(repeated(rows, empty))
         .onConflict((conflict) => conflict.columns(["stream", "sequence"]).doNothing())
         .compile(),
     bind({ stream, sequence, type, at, device, data }, into) {
