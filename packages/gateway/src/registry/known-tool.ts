@@ -16,16 +16,16 @@ import { plainSchema, type SurelyFits } from "./plain-schema.ts";
 
 export class KnownTool {
   readonly definition: ToolDefinition;
-  #surelyFits: SurelyFits | "no" | undefined;
+  readonly #surelyFits: SurelyFits | undefined;
   #validator: Validator | undefined;
 
   constructor(definition: ToolDefinition) {
     this.definition = definition;
+    this.#surelyFits = plainSchema(definition.inputSchema);
   }
 
   misfits(args: JsonObject): ArgumentProblem[] {
-    this.#surelyFits ??= plainSchema(this.definition.inputSchema) ?? "no";
-    if (this.#surelyFits !== "no" && this.#surelyFits(args)) return [];
+    if (this.#surelyFits?.(args) === true) return [];
     this.#validator ??= new Validator(this.definition.inputSchema, "2020-12", false);
     const outcome = this.#validator.validate(args);
     return outcome.valid ? [] : readProblems(outcome.errors);

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { bareToolName, exposedName, fitsAsExposedName, shortenedName } from "@tendon/protocol";
+import { TendonError } from "../errors.ts";
 
 export interface ToolAddress {
   readonly device: string;
@@ -145,4 +146,8 @@ function shortened(plain: string, device: string, tool: string, isFree: (name: s
 
 function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+export function aliasTaken(alias: string): TendonError {
+  return new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
 }

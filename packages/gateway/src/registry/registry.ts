@@ -17,7 +17,7 @@ import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import type { DeviceSession } from "../device/device.ts";
-import { TendonError } from "../errors.ts";
+import type { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
@@ -35,6 +35,7 @@ import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
 import { KnownDevices } from "./known-devices.ts";
+import { aliasTaken } from "./names.ts";
 import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
 import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
@@ -277,6 +278,11 @@ export class Registry {
     return this.#devices.list(principal, query);
   }
 
+  /** What to fail with where there is no such device. */
+  unknown(principal: Principal, reference: string): TendonError {
+    return this.#devices.unknown(principal, reference);
+  }
+
   /** Throws `device_unknown`; gives its id. */
   require(principal: Principal, reference: string): string {
     return this.#devices.require(principal, reference).id;
@@ -308,9 +314,7 @@ export class Registry {
     requireScope(principal, "admin");
     await this.#needs.store.ping();
     if (alias !== undefined) {
-      if (!this.#devices.names.isFree(alias, record.id)) {
-        throw aliasTaken(alias);
-      }
+      if (!this.#devices.names.isFree(alias, record.id)) throw aliasTaken(alias);
       // Another node may be giving it away in this moment.
       const renamed = await this.#needs.store.devices.rename(record.id, alias, true);
       if (renamed === "alias_taken") throw aliasTaken(alias);
@@ -392,8 +396,4 @@ export class Registry {
     this.elsewhere.forgetHere(id, written);
     return told;
   }
-}
-
-function aliasTaken(alias: string): TendonError {
-  return new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
 }

@@ -60,7 +60,7 @@ export class Decisions {
       (waiting.length === 0 && devices.find(device) === undefined) ||
       !(await this.#sees(principal, device))
     )
-      throw this.#unknown(principal, reference);
+      throw this.#needs.devices.unknown(principal, reference);
     requireScope(principal, "provision");
     const known = devices.find(device);
     if (known !== undefined) refuseProgram(known);
@@ -88,7 +88,7 @@ export class Decisions {
     const device = devices.idOf(reference);
     const known = devices.find(device);
     if (known === undefined || !(await this.#sees(principal, device)))
-      throw this.#unknown(principal, reference);
+      throw this.#needs.devices.unknown(principal, reference);
     requireScope(principal, "admin");
     refuseProgram(known);
     const again = credentials.isRevoked(device);
@@ -127,7 +127,7 @@ export class Decisions {
   async provision(principal: Principal, id: string, clientId: string): Promise<DeviceCredentials> {
     const device = normaliseDeviceId(id);
     if (device === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
-    if (!(await this.#sees(principal, device))) throw unknown(id);
+    if (!(await this.#sees(principal, device))) throw this.#needs.devices.unknown(principal, id);
     requireScope(principal, "provision");
     const { credentials, store } = this.#needs;
     if (credentials.standing(device, clientId).kind !== "approved") this.#mayReplace(principal, device);
@@ -158,7 +158,8 @@ export class Decisions {
     const listed = known || !admin ? undefined : await store.imports.get(device);
     const waits = known || !admin ? [] : await store.pairings.ofDevice(device);
     const here = known || listed !== undefined || waits.length > 0;
-    if (!here || !(await this.#sees(principal, device))) throw this.#unknown(principal, reference);
+    if (!here || !(await this.#sees(principal, device)))
+      throw this.#needs.devices.unknown(principal, reference);
     requireScope(principal, "admin");
     await store.ping();
     credentials.forget(device);
@@ -213,26 +214,12 @@ export class Decisions {
     return !this.#needs.credentials.holds(device, Buffer.from(clientIdHash, "hex"));
   }
 
-  #unknown(principal: Principal, reference: string): TendonError {
-    try {
-      this.#needs.devices.require(principal, reference);
-    } catch (error) {
-      if (error instanceof TendonError) return error;
-      throw error;
-    }
-    return unknown(reference);
-  }
-
   async #sees(principal: Principal, id: string): Promise<boolean> {
     if (principal.devices === undefined) return true;
     const { devices, store } = this.#needs;
     const tags = devices.find(id)?.tags ?? (await store.imports.get(id))?.tags ?? [];
     return maySee(principal, { id, tags });
   }
-}
-
-function unknown(reference: string): TendonError {
-  return new TendonError("device_unknown", `no device has the id or alias \`${reference}\``);
 }
 
 function proofOf(

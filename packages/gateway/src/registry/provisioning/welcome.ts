@@ -1,3 +1,4 @@
+import type { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";
 import type { Principal } from "../access.ts";
 import type { Change, Credentials } from "../credentials.ts";
@@ -7,8 +8,8 @@ import type { DeviceRecord } from "../device-record.ts";
 interface DeviceBook {
   /** The id somebody means, by id in any spelling or by alias. */
   idOf(reference: string): string;
-  /** The same, of those that the principal may see; throws `device_unknown`, with the names that may have been meant. */
-  require(principal: Principal, reference: string): string;
+  /** What to fail with where there is none; it has the names that may have been meant. */
+  unknown(principal: Principal, reference: string): TendonError;
   find(id: string): Pick<DeviceRecord, "kind" | "alias" | "tags"> | undefined;
   /** Gives a device that has never been here its first tags. */
   tagNew(id: string, tags: readonly string[]): Promise<void>;
