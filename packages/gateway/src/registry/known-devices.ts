@@ -16,6 +16,7 @@ import { hasScope, maySee, type Principal } from "./access.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Names } from "./names.ts";
 import { nearDevices } from "./near-devices.ts";
+import { Throttle } from "./throttle.ts";
 
 const defaultPage = 100;
 
@@ -25,12 +26,14 @@ export class KnownDevices {
   readonly #node: string;
   readonly #clock: Clock;
   #order: string[] | undefined;
-  /** How many wrong names were answered with near ones, and in which second. */
-  #hints = { second: 0, given: 0 };
+  /** Wrong names that were answered with near ones. */
+  readonly #hints: Throttle;
 
   constructor(node: string, clock: Clock) {
     this.#node = node;
     this.#clock = clock;
+    const { max } = limits.hintsPerSecond;
+    this.#hints = new Throttle(clock, max, 1_000 / max);
   }
 
   get(id: string): DeviceRecord | undefined {
@@ -81,10 +84,7 @@ export class KnownDevices {
   #near(principal: Principal, reference: string): string[] {
     // Who may not read the list is not told of it piece by piece either.
     if (!hasScope(principal, "read")) return [];
-    const second = Math.floor(this.#clock.monotonic() / 1_000);
-    if (this.#hints.second !== second) this.#hints = { second, given: 0 };
-    if (this.#hints.given >= limits.hintsPerSecond.max) return [];
-    this.#hints.given += 1;
+    if (this.#hints.count(principal.id) > 0) return [];
     const { records, names } = this;
     const deviceOf = (alias: string) => names.deviceOf(alias);
     const shows = (who: Principal, record: DeviceRecord) => this.shows(who, record);
