@@ -3,6 +3,7 @@
  * broke off may have been carried out, and a caller has to know that.
  */
 import net from "node:net";
+import { setTimeout } from "node:timers/promises";
 import tls from "node:tls";
 import { errorTitles, type Problem } from "@tendon/protocol";
 import { NoGateway, OperationError } from "./errors.ts";
@@ -19,6 +20,12 @@ export interface Unanswered {
 }
 
 const lookMs = 2_000;
+/**
+ * A program that is killed closes what it holds piece by piece: for a moment its port still takes connections, only to
+ * cut them. One that cuts every connection for this long is no gateway about to be gone.
+ */
+const dyingMs = 2_000;
+const lookAgainMs = 50;
 
 export async function whyNoAnswer(target: Target, asked: Unanswered): Promise<OperationError> {
   const { url } = target;
@@ -39,7 +46,7 @@ export async function whyNoAnswer(target: Target, asked: Unanswered): Promise<Op
     const sent = isSafe(asked.method) ? "" : ` It is not known what came of it: ${mayHaveRun(asked.path)}.`;
     return new NoGateway(`What listens at ${url} took the request and never answered.${sent}`);
   }
-  if (!asked.begun && !/^(ECONNRESET|ECONNABORTED|EPIPE|HPE_)/.test(code)) {
+  if (!asked.begun && !isCut(code) && !code.startsWith("HPE_")) {
     return new NoGateway(
       `No gateway answers at ${url}. Start one with \`tendon serve\`, or name another with --url.`,
     );
@@ -88,22 +95,37 @@ function mayHaveRun(path: string): string {
 
 /** What is there now: a gateway that came back or nobody, something that speaks TLS, or something else. */
 async function lookAt(target: Target): Promise<"gone" | "tls" | "stranger"> {
-  if ((await whatIsAt(target)) !== "stranger") return "gone";
-  return !target.url.startsWith("https:") && (await speaksTls(target.url)) ? "tls" : "stranger";
+  const until = performance.now() + dyingMs;
+  let found = await look(target);
+  if (found === "gateway" || found === "nobody") return "gone";
+  if (!target.url.startsWith("https:") && (await speaksTls(target.url))) return "tls";
+  while (found === "cut" && performance.now() < until) {
+    await setTimeout(lookAgainMs);
+    found = await look(target);
+  }
+  return found === "cut" || found === "stranger" ? "stranger" : "gone";
 }
 
-/** Asked without a token, and not for long. */
-export async function whatIsAt(
-  target: Pick<Target, "url" | "certificate">,
-): Promise<"gateway" | "nobody" | "stranger"> {
+type Place = Pick<Target, "url" | "certificate">;
+
+export async function whatIsAt(place: Place): Promise<"gateway" | "nobody" | "stranger"> {
+  const found = await look(place);
+  return found === "cut" ? "stranger" : found;
+}
+
+/** Asked without a token, and not for long. `cut`: the connection was taken and closed without an answer. */
+async function look(target: Place): Promise<"gateway" | "nobody" | "stranger" | "cut"> {
   try {
     const signal = AbortSignal.timeout(lookMs);
     const answer = await fetchFrom(target)(`${target.url}/readyz`, { signal });
     const { status } = (await answer.json()) as { status?: unknown };
     return status === "ready" || status === "unready" ? "gateway" : "stranger";
   } catch (error) {
-    const nobody = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/;
-    return nobody.test(faultOf(error).code) ? "nobody" : "stranger";
+    const { code } = faultOf(error);
+    if (isCut(code)) return "cut";
+    return /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/.test(code)
+      ? "nobody"
+      : "stranger";
   }
 }
 
@@ -123,6 +145,10 @@ function speaksTls(url: string): Promise<boolean> {
     socket.once("error", () => end(false));
     socket.once("close", () => end(false));
   });
+}
+
+function isCut(code: string): boolean {
+  return /^(ECONNRESET|ECONNABORTED|EPIPE)$/.test(code);
 }
 
 function isDistrust(code: string): boolean {

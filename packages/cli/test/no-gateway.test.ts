@@ -141,6 +141,20 @@ describe("a request", () => {
     );
   });
 
+  it("that broke off is looked into until a dying gateway's port is closed, though it still takes connections", async () => {
+    let taken = 0;
+    const port = await listen((socket) => {
+      taken += 1;
+      socket.destroy();
+      if (taken === 3) for (const server of servers) server.close();
+    });
+    const error = Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    const call = { method: "POST", path: "/devices/a/tools/b/call", error, begun: false };
+    const why = await whyNoAnswer({ ...nowhere, url: `http://127.0.0.1:${port}` }, call);
+    expect(why.message).toMatch(/^device_disconnected: The gateway at .+ went away before it answered\./);
+    expect(taken).toBe(3);
+  });
+
   it("lets a stream be silent once it has begun", async () => {
     const port = await listen((socket) => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
