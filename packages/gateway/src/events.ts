@@ -19,6 +19,9 @@ export type { EventJournal, Missed } from "./event-memory.ts";
 export type { FinishedCall } from "./happenings.ts";
 export type EventListener = (event: GatewayEvent) => void;
 
+/** Why a connection of a device ended, where the device came back before it was missed, or another came as it. */
+export const takenOver = "a newer connection of this device took over";
+
 export class Events {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -269,8 +272,13 @@ export class Events {
     this.#metrics.connectionsRefused.inc({ code: "rate_limited" });
   }
 
-  connectionReplaced(device: string): void {
-    this.#log.info({ device }, "a newer connection of the device takes over");
+  connectionReplaced(device: string, tooOften: boolean): void {
+    if (!tooOften) this.#log.info({ device }, takenOver);
+    else
+      this.#log.warn(
+        { device },
+        `${takenOver}, again and again: do two boards have this identity, or does one restart over and over?`,
+      );
   }
 
   clusterLink(state: "connected" | "disconnected", server: string): void {

@@ -7,7 +7,7 @@ import { type ErrorCode, limits } from "@tendon/protocol";
 import { Aedes, type AuthenticateError, type Client, type PublishPacket } from "aedes";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import { type Events, takenOver } from "../events.ts";
 import { appConnection, deviceConnection } from "./client-connections.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
 import { PacketGate } from "./packet-gate.ts";
@@ -306,8 +306,7 @@ export class EmbeddedBroker {
     this.#peers.delete(client);
     if (peer?.kind === "device" && this.#devices.get(peer.clientId) === peer)
       this.#devices.delete(peer.clientId);
-    if (peer?.kind === "device")
-      peer.listener?.closed(peer.displaced ? "a newer connection of this device took over" : reason);
+    if (peer?.kind === "device") peer.listener?.closed(peer.displaced ? takenOver : reason);
     else peer?.disconnected?.();
   }
 

@@ -1,12 +1,13 @@
 /** Sessions of devices as they come and go: what each says is kept, told and remembered. */
 import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
-import type { Events } from "../events.ts";
+import { type Events, takenOver } from "../events.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 import type { Extras } from "./extras.ts";
 import type { Remembering } from "./remembering.ts";
 import { RemoteSession } from "./remote-session.ts";
+import { Throttle } from "./throttle.ts";
 import type { Toolset } from "./toolset/toolset.ts";
 
 export interface ConnectionsNeeds {
@@ -27,15 +28,18 @@ interface Others {
   release(session: DeviceSession): void;
 }
 
-export const takenOver = "a newer connection of this device took over";
+/** A board that lost its network or was restarted takes over from itself so often, at most. */
+const takeOvers = { atOnce: 3, everyMs: 60_000 };
 
 export class Connections implements SessionOwner {
   readonly #needs: ConnectionsNeeds;
   readonly #bySession = new Map<string, string>();
+  readonly #takeOvers: Throttle;
   #others: Others | undefined;
 
   constructor(needs: ConnectionsNeeds) {
     this.#needs = needs;
+    this.#takeOvers = new Throttle(needs.clock, takeOvers.atOnce, takeOvers.everyMs);
   }
 
   shareWith(others: Others): void {
@@ -63,7 +67,7 @@ export class Connections implements SessionOwner {
     if (!session.hasTools) void this.#needs.remembering.device(record);
     this.#needs.remembering.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
-      this.#needs.events.connectionReplaced(record.id);
+      this.#tookOver(record.id);
       // One that is on another node is closed there, when that node hears of this one.
       if (!(old instanceof RemoteSession)) old.close(1001, takenOver);
       this.#needs.events.deviceOffline(record.id, takenOver);
@@ -121,7 +125,13 @@ export class Connections implements SessionOwner {
     record.detach(session, now, reason);
     this.#needs.toolset.left(record.id);
     this.#needs.remembering.left(record, session.lastSeenAt, now, reason);
+    // The broker has parted from the old one before the new one gets here.
+    if (reason === takenOver) this.#tookOver(record.id);
     this.#needs.events.deviceOffline(record.id, reason);
+  }
+
+  #tookOver(device: string): void {
+    this.#needs.events.connectionReplaced(device, this.#takeOvers.count(device) > 0);
   }
 
   #current(session: DeviceSession): DeviceRecord | undefined {

@@ -1,7 +1,7 @@
 import { normaliseDeviceId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
+import { takenOver } from "../events.ts";
 import type { Store } from "../store/store.ts";
-import { takenOver } from "./connections.ts";
 import type { KnownPair } from "./credentials.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
