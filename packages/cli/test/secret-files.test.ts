@@ -16,10 +16,13 @@ afterEach(() => folder.remove());
 const inData = (name: string) => path.join(cwd, "data", name);
 const serve = () => run(["serve", "--port", "0", "--mqtt-port", "0"], { cwd });
 
-async function startOnce(): Promise<void> {
+/** What it said in its log. */
+async function startOnce(): Promise<string> {
   const { process } = await startServe(cwd);
   expect(await run(["devices"], { cwd })).toMatchObject({ code: 0 });
-  expect((await process.end()).code).toBe(0);
+  const { code, stderr } = await process.end();
+  expect(code).toBe(0);
+  return stderr;
 }
 
 describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
@@ -72,8 +75,9 @@ describe("a device-secret that was lost", () => {
     );
     expect(stderr).toContain("back-up");
     expect(fs.readFileSync(inData("device-secret"), "utf8")).toBe("");
-    // Whoever removes it has decided.
+    // Whoever removes it has decided, and is told what that means.
     fs.rmSync(inData("device-secret"));
-    await startOnce();
+    expect(await startOnce()).toContain("known devices have to be let in again");
+    expect(await startOnce()).not.toContain("let in again");
   });
 });

@@ -163,7 +163,7 @@ async function assemble(
   else started.push(() => cluster.leave());
   const mark = markOf(cluster?.cluster);
   const run = cluster?.cluster.instance ?? randomUUID();
-  const deviceSecret = await deviceSecretOf(store, dataFolder);
+  const deviceSecret = await deviceSecretOf(store, dataFolder, log);
   const stateKey = createHmac("sha256", deviceSecret).update("states of calls in rounds").digest();
   const tokens = await Tokens.open({
     store,
