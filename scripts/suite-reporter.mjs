@@ -3,9 +3,7 @@
 import path from "node:path";
 
 export default class SuiteReporter {
-  onInit(context) {
-    this.context = context;
-  }
+  failures = [];
 
   onTestModuleEnd(module) {
     const tests = [...module.children.allTests()];
@@ -20,14 +18,15 @@ export default class SuiteReporter {
       const result = test.result();
       if (result.state === "skipped")
         console.log(`     skipped: ${test.fullName}${result.note ? `: ${result.note}` : ""}`);
-      if (result.state === "failed") this.printFailure(test.fullName, result.errors);
+      if (result.state === "failed") this.printFailure(test.fullName, result.errors, name);
     }
     const own = module.errors();
-    if (own.length > 0) this.printFailure("(suite)", own);
+    if (own.length > 0) this.printFailure("(suite)", own, name);
   }
 
-  printFailure(name, errors) {
+  printFailure(name, errors, where) {
     console.log(`     failed: ${name}`);
+    this.failures.push(where === undefined ? name : `${where} > ${name}`);
     for (const error of errors) {
       const text = `${error.stack ?? error.message ?? error}${error.diff ? `\n${error.diff}` : ""}`;
       console.log(text.replace(/^/gm, "       "));
@@ -49,6 +48,8 @@ export default class SuiteReporter {
     for (const error of unhandled) this.printFailure("(outside any test)", [error]);
     totals.failed += unhandled.length;
     const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : "";
+    // Said again where a reader of thousands of lines looks first.
+    for (const failure of this.failures) console.log(`\nfailed: ${failure}`);
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped}`);
   }
 }
