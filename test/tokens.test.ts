@@ -150,6 +150,25 @@ describe("a token", () => {
     expect((await site.rest("DELETE", `/tokens/${ended.id}`)).body["code"]).toBe("not_found");
   });
 
+  it("[TOK-4] that expires loses within a second what it has open, and does nothing more by it", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const device = await site.join({ tools: [tool("a")] });
+    const brief = await make(site, { expiresAt: new Date(clock.now() + 5_000).toISOString() });
+    const lasting = await make(site, { expiresAt: new Date(clock.now() + 60_000).toISOString() });
+    const events = await site.events("", as(brief.token));
+    const app = await MqttApp.open(site, { token: brief.token });
+    const other = await MqttApp.open(site, { token: lasting.token });
+    clock.advance(4_000);
+    await app.wire.ping();
+    clock.advance(2_000);
+    app.publish(`tendon/devices/${device.id}/call`, { request_id: 1, tool: "a", arguments: {} });
+    await app.wire.ended;
+    await events.ended;
+    await other.wire.ping();
+    expect(await device.quiet()).toEqual([]);
+  });
+
   it.each([
     [{ scopes: [] }],
     [{ scopes: ["everything"] }],

@@ -31,6 +31,24 @@ describe("what apps hear of devices", () => {
     expect(latest.wire.messages.length).toBe(1);
   });
 
+  it("[TOK-3] an event under whatever name reaches nobody whose token does not see its device", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const { body } = await site.rest("POST", "/tokens", {
+      name: "elsewhere",
+      scopes: ["read", "call"],
+      devices: { ids: ["02:00:00:00:00:77"] },
+    });
+    const blind = await MqttApp.open(site, { token: String(body["token"]) });
+    const admin = await MqttApp.open(site);
+    for (const app of [blind, admin]) await app.wire.subscribe("tendon/#");
+    const methods = ["notifications/reply", "notifications/control/reply", "reply"];
+    for (const method of methods) device.notify(method);
+    await until(() => admin.on(`tendon/devices/${firstDevice}/events/reply`).length === 2);
+    await blind.wire.ping();
+    expect(blind.wire.messages).toEqual([]);
+  });
+
   it("[APP-5] devices over WebSocket show as well", async () => {
     const site = await openSite();
     const app = await MqttApp.open(site);

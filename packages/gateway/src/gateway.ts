@@ -174,6 +174,7 @@ async function assemble(
       visible: (principal, id) => registry.visible(principal, id),
     },
   });
+  started.push(() => tokens.stop());
   const rates = new Rates({ clock, events, tokens, settings: config.limits });
   const identify: IdentifyToken = (token, from, connection) => rates.identify(token, from, connection);
   const spend = (principal: Principal) => rates.spend(principal);

@@ -42,6 +42,8 @@ type Request = {
 
 const shortMessage = 4_096;
 const deviceRequest = /^tendon\/devices\/([^/]+)\/(control|call)$/;
+/** Nothing else may look like one: events are named by devices. */
+const replyTopic = /^tendon\/(?:control|devices\/[^/]+\/(?:control|call))\/reply$/;
 
 export class MqttTopics {
   readonly #needs: TopicsNeeds;
@@ -62,7 +64,7 @@ export class MqttTopics {
 
   /** What may reach an app with this principal. Replies are handed to their own asker alone, so they always may. */
   maySee(principal: Principal, topic: string): boolean {
-    if (topic.endsWith("/reply")) return true;
+    if (replyTopic.test(topic)) return true;
     const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
     if (device === undefined || !hasScope(principal, "read")) return false;
     return this.#needs.registry.visible(principal, device);

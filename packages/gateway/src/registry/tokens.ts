@@ -5,7 +5,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { isAlias, normaliseDeviceId, type TokenRequest, type TokenView } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
-import { type Clock, isoTime } from "../clock.ts";
+import { type Clock, isoTime, type Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Store, StoredToken } from "../store/store.ts";
 import { type Principal, requireScope, type Scope } from "./access.ts";
@@ -27,6 +27,7 @@ interface Held {
 }
 
 const prefix = "tdn_";
+const lookForExpiredEveryMs = 1_000;
 
 export class Tokens {
   readonly #needs: TokensNeeds;
@@ -44,17 +45,25 @@ export class Tokens {
   readonly #listeners = new Set<(tokenId: string) => void>();
   /** Of open connections, the token that came last and its hash: most send the same one again and again. */
   readonly #lastSeen = new WeakMap<object, { readonly token: string; readonly digest: string }>();
+  /** Those that will stop counting by themselves, and when. */
+  readonly #expiring = new Map<string, number>();
+  readonly #timer: Timer;
   #tellOthers: (tokenId: string) => Promise<void> = async () => {};
 
   private constructor(needs: TokensNeeds) {
     this.#needs = needs;
     this.#adminHash = hash("sha256", needs.adminToken);
+    this.#timer = needs.clock.every(lookForExpiredEveryMs, () => this.#endExpired());
   }
 
   static async open(needs: TokensNeeds): Promise<Tokens> {
     const tokens = new Tokens(needs);
     for (const stored of await needs.store.tokens.all()) tokens.#hold(stored);
     return tokens;
+  }
+
+  stop(): void {
+    this.#timer.cancel();
   }
 
   /** Told when a token stops counting, so that what it has open can be closed. */
@@ -169,8 +178,15 @@ export class Tokens {
   #drop(id: string): void {
     const held = this.#byId.get(id);
     this.#byId.delete(id);
+    this.#expiring.delete(id);
     if (held !== undefined) this.#byHash.delete(held.stored.hash);
     for (const listener of this.#listeners) listener(id);
+  }
+
+  /** [TOK-4] Requests find out by themselves; what was opened while the token counted does not. */
+  #endExpired(): void {
+    const now = this.#needs.clock.now();
+    for (const [id, expiresAt] of this.#expiring) if (expiresAt <= now) this.#drop(id);
   }
 
   #hold(stored: StoredToken): void {
@@ -185,6 +201,7 @@ export class Tokens {
       devices: devices === undefined ? undefined : { ids: new Set(devices.ids), tags: new Set(devices.tags) },
     };
     const held = { stored, principal };
+    if (stored.expiresAt !== undefined) this.#expiring.set(id, stored.expiresAt);
     this.#byHash.set(stored.hash, held);
     this.#byId.set(id, held);
   }
