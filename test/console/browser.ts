@@ -67,7 +67,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   const complaints = new Complaints();
   complaints.watch(page);
   onTestFinished(async () => {

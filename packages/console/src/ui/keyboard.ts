@@ -23,7 +23,12 @@ export function useEscape(leave: () => void): void {
   }, [leave]);
 }
 
+/** Whether a dialog or a menu is open: the keys are its, and whoever wants the focus comes too late. */
+export function isOverlaid(): boolean {
+  return document.querySelector('[role="dialog"], [role="menu"]') !== null;
+}
+
 function isBusy(target: EventTarget | null): boolean {
-  if (document.querySelector('[role="dialog"], [role="menu"]') !== null) return true;
+  if (isOverlaid()) return true;
   return target instanceof HTMLElement && target.closest("input, textarea, select, [role='slider']") !== null;
 }

@@ -1,5 +1,6 @@
 /** The part of the address that names one tool: its form is open, and has the focus. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
+import { isOverlaid } from "../../ui/keyboard.ts";
 
 const events = ["hashchange", "popstate", "pushState"] as const;
 /** How often somebody went somewhere; counted before anybody is told. */
@@ -51,6 +52,7 @@ export function FocusField(props: {
       const head = headOf(form);
       if (seen.current === visit && !(ready && document.activeElement === head)) return;
       seen.current = visit;
+      if (isOverlaid()) return;
       (firstField(form) ?? head)?.focus();
     });
     return () => cancelAnimationFrame(drawn);

@@ -7,6 +7,7 @@ import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
+import { isOverlaid } from "../../ui/keyboard.ts";
 import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -41,6 +42,7 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
   };
   const focusSoon = (at: number) => {
     const focus = () => {
+      if (isOverlaid()) return true;
       const there = list.current?.querySelector<HTMLElement>(`[data-at="${at}"]`);
       there?.focus({ preventScroll: true });
       return there !== null;
