@@ -2,25 +2,13 @@
  * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
  * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
  */
-import { createHmac, randomUUID } from "node:crypto";
-import os from "node:os";
+import { randomUUID } from "node:crypto";
 import { Actions, defaultActions } from "@tendon/protocol";
-import type { Logger } from "pino";
 import { type Addresses, addressesOf } from "./addresses.ts";
-import {
-  createHttp,
-  docsRoutes,
-  type IdentifyToken,
-  mcpRoutes,
-  operationRoutes,
-  Rates,
-  restRoutes,
-} from "./agent/agent.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { createHttp, type IdentifyToken, Rates } from "./agent/agent.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config.ts";
 import {
   BoardSession,
-  type DeviceClaim,
   type DeviceIdentity,
   type DeviceLink,
   FrameLog,
@@ -31,59 +19,37 @@ import {
   randomFirstId,
   WebSocketDevices,
 } from "./device/device.ts";
-import { Events } from "./events.ts";
-import { createLogger } from "./logging.ts";
-import { Metrics } from "./metrics.ts";
-import { type DeviceCredentials, type Principal, Registry, Tokens } from "./registry/registry.ts";
-import {
-  announceGateway,
-  holdDataFolder,
-  openDataFolder,
-  openStore,
-  readOrMakeNodeId,
-  readOrMakeSecret,
-  type SecretFile,
-} from "./store/store.ts";
+import { type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
+import { announceGateway, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
-  deviceSecretOf,
   deviceSettings,
-  eventJournal,
+  type FoundationOptions,
   forwardStrays,
-  joinCluster,
+  layFoundation,
   listen,
-  markOf,
-  nodeList,
-  openCertificate,
-  openConsole,
+  openDoors,
   openFirmware,
   openProvisioning,
   openVision,
   openVoice,
   portOf,
   refuseUnusable,
+  type Started,
   sendAway,
   serveCertificate,
   startMqtt,
   startProcesses,
-  talksEverywhere,
-  unreadyParts,
   within,
 } from "./wiring/wiring.ts";
 
-export interface StartOptions {
-  /** The admin token of this run, instead of the one in the data folder. */
-  readonly adminToken?: string | undefined;
+export interface StartOptions extends FoundationOptions {
   /** Lets anybody's device in even where the gateway listens beyond this machine. */
   readonly allowOpen?: boolean | undefined;
   /** Programs to run as devices beside those of the settings. */
   readonly processes?: Config["devices"]["stdio"];
   /** Starts a virtual device with the settings it provisions itself with, and gives its id; the console offers it. */
   readonly startDemoDevice?: ((provision: Tendon["provision"]) => Promise<string>) | undefined;
-  readonly clock?: Clock;
-  readonly logger?: Logger;
-  /** Ends a start that still waits for its database. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A running gateway. */
@@ -105,8 +71,6 @@ export interface Tendon {
 
 const drainMs = 2_000;
 const deviceCloseMs = 1_200;
-const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
-const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
 /** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -116,7 +80,7 @@ export function startTendon(settings: ConfigInput = {}, options: StartOptions = 
 export async function startGateway(config: Config, options: StartOptions): Promise<Tendon> {
   refuseUnusable(config, { allowOpen: options.allowOpen, now: options.clock?.now() });
   // What has been started, to be taken back in reverse if a later step fails.
-  const started: (() => Promise<void> | void)[] = [];
+  const started: Started = [];
   try {
     return await assemble(config, options, started);
   } catch (error) {
@@ -125,46 +89,9 @@ export async function startGateway(config: Config, options: StartOptions): Promi
   }
 }
 
-async function assemble(
-  config: Config,
-  options: StartOptions,
-  started: (() => Promise<void> | void)[],
-): Promise<Tendon> {
-  const clock = options.clock ?? systemClock;
-  const log = options.logger ?? (await createLogger(config.log.level));
-  const dataFolder = openDataFolder(config.data);
-  const held = holdDataFolder(dataFolder, config.storage);
-  started.push(held.release);
-  const adminToken =
-    options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
-  const nodeId = readOrMakeNodeId(dataFolder);
-
-  const metrics = new Metrics();
-  const events = new Events(clock, log, metrics);
-  const certificate = openCertificate(config.tls, { clock, events });
-  started.push(() => certificate?.stop());
-  const store = await openStore({
-    url: config.storage,
-    dataFolder,
-    clock,
-    onProblem: (problem) => events.storage(problem),
-    retention: {
-      callsForMs: config.calls.keepDays * 24 * 60 * 60_000,
-      calls: config.calls.keepCount,
-    },
-    signal: options.signal,
-  });
-  started.push(() => store.close());
-  const cluster =
-    config.cluster === undefined
-      ? undefined
-      : await joinCluster({ url: config.cluster, clock, events, node: os.hostname(), version });
-  if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
-  else started.push(() => cluster.leave());
-  const mark = markOf(cluster?.cluster);
-  const run = cluster?.cluster.instance ?? randomUUID();
-  const deviceSecret = await deviceSecretOf(store, dataFolder, log);
-  const stateKey = createHmac("sha256", deviceSecret).update("states of calls in rounds").digest();
+async function assemble(config: Config, options: StartOptions, started: Started): Promise<Tendon> {
+  const foundation = await layFoundation(config, options, started);
+  const { clock, log, dataFolder, adminToken, events, certificate, store, cluster, mark, run } = foundation;
   const tokens = await Tokens.open({
     store,
     clock,
@@ -177,7 +104,6 @@ async function assemble(
   started.push(() => tokens.stop());
   const rates = new Rates({ clock, events, tokens, settings: config.limits });
   const identify: IdentifyToken = (token, from, connection) => rates.identify(token, from, connection);
-  const spend = (principal: Principal) => rates.spend(principal);
   const vision = await openVision({
     config,
     dataFolder,
@@ -194,8 +120,8 @@ async function assemble(
     store,
     clock,
     events,
-    node: os.hostname(),
-    nodeId,
+    node: foundation.node,
+    nodeId: foundation.nodeId,
     idMark: mark,
     run,
     isAlive: (other) => other === run || cluster?.cluster.members.isAlive(other) === true,
@@ -215,7 +141,7 @@ async function assemble(
     store,
     clock,
     events,
-    secret: deviceSecret,
+    secret: foundation.deviceSecret,
     cluster: cluster?.cluster,
     address: () => addresses().public,
   });
@@ -223,7 +149,7 @@ async function assemble(
   const voice = await openVoice({
     config,
     store,
-    secret: deviceSecret,
+    secret: foundation.deviceSecret,
     clock,
     events,
     registry,
@@ -232,15 +158,16 @@ async function assemble(
   started.push(() => voice?.stop());
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
-  const { credentials, provisioning, doors, routes } = openProvisioning({
+  const entrance = openProvisioning({
     config,
-    secret: deviceSecret,
+    secret: foundation.deviceSecret,
     store,
     clock,
     events,
     registry,
     liveness,
   });
+  const { credentials, doors } = entrance;
   const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
   if (voice === undefined) started.push(() => audio.stop());
   const addresses = (): Addresses =>
@@ -271,8 +198,13 @@ async function assemble(
     liveness.watch(session);
     return session;
   };
-  const admit = (claim: DeviceClaim) => credentials.admit(claim);
-  const devices = new WebSocketDevices({ clock, events, admit, open, ...doors });
+  const devices = new WebSocketDevices({
+    clock,
+    events,
+    admit: (claim) => credentials.admit(claim),
+    open,
+    ...doors,
+  });
 
   const stopProcesses = startProcesses({
     programs: [...config.devices.stdio, ...(options.processes ?? [])],
@@ -303,7 +235,7 @@ async function assemble(
     registry,
     events,
     identify,
-    spend,
+    spend: (principal) => rates.spend(principal),
     onRevoked: (listener) => tokens.onRevoked(listener),
     credentials,
     ...doors,
@@ -313,58 +245,32 @@ async function assemble(
   let stopping = false;
   const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
   const provision: Tendon["provision"] = (id, clientId) =>
-    settingsOf(provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
-  operationRoutes(http, {
-    metrics,
-    events,
-    identify,
-    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping }),
-  });
-  await docsRoutes(http);
+    settingsOf(entrance.provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
   const { startDemoDevice } = options;
-  const console = await openConsole(http, {
-    clock,
-    events,
-    store,
+  const console = await openDoors(http, {
+    foundation,
     registry,
     tokens,
+    rates,
     identify,
-    spend,
+    vision,
+    firmware,
+    voice,
+    entrance,
+    devices,
+    mqtt,
     frames,
     addresses,
-    voice: voice !== undefined,
-    startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
-  });
-  await routes(http, settingsOf, firmware.offer, voice?.ota);
-  await firmware.routes(http);
-  await vision.routes(http);
-  const startedAt = clock.now();
-  const nodes = () =>
-    nodeList({ cluster: cluster?.cluster, store, registry, node: os.hostname(), nodeId, startedAt });
-  await restRoutes(http, {
-    clock,
-    registry,
-    provisioning,
-    tokens,
-    library: firmware.library,
-    events,
-    console,
     settingsOf,
-    voice: talksEverywhere(cluster?.cluster, voice?.relay),
-    nodes,
-  });
-  await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark: mark, stateKey, reportFault });
-  http.server.on("upgrade", (request, socket, head) => {
-    const path = (request.url ?? "").split("?")[0] ?? "";
-    if (devicePaths.has(path)) devices.upgrade(request, socket, head);
-    else if (mqttPaths.has(path) && !stopping && mqtt.upgrade(request, socket, head)) return;
-    else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
+    reportFault,
+    isStopping: () => stopping,
   });
   const cut = (id: string, reason: string) => liveness.cut(id, reason);
   const { sessions } = console.signIn;
   await cluster?.open({ registry, tokens, credentials, rates, sessions, cut });
   await listen(http, config.http);
-  const word = { url: addresses().local, certificate: certificate?.file, locked: held.locked };
+  const word = { url: addresses().local, certificate: certificate?.file, locked: foundation.held.locked };
   const withdraw = announceGateway(config, { ...word, ports: { http: portOf(http), mqtt: mqtt.port } });
   log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
 

@@ -14,7 +14,7 @@ export { FirmwareFiles } from "./firmware-files.ts";
 export type { FirmwareImage } from "./firmware-images.ts";
 export type { FirmwareUpdate, UpdateCounts } from "./firmware-updates.ts";
 export type { FirstAnswer } from "./first-answers.ts";
-export { holdDataFolder } from "./folder-lock.ts";
+export { type HeldFolder, holdDataFolder } from "./folder-lock.ts";
 export type { StoreProblem } from "./health.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";

@@ -24,6 +24,8 @@ export interface FirmwareNeeds {
 const topic = "firmware";
 const askMs = 3_000;
 
+export type FirmwareLink = Awaited<ReturnType<typeof openFirmware>>;
+
 export async function openFirmware({ config, dataFolder, address, cluster, ...needs }: FirmwareNeeds) {
   const { clock, events } = needs;
   const firmware = await Firmware.open({

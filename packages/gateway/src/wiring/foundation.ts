@@ -1,0 +1,121 @@
+/**
+ * What everything else stands on: the data folder, the log, what is told, the certificate, the storage, the other nodes
+ * and the secrets. Each part is pushed on `started` as soon as it is there, to be taken back if a later one fails.
+ */
+import { createHmac, randomUUID } from "node:crypto";
+import os from "node:os";
+import type { Logger } from "pino";
+import { type Clock, systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { Events } from "../events.ts";
+import { createLogger } from "../logging.ts";
+import { Metrics } from "../metrics.ts";
+import {
+  type HeldFolder,
+  holdDataFolder,
+  openDataFolder,
+  openStore,
+  readOrMakeNodeId,
+  readOrMakeSecret,
+  type SecretFile,
+  type Store,
+} from "../store/store.ts";
+import { version } from "../version.ts";
+import { type Certificate, openCertificate } from "./certificate.ts";
+import { type ClusterLink, joinCluster } from "./cluster-link.ts";
+import { eventJournal } from "./event-journal.ts";
+import { markOf } from "./forwarding-link.ts";
+import { deviceSecretOf } from "./shared-secret.ts";
+
+export interface FoundationOptions {
+  /** The admin token of this run, instead of the one in the data folder. */
+  readonly adminToken?: string | undefined;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Ends a start that still waits for its database. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How each part that was started is ended, in the order in which they were. */
+export type Started = (() => Promise<void> | void)[];
+
+export interface Foundation {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly dataFolder: string;
+  readonly held: HeldFolder;
+  /** `undefined` when it was handed in. */
+  readonly adminToken: SecretFile | undefined;
+  /** What this machine is called, and what this gateway is among those that share a database. */
+  readonly node: string;
+  readonly nodeId: string;
+  readonly metrics: Metrics;
+  readonly events: Events;
+  readonly certificate: Certificate | undefined;
+  readonly store: Store;
+  readonly cluster: ClusterLink | undefined;
+  /** What ids made here begin with, so that other nodes know whose they are. */
+  readonly mark: string;
+  /** This run of the program, which no other has been or will be. */
+  readonly run: string;
+  readonly deviceSecret: string;
+  /** What callers hold between the rounds of a call is signed with this. */
+  readonly stateKey: Buffer;
+}
+
+export async function layFoundation(
+  config: Config,
+  options: FoundationOptions,
+  started: Started,
+): Promise<Foundation> {
+  const clock = options.clock ?? systemClock;
+  const log = options.logger ?? (await createLogger(config.log.level));
+  const dataFolder = openDataFolder(config.data);
+  const held = holdDataFolder(dataFolder, config.storage);
+  started.push(held.release);
+  const adminToken =
+    options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
+  const nodeId = readOrMakeNodeId(dataFolder);
+  const node = os.hostname();
+  const metrics = new Metrics();
+  const events = new Events(clock, log, metrics);
+  const certificate = openCertificate(config.tls, { clock, events });
+  started.push(() => certificate?.stop());
+  const store = await openStore({
+    url: config.storage,
+    dataFolder,
+    clock,
+    onProblem: (problem) => events.storage(problem),
+    retention: {
+      callsForMs: config.calls.keepDays * 24 * 60 * 60_000,
+      calls: config.calls.keepCount,
+    },
+    signal: options.signal,
+  });
+  started.push(() => store.close());
+  const cluster =
+    config.cluster === undefined
+      ? undefined
+      : await joinCluster({ url: config.cluster, clock, events, node, version });
+  if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
+  else started.push(() => cluster.leave());
+  const deviceSecret = await deviceSecretOf(store, dataFolder, log);
+  return {
+    clock,
+    log,
+    dataFolder,
+    held,
+    adminToken,
+    node,
+    nodeId,
+    metrics,
+    events,
+    certificate,
+    store,
+    cluster,
+    mark: markOf(cluster?.cluster),
+    run: cluster?.cluster.instance ?? randomUUID(),
+    deviceSecret,
+    stateKey: createHmac("sha256", deviceSecret).update("states of calls in rounds").digest(),
+  };
+}
