@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
@@ -29,6 +32,34 @@ describe("what apps hear of devices", () => {
     expect(await latest.next(statusTopic)).toEqual(offline);
     await latest.wire.ping();
     expect(latest.wire.messages.length).toBe(1);
+  });
+
+  it("[APP-5] the status of a device that has not come back since a restart is told too, under every filter for it", async () => {
+    const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-status-"));
+    onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
+    const before = await openSite({ config: { data } });
+    const device = await before.join({ transport: mqttTransport, tools: [tool("a")] });
+    const other = await before.join({ transport: mqttTransport, deviceId: "02:00:00:00:00:02" });
+    device.cut();
+    await until(async () => (await before.device(device.id))["online"] === false);
+    await before.rest("DELETE", `/devices/${other.id}`);
+    await before.stop();
+    const site = await openSite({ config: { data } });
+    const offline = { state: "offline", at: iso, reason: "the device closed the connection" };
+    const takesIn = [statusTopic, "tendon/#", "tendon/+/+/status", "tendon/devices/#", `${statusTopic}/#`];
+    const leavesOut = [
+      "tendon/devices/+/call/reply",
+      "tendon/devices/+",
+      "tendon/devices/02:00:00:00:00:02/#",
+    ];
+    for (const filter of [...takesIn, ...leavesOut]) {
+      const app = await MqttApp.open(site);
+      await app.wire.subscribe(filter);
+      if (takesIn.includes(filter)) expect(await app.next(statusTopic)).toEqual(offline);
+      await app.wire.ping();
+      const retained = app.wire.messages.map(({ retain }) => retain);
+      expect([filter, retained]).toEqual([filter, takesIn.includes(filter) ? [true] : []]);
+    }
   });
 
   it("[TOK-3] an event under whatever name reaches nobody whose token does not see its device", async () => {

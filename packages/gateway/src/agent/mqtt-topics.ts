@@ -11,6 +11,7 @@ import {
   limits,
   parseJson,
 } from "@tendon/protocol";
+import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import { hasScope, type Principal, type Registry } from "../registry/registry.ts";
@@ -31,7 +32,13 @@ export interface TopicsNeeds {
   /** Counts a request; throws where there were too many. */
   readonly spend: (principal: Principal) => void;
   /** To every app that may see it. */
-  readonly publish: (topic: string, payload: string, retain: boolean) => void;
+  readonly publish: (topic: string, payload: string) => void;
+}
+
+interface Status {
+  readonly state: "online" | "offline";
+  readonly at: string;
+  readonly reason: unknown;
 }
 
 type Request = {
@@ -43,6 +50,8 @@ type Request = {
 const shortMessage = 4_096;
 const deviceRequest = /^tendon\/devices\/([^/]+)\/(control|call)$/;
 /** Nothing else may look like one: events are named by devices. */
+/** A filter that takes in the status of one device, or of all. */
+const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
 const replyTopic = /^tendon\/(?:control|devices\/[^/]+\/(?:control|call))\/reply$/;
 
 export class MqttTopics {
@@ -68,6 +77,14 @@ export class MqttTopics {
     const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
     if (device === undefined || !hasScope(principal, "read")) return false;
     return this.#needs.registry.visible(principal, device);
+  }
+
+  /** [APP-5] What is true now of all that these filters take in; a gateway that has just started knows it too. */
+  *retained(filters: readonly string[]): Iterable<{ readonly topic: string; readonly payload: string }> {
+    for (const id of this.#devicesIn(filters)) {
+      const status = this.#statusOf(id);
+      if (status !== undefined) yield { topic: statusTopic(id), payload: JSON.stringify(status) };
+    }
   }
 
   connected(principal: Principal, link: AppLink): () => void {
@@ -151,21 +168,40 @@ export class MqttTopics {
     }
   }
 
+  #devicesIn(filters: readonly string[]): Iterable<string> {
+    const devices = new Set<string>();
+    for (const filter of filters) {
+      const found = statusFilter.exec(filter);
+      if (found === null) continue;
+      const { device = "+" } = found.groups ?? {};
+      if (device === "+") return this.#needs.registry.ids();
+      devices.add(device);
+    }
+    return devices;
+  }
+
+  #statusOf(id: string): Status | undefined {
+    const { session, offlineSince, offlineReason = null } = this.#needs.registry.find(id) ?? {};
+    if (session !== undefined) return { state: "online", at: isoTime(session.connectedAt), reason: null };
+    if (offlineSince === undefined) return undefined;
+    return { state: "offline", at: isoTime(offlineSince), reason: offlineReason };
+  }
+
   #passOn({ type, device, at, data }: GatewayEvent): void {
     if (device === undefined) return;
-    const base = `tendon/devices/${device}`;
     if (type === "device.online" || type === "device.offline") {
-      const status = {
-        state: type === "device.online" ? "online" : "offline",
-        at,
-        reason: data["reason"] ?? null,
-      };
-      this.#needs.publish(`${base}/status`, JSON.stringify(status), true);
+      const state = type === "device.online" ? "online" : "offline";
+      const status: Status = { state, at, reason: data["reason"] ?? null };
+      this.#needs.publish(statusTopic(device), JSON.stringify(status));
     } else if (type === "device.notification") {
       const name = topicPart(String(data["method"]));
-      this.#needs.publish(`${base}/events/${name}`, JSON.stringify({ ...data, at }), false);
+      this.#needs.publish(`tendon/devices/${device}/events/${name}`, JSON.stringify({ ...data, at }));
     }
   }
+}
+
+function statusTopic(device: string): string {
+  return `tendon/devices/${device}/status`;
 }
 
 function readTopic(topic: string): Request | undefined {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import net from "node:net";
-import type { Duplex } from "node:stream";
+import { type Duplex, Readable } from "node:stream";
 import tls from "node:tls";
 import { type ErrorCode, limits } from "@tendon/protocol";
 import { Aedes, type AuthenticateError, type Client, type PublishPacket } from "aedes";
@@ -20,8 +20,15 @@ export interface BrokerNeeds {
   readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
   /** The app a token belongs to; throws if it is nobody's. */
   readonly admitApp: (claim: BrokerClaim) => App;
+  /** What whoever subscribes to these filters is told at once, if it may see it. */
+  readonly retained: (filters: readonly string[]) => Iterable<Retained>;
   /** Counts a failed sign-in; says how long that address ought to have waited [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
+}
+
+interface Retained {
+  readonly topic: string;
+  readonly payload: string;
 }
 
 interface DevicePeer {
@@ -115,6 +122,11 @@ export class EmbeddedBroker {
   static async start(needs: BrokerNeeds): Promise<EmbeddedBroker> {
     const broker = new EmbeddedBroker(needs);
     await broker.#aedes.listen();
+    // Nothing is kept for those who come later: they are told what is true then. Its types forget this one.
+    const { persistence }: Aedes & { readonly persistence?: object } = broker.#aedes;
+    const createRetainedStreamCombi = (filters: readonly string[]) =>
+      Readable.from(packetsOf(needs.retained(filters)));
+    Object.assign(persistence ?? {}, { createRetainedStreamCombi });
     return broker;
   }
 
@@ -174,12 +186,9 @@ export class EmbeddedBroker {
     this.#aedes.handle(socket);
   }
 
-  /** For apps that may see it. Retained messages stay for those who subscribe later. */
-  publish(topic: string, payload: string, retain: boolean): void {
-    this.#aedes.publish(
-      { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0, retain, dup: false },
-      () => undefined,
-    );
+  /** For apps that may see it. */
+  publish(topic: string, payload: string): void {
+    this.#aedes.publish(publishPacket({ topic, payload }), () => undefined);
   }
 
   /** From now on nobody comes in: a balancer finds the port shut, who has dialled already hears why. */
@@ -330,6 +339,14 @@ export class EmbeddedBroker {
     const peer = this.#peers.get(client);
     if (peer?.kind === "app") for (const filter of filters) peer.filters.delete(filter);
   }
+}
+
+function* packetsOf(messages: Iterable<Retained>): Iterable<PublishPacket> {
+  for (const message of messages) yield publishPacket(message);
+}
+
+function publishPacket({ topic, payload }: Retained): PublishPacket {
+  return { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false };
 }
 
 /** Milliseconds of it; whoever says more before it is answered says too much. */

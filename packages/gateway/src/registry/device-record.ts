@@ -196,6 +196,10 @@ export class DeviceRecord {
     return this.#lastDisconnect?.at;
   }
 
+  get offlineReason(): string | undefined {
+    return this.#lastDisconnect?.reason;
+  }
+
   /** When it was last there, as far as is known; a gateway that was killed has not seen it leave. */
   get awaySince(): number | undefined {
     const { at = 0 } = this.#lastDisconnect ?? {};

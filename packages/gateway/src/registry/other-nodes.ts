@@ -17,7 +17,7 @@ export interface OtherNodesNeeds {
   readonly events: Events;
   readonly find: (id: string) => DeviceRecord | undefined;
   /** Reads a device anew from the store; one that is not there is forgotten here. */
-  readonly reload: (id: string) => Promise<void>;
+  readonly reload: (id: string) => Promise<unknown>;
   /** A device that is there and was never written down. */
   readonly heardOf: (id: string, claim: Claim) => void;
   /** Its tools are listed from now on, or for a while yet. */

@@ -217,10 +217,8 @@ export class Registry {
 
   /** Which devices have credentials. */
   pairs(): Map<string, KnownPair> {
-    const pairs = [...this.#devices.records.values()].flatMap(({ id, pair }) =>
-      pair === undefined ? [] : [[id, pair] as const],
-    );
-    return new Map(pairs);
+    const { records } = this.#devices;
+    return new Map([...records].flatMap(([id, { pair }]) => (pair === undefined ? [] : [[id, pair]])));
   }
 
   /** A device was given credentials, or lost them; one that never came is forgotten with them. */
@@ -238,9 +236,7 @@ export class Registry {
       cluster,
       answer,
       find: (id) => this.#devices.get(id),
-      reload: async (id) => {
-        await this.elsewhere.readAgain(id);
-      },
+      reload: (id) => this.elsewhere.readAgain(id),
       heardOf: (id, { connectedAt }) => this.elsewhere.heardOf(id, connectedAt),
       came: (id) => this.toolset.came(id),
       left: (id) => this.toolset.left(id),
@@ -259,6 +255,10 @@ export class Registry {
   find(id: string): DeviceRecord | undefined {
     const record = this.#devices.get(id);
     return record?.isKnown === true ? record : undefined;
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#devices.records.keys();
   }
 
   async tagNew(id: string, tags: readonly string[]): Promise<void> {

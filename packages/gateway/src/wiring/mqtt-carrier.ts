@@ -63,12 +63,13 @@ async function startEmbedded(needs: CarrierNeeds) {
     events,
     onRevoked,
     spend,
-    publish: (topic, payload, retain) => broker.publish(topic, payload, retain),
+    publish: (topic, payload) => broker.publish(topic, payload),
   });
   const broker: EmbeddedBroker = await EmbeddedBroker.start({
     clock,
     events,
     signInFailed: needs.signInFailed,
+    retained: (filters) => topics.retained(filters),
     admitDevice(claim) {
       credentials.admitMqtt(claim);
       // Looked at again once the connection stands: it may have been revoked in between.
