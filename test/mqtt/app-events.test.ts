@@ -173,6 +173,46 @@ describe("many requests at once", () => {
   });
 });
 
+describe("apps among many devices", () => {
+  it("[APP-5] when many devices leave with calls under way, every one of them is told as gone", async () => {
+    const site = await openSite();
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/#");
+    const count = 250;
+    const devices = [];
+    for (let index = 0; index < count; index += 1) {
+      const deviceId = `02:00:00:00:01:${index.toString(16).padStart(2, "0")}`;
+      devices.push(await site.connect({ transport: mqttTransport, deviceId }));
+    }
+    const told = (word: string) =>
+      app.wire.messages.filter(({ topic, payload }) => topic.endsWith(word) && payload.length > 0).length;
+    await until(() => told("/status") === count, "all online");
+    for (const { id } of devices)
+      app.publish(`tendon/devices/${id}/call`, { request_id: id, tool: "a", timeoutMs: 60_000 });
+    await app.wire.ping();
+    for (const device of devices) device.cut();
+    await until(() => told("/call/reply") === count, "all answered");
+    await until(() => told("/status") === 2 * count, "all told as gone");
+  });
+
+  it("[APP-7] an app that does not read holds nobody up, and is cut off in the end", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const deaf = await MqttApp.open(site, { clientId: "deaf" });
+    const app = await MqttApp.open(site, { clientId: "reads" });
+    for (const { wire } of [deaf, app]) await wire.subscribe("tendon/devices/+/events/+");
+    deaf.wire.socket.pause();
+    const count = 900;
+    for (let index = 0; index < count; index += 1)
+      device.notify("notifications/news", { pad: "x".repeat(15_000) });
+    await until(() => app.wire.messages.length === count, "all that was told");
+    deaf.wire.socket.resume();
+    await deaf.wire.ended;
+    expect(deaf.wire.messages.length).toBeLessThan(count);
+    await app.wire.ping();
+  });
+});
+
 describe("a gateway that stops", () => {
   it("[APP-1] closes apps and takes no new ones", async () => {
     const site = await openSite();

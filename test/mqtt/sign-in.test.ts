@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
+import mqttPacket from "mqtt-packet";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { brokerEndpoint, MqttApp } from "../mqtt-app.ts";
@@ -57,7 +58,13 @@ const wrongClaims: readonly [
   ["a mark alone", 4, () => ({ client_id: "@@@" })],
   ["another device's client id", 4, (_, { client_id }) => ({ client_id })],
   ["another Client-Id", 4, () => ({ client_id: `TENDON@@@${mac}@@@somebody-else` })],
-  ["its MAC address in capitals", 4, ({ client_id }) => ({ client_id: client_id.replace("02_", "0A_") })],
+  [
+    "another first byte of its MAC address",
+    4,
+    ({ client_id }) => ({ client_id: client_id.replace("02_", "0A_") }),
+  ],
+  ["its MAC address without marks", 4, ({ client_id }) => ({ client_id: client_id.replaceAll("_", "") })],
+  ["its MAC address with other marks", 4, ({ client_id }) => ({ client_id: client_id.replaceAll("_", "-") })],
   ["a MAC address never seen", 4, () => ({ client_id: `TENDON@@@0a_0b_0c_0d_0e_0f@@@${clientId}` })],
 ];
 
@@ -99,6 +106,13 @@ describe("a device that signs in over MQTT", () => {
     expect(await knock({ ...own, password: "" })).toBe(5);
     expect(await device.quiet()).toEqual([]);
     expect(await site.device(device.id)).toMatchObject({ online: true });
+  });
+
+  it("[MQT-2] with its MAC address in capitals is refused: the client id counts as it was given", async () => {
+    const site = await openSite();
+    const own = await settingsOf(site, "0a:0b:00:00:00:01");
+    expect(await knock({ ...own, client_id: own.client_id.replace("0a_0b", "0A_0B") })).toBe(4);
+    expect(await knock(own)).toBe(0);
   });
 
   it("[MQT-2] credentials of another gateway open nothing", async () => {
@@ -180,6 +194,51 @@ describe("a device that signs in over MQTT", () => {
       device.cut();
       await until(async () => (await site.device(firstDevice))["online"] === false, `offline (${turns})`);
     }
+  });
+});
+
+describe("an app that does not wait for the CONNACK", () => {
+  it("[APP-4] is answered, whatever step of signing in its request falls into", async () => {
+    const site = await openSite();
+    const connect = {
+      cmd: "connect",
+      protocolId: "MQTT",
+      protocolVersion: 4,
+      clean: true,
+      clientId: "hasty",
+      username: "app",
+      password: Buffer.from(adminToken),
+      keepalive: 60,
+    } as const;
+    const topic = "tendon/control/reply";
+    const asks = Buffer.concat([
+      mqttPacket.generate({ cmd: "subscribe", messageId: 1, subscriptions: [{ topic, qos: 0 }] }),
+      mqttPacket.generate({
+        cmd: "publish",
+        topic: "tendon/control",
+        payload: "{}",
+        qos: 0,
+        dup: false,
+        retain: false,
+      }),
+    ]);
+    for (let turns = 0; turns < 20; turns += 1) {
+      const socket = dial(brokerEndpoint(site));
+      const parser = mqttPacket.parser({ protocolVersion: 4 });
+      const answered = new Promise<void>((resolve) => {
+        parser.on("packet", ({ cmd }) => {
+          if (cmd === "publish") resolve();
+        });
+      });
+      socket.on("data", (chunk) => parser.parse(chunk));
+      await once(socket, "connect");
+      socket.write(mqttPacket.generate(connect));
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+      socket.write(asks);
+      await answered;
+      socket.destroy();
+    }
+    expect((await site.rest("GET", "/devices")).status).toBe(200);
   });
 });
 

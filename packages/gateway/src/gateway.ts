@@ -240,6 +240,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     credentials,
     ...doors,
     openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
+    reportFault,
   });
   started.push(() => mqtt.stop());
   let stopping = false;

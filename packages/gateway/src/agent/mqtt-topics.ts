@@ -33,6 +33,7 @@ export interface TopicsNeeds {
   readonly spend: (principal: Principal) => void;
   /** To every app that may see it. */
   readonly publish: (topic: string, payload: string) => void;
+  readonly reportFault: (error: unknown) => void;
 }
 
 interface Status {
@@ -100,7 +101,7 @@ export class MqttTopics {
     const request = readTopic(topic);
     // Anything else is nobody's: it is taken and forgotten.
     if (request === undefined) return;
-    void this.#answer(principal, request, payload).then((answer) => {
+    void this.#answerAlways(principal, request, payload).then((answer) => {
       const text = JSON.stringify(answer);
       for (const link of this.#apps.get(principal.id) ?? []) link.deliver(request.replyTo, text);
     });
@@ -110,20 +111,37 @@ export class MqttTopics {
     this.#unsubscribe();
   }
 
+  /** A fault of ours is an answer too: nobody waits in vain, and nobody else notices. */
+  async #answerAlways(principal: Principal, request: Request, payload: Buffer): Promise<JsonObject> {
+    try {
+      return await this.#answer(principal, request, payload);
+    } catch (error) {
+      this.#needs.reportFault(error);
+      const message = parseJson(payload.toString());
+      return this.#refuse(request, message, new TendonError("internal", "the request failed", {}, error));
+    }
+  }
+
+  #refuse({ kind }: Request, message: unknown, error: TendonError): JsonObject {
+    return kind === "control"
+      ? this.#needs.registry.control.refuse(message, error)
+      : failedCall(message, error);
+  }
+
   async #answer(principal: Principal, request: Request, payload: Buffer): Promise<JsonObject> {
-    const refuse = (message: unknown, error: TendonError) =>
-      request.kind === "control"
-        ? this.#needs.registry.control.refuse(message, error)
-        : failedCall(message, error);
     if (payload.byteLength > limits.restBodyBytes.max) {
-      return refuse(undefined, new TendonError("payload_too_large", "the message is too large"));
+      return this.#refuse(
+        request,
+        undefined,
+        new TendonError("payload_too_large", "the message is too large"),
+      );
     }
     try {
       this.#needs.spend(principal);
     } catch (error) {
       // Read only to name the request that is refused; a long one is not worth that.
       const short = payload.byteLength <= shortMessage ? parseJson(payload.toString()) : undefined;
-      if (error instanceof TendonError) return refuse(short, error);
+      if (error instanceof TendonError) return this.#refuse(request, short, error);
       throw error;
     }
     const message = parseJson(payload.toString());

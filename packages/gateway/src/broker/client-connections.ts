@@ -38,16 +38,22 @@ const pushes = new Batch<Push>(({ conn, packet }) => {
 export function appConnection(client: Client, filters: ReadonlySet<string>): AppConnection {
   return {
     deliver(topic, payload) {
-      if (client.closed || client.conn.writableLength > limits.deviceSendBufferBytes.max) return;
       for (const filter of filters) {
         if (!filterMatches(filter, topic)) continue;
-        client.publish(
-          { cmd: "publish", topic, payload, qos: 0, retain: false, dup: false },
-          () => undefined,
-        );
+        sendToApp(client, topic, payload);
         return;
       }
     },
     close: () => client.close(),
   };
+}
+
+/** [APP-7] An app that is a megabyte behind is cut off: it knows then that it has missed something, and comes again. */
+export function sendToApp(client: Client, topic: string, payload: string): void {
+  if (client.closed) return;
+  if (client.conn.writableLength > limits.deviceSendBufferBytes.max) {
+    client.close();
+    return;
+  }
+  client.publish({ cmd: "publish", topic, payload, qos: 0, retain: false, dup: false }, () => undefined);
 }

@@ -4,13 +4,15 @@ import net from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import tls from "node:tls";
 import { type ErrorCode, limits } from "@tendon/protocol";
-import { Aedes, type AuthenticateError, type Client, type PublishPacket } from "aedes";
+import type { Aedes, AuthenticateError, Client, PublishPacket } from "aedes";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events.ts";
-import { appConnection, deviceConnection } from "./client-connections.ts";
+import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
+import { FilterTree } from "./filter-tree.ts";
 import { PacketGate } from "./packet-gate.ts";
+import { TakingAedes, taken } from "./taking-aedes.ts";
 import { pushTopic } from "./topics.ts";
 
 export interface BrokerNeeds {
@@ -45,9 +47,12 @@ interface DevicePeer {
 
 interface AppPeer {
   readonly kind: "app";
+  readonly client: Client;
   readonly app: App;
   readonly filters: Set<string>;
   disconnected: (() => void) | undefined;
+  /** As with devices: what is asked before the answer could find its way back. */
+  readonly early: { readonly topic: string; readonly bytes: Buffer }[];
   /** Ids of messages of QoS 2: the broker looks for repeats only after it has asked us. */
   readonly takenExactlyOnce: Set<number>;
 }
@@ -64,10 +69,11 @@ const NOT_AUTHORISED = 5;
 
 export class EmbeddedBroker {
   readonly #needs: BrokerNeeds;
-  readonly #aedes: Aedes;
+  readonly #aedes: TakingAedes;
   readonly #peers = new Map<Client, DevicePeer | AppPeer>();
   /** The newest peer of each device. */
   readonly #devices = new Map<string, DevicePeer>();
+  readonly #subscribers = new FilterTree<AppPeer>();
   readonly #servers: net.Server[] = [];
   readonly #tlsServers: tls.Server[] = [];
   /** Every open connection, with the end of its patience until it has signed in. */
@@ -83,14 +89,15 @@ export class EmbeddedBroker {
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
       preConnect: (_client, packet, done) => {
-        // Sessions are not kept for clients that are away: nothing waits for a device or an app that has gone.
-        Object.assign(packet, { clean: true, clientId: ownName(packet.clientId, packet.password) });
+        // Sessions are not kept for clients that are away: nothing waits for a device or an app that has gone, and
+        // nobody is to act on its will.
+        const clientId = ownName(packet.clientId, packet.password);
+        Object.assign(packet, { clean: true, clientId, will: undefined });
         done(null, true);
       },
       authenticate: (client, username, password, done) =>
         this.#authenticate(client, username, password, done),
       authorizePublish: (client, packet, done) => {
-        // A connection that is over publishes its will: nobody is to act on the word of somebody who has gone.
         if (client !== null && !client.closed) this.#take(client, packet);
         // Handed on; what the broker itself still carries says nothing and reaches nobody.
         packet.topic = taken;
@@ -186,9 +193,12 @@ export class EmbeddedBroker {
     this.#aedes.handle(socket);
   }
 
-  /** For apps that may see it. */
+  /**
+   * For apps that may see it. Not by way of the broker itself: there one app that does not read would hold up all the
+   * others, and a reply in between counts as newer and makes what still waits look like a repeat.
+   */
   publish(topic: string, payload: string): void {
-    this.#aedes.publish(publishPacket({ topic, payload }), () => undefined);
+    for (const { client } of this.#subscribers.matching(topic)) sendToApp(client, topic, payload);
   }
 
   /** From now on nobody comes in: a balancer finds the port shut, who has dialled already hears why. */
@@ -253,7 +263,15 @@ export class EmbeddedBroker {
       } else {
         const app = this.#needs.admitApp(claim);
         const filters = new Set<string>();
-        this.#peers.set(client, { kind: "app", app, filters, disconnected: undefined, takenExactlyOnce });
+        this.#peers.set(client, {
+          kind: "app",
+          client,
+          app,
+          filters,
+          disconnected: undefined,
+          early: [],
+          takenExactlyOnce,
+        });
       }
       done(null, true);
     } catch (error) {
@@ -270,8 +288,10 @@ export class EmbeddedBroker {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
     this.#sockets.get(client.conn)?.cancel();
-    if (peer.kind === "app") peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
-    else {
+    if (peer.kind === "app") {
+      peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
+      for (const { topic, bytes } of peer.early.splice(0)) peer.app.published(topic, bytes);
+    } else {
       try {
         peer.listener = peer.open(deviceConnection(client));
         for (const message of peer.early.splice(0)) peer.listener.message(message);
@@ -290,7 +310,7 @@ export class EmbeddedBroker {
       peer.takenExactlyOnce.add(messageId);
     }
     const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
-    if (peer.kind === "app") peer.app.published(topic, bytes);
+    if (peer.kind === "app") this.#takeRequest(peer, topic, bytes);
     else if (topic === deviceTopic) this.#takeFrame(peer, bytes);
     else
       this.#needs.events.frameNotUnderstood(
@@ -305,6 +325,11 @@ export class EmbeddedBroker {
     else if (peer.early.length < mostEarly) peer.early.push(bytes);
   }
 
+  #takeRequest(peer: AppPeer, topic: string, bytes: Buffer): void {
+    if (peer.disconnected !== undefined) peer.app.published(topic, bytes);
+    else if (peer.early.length < mostEarly) peer.early.push({ topic, bytes });
+  }
+
   #heard(client: Client): void {
     const peer = this.#peers.get(client);
     if (peer?.kind === "device") peer.listener?.alive();
@@ -316,7 +341,9 @@ export class EmbeddedBroker {
     if (peer?.kind === "device" && this.#devices.get(peer.clientId) === peer)
       this.#devices.delete(peer.clientId);
     if (peer?.kind === "device") peer.listener?.closed(peer.displaced ? takenOver : reason);
-    else peer?.disconnected?.();
+    if (peer?.kind !== "app") return;
+    for (const filter of peer.filters) this.#subscribers.delete(filter, peer);
+    peer.disconnected?.();
   }
 
   #maySubscribe(client: Client, filter: string): boolean {
@@ -326,6 +353,7 @@ export class EmbeddedBroker {
     if (peer.filters.has(filter)) return true;
     if (!filter.startsWith(appRoot) || peer.filters.size >= limits.mqttSubscriptions.max) return false;
     peer.filters.add(filter);
+    this.#subscribers.add(filter, peer);
     return true;
   }
 
@@ -337,7 +365,11 @@ export class EmbeddedBroker {
 
   #forgetFilters(client: Client, filters: readonly string[]): void {
     const peer = this.#peers.get(client);
-    if (peer?.kind === "app") for (const filter of filters) peer.filters.delete(filter);
+    if (peer?.kind !== "app") return;
+    for (const filter of filters) {
+      peer.filters.delete(filter);
+      this.#subscribers.delete(filter, peer);
+    }
   }
 }
 
@@ -350,21 +382,9 @@ function publishPacket({ topic, payload }: Retained): PublishPacket {
 }
 
 /** Milliseconds of it; whoever says more before it is answered says too much. */
-const mostEarly = 8;
+const mostEarly = 32;
 
 class Refused extends Error {}
-
-/** What clients publish is taken before the broker sees it, and goes no further: there is nobody to look for. */
-class TakingAedes extends Aedes {
-  override publish(packet: PublishPacket, ...rest: unknown[]): void {
-    // The broker's types leave out the client, which it hands in itself.
-    const publish = super.publish as (...given: unknown[]) => void;
-    if (packet.topic === taken) (rest.at(-1) as () => void)();
-    else publish.call(this, packet, ...rest);
-  }
-}
-
-const taken = "$taken";
 
 const nothing = Buffer.alloc(0);
 

@@ -194,7 +194,8 @@ export class Credentials {
     const proven =
       known?.state === "approved" &&
       this.#proves("mqtt", deviceId, clientId, known, claim.password) &&
-      claim.username === deviceId;
+      claim.username === deviceId &&
+      claim.clientId === makeMqttClientId(identity);
     if (!proven) throw new TendonError("unauthenticated", "user name or password is not the provisioned one");
     this.#used(deviceId, known);
     return { deviceId, clientId };

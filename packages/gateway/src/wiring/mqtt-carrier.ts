@@ -46,6 +46,7 @@ export interface CarrierNeeds extends Doors {
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
   readonly credentials: Credentials;
   readonly openDevice: (identity: DeviceIdentity, connection: MqttConnection) => MqttListener;
+  readonly reportFault: (error: unknown) => void;
 }
 
 const tlsPort = 8883;
@@ -63,6 +64,7 @@ async function startEmbedded(needs: CarrierNeeds) {
     events,
     onRevoked,
     spend,
+    reportFault: needs.reportFault,
     publish: (topic, payload) => broker.publish(topic, payload),
   });
   const broker: EmbeddedBroker = await EmbeddedBroker.start({
