@@ -192,14 +192,14 @@ export class MqttTopics {
       const found = statusFilter.exec(filter);
       if (found === null) continue;
       const { device = "+" } = found.groups ?? {};
-      if (device === "+") return this.#needs.registry.ids();
+      if (device === "+") return this.#needs.registry.book.ids();
       devices.add(device);
     }
     return devices;
   }
 
   #statusOf(id: string): Status | undefined {
-    const { session, offlineSince, offlineReason = null } = this.#needs.registry.find(id) ?? {};
+    const { session, offlineSince, offlineReason = null } = this.#needs.registry.book.find(id) ?? {};
     if (session !== undefined) return { state: "online", at: isoTime(session.connectedAt), reason: null };
     if (offlineSince === undefined) return undefined;
     return { state: "offline", at: isoTime(offlineSince), reason: offlineReason };

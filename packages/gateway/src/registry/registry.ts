@@ -5,7 +5,6 @@
  */
 import type {
   Actions,
-  DeviceChange,
   DeviceDetail,
   DeviceList,
   DeviceQuery,
@@ -17,7 +16,6 @@ import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import type { DeviceSession } from "../device/device.ts";
-import type { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
@@ -26,8 +24,7 @@ import { Approvals } from "./approvals.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
 import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
-import type { KnownPair } from "./credentials.ts";
-import { type DeviceRecord, refuseProgram } from "./device-record.ts";
+import { DeviceBook } from "./device-book.ts";
 import { Drift } from "./drift/drift.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Extras } from "./extras.ts";
@@ -35,7 +32,6 @@ import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
 import { KnownDevices } from "./known-devices.ts";
-import { aliasTaken } from "./names.ts";
 import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
 import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
@@ -75,6 +71,8 @@ export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" 
 export class Registry {
   /** Where sessions of devices come in. */
   readonly connections: Connections;
+  /** Where people and provisioning change what is known of them. */
+  readonly book: DeviceBook;
   readonly calls: Calls;
   readonly fleet: Fleet;
   readonly idempotency: Idempotency;
@@ -167,6 +165,13 @@ export class Registry {
       toolset: this.toolset,
       shown: (id) => this.#others?.shown(id),
     });
+    this.book = new DeviceBook({
+      store: needs.store,
+      devices: this.#devices,
+      remembering: this.#remembering,
+      toolset: this.toolset,
+      elsewhere: this.elsewhere,
+    });
     this.album = new Album(needs.shelf, find);
     this.idempotency = new Idempotency({
       ...needs,
@@ -215,20 +220,6 @@ export class Registry {
     return registry;
   }
 
-  /** Which devices have credentials. */
-  pairs(): Map<string, KnownPair> {
-    const { records } = this.#devices;
-    return new Map([...records].flatMap(([id, { pair }]) => (pair === undefined ? [] : [[id, pair]])));
-  }
-
-  /** A device was given credentials, or lost them; one that never came is forgotten with them. */
-  pairChanged(deviceId: string, pair: KnownPair | undefined): Promise<void> {
-    const record = this.#devices.recordOf(deviceId, "esp32");
-    record.pair = pair;
-    if (pair !== undefined || record.everConnected) return this.#remembering.device(record);
-    return this.#forget(deviceId);
-  }
-
   /** Makes this node one of several. */
   async join(cluster: Cluster, answer: OtherNodesNeeds["answer"]): Promise<OtherNodes> {
     const others = await OtherNodes.open({
@@ -251,23 +242,6 @@ export class Registry {
     return others;
   }
 
-  /** A device that is known, for whoever decides about it. */
-  find(id: string): DeviceRecord | undefined {
-    const record = this.#devices.get(id);
-    return record?.isKnown === true ? record : undefined;
-  }
-
-  ids(): IterableIterator<string> {
-    return this.#devices.records.keys();
-  }
-
-  async tagNew(id: string, tags: readonly string[]): Promise<void> {
-    const record = this.#devices.get(id);
-    if (record === undefined || record.everConnected || record.tags.length > 0) return;
-    record.tag(tags);
-    await this.#remembering.device(record);
-  }
-
   /** Resolves when all that is known has been written down. */
   async close(): Promise<void> {
     await this.#remembering.close();
@@ -276,11 +250,6 @@ export class Registry {
   list(principal: Principal, query: DeviceQuery): DeviceList {
     requireScope(principal, "read");
     return this.#devices.list(principal, query);
-  }
-
-  /** What to fail with where there is no such device. */
-  unknown(principal: Principal, reference: string): TendonError {
-    return this.#devices.unknown(principal, reference);
   }
 
   /** Throws `device_unknown`; gives its id. */
@@ -302,41 +271,6 @@ export class Registry {
     if (!(session instanceof RemoteSession)) return record.detail();
     const glance = await session.look().catch(() => undefined);
     return record.detail(record.session === session ? glance : undefined);
-  }
-
-  /** Gives a device another alias, or other tags. */
-  async change(
-    principal: Principal,
-    reference: string,
-    { alias, tags, transport }: DeviceChange,
-  ): Promise<DeviceDetail> {
-    const record = this.#devices.require(principal, reference);
-    requireScope(principal, "admin");
-    await this.#needs.store.ping();
-    if (alias !== undefined) {
-      if (!this.#devices.names.isFree(alias, record.id)) throw aliasTaken(alias);
-      // Another node may be giving it away in this moment.
-      const renamed = await this.#needs.store.devices.rename(record.id, alias, true);
-      if (renamed === "alias_taken") throw aliasTaken(alias);
-      record.rename(alias);
-    }
-    if (tags !== undefined) record.tag(tags);
-    if (transport !== undefined) {
-      refuseProgram(record);
-      record.offer(transport ?? undefined);
-    }
-    this.toolset.changed(record.id);
-    await this.#remembering.changed(record, alias !== undefined);
-    return record.detail();
-  }
-
-  /** Forgets a device and all that hangs on it. Its calls stay in the history. */
-  async remove(principal: Principal, reference: string): Promise<void> {
-    const record = this.#devices.require(principal, reference);
-    requireScope(principal, "admin");
-    refuseProgram(record);
-    await this.#needs.store.ping();
-    await this.#forget(record.id);
   }
 
   /** Waits for the first listing of a device that has just come: an empty list would be a lie. */
@@ -389,11 +323,5 @@ export class Registry {
   /** A device that is named in the settings is known before it is there. */
   expect(id: string, kind: DeviceSession["kind"]): void {
     this.#devices.recordOf(id, kind);
-  }
-
-  #forget(id: string): Promise<void> {
-    const { written, told } = this.#remembering.forget(id);
-    this.elsewhere.forgetHere(id, written);
-    return told;
   }
 }

@@ -115,7 +115,7 @@ async function takeNews(parts: ClusterParts, news: News): Promise<void> {
       parts.sessions.forget(news.key);
       return;
     case "status":
-      if (isObject(news.value)) parts.registry.find(news.id)?.rememberStatus(news.at, news.value);
+      if (isObject(news.value)) parts.registry.book.find(news.id)?.rememberStatus(news.at, news.value);
       return;
     case "spent":
       // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
@@ -145,7 +145,7 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
 
 /** A device whose credentials another node has changed may be connected here with the old ones. */
 async function deviceChanged({ registry, credentials, cut }: ClusterParts, id: string): Promise<void> {
-  const before = registry.find(id)?.pair;
+  const before = registry.book.find(id)?.pair;
   const pair = await registry.elsewhere.readAgain(id);
   credentials.learn(id, pair);
   if (before !== undefined && !credentials.same(before, pair)) cut(id, "its credentials no longer count");
@@ -157,7 +157,7 @@ async function answer(
   ask: DeviceAsk,
   signal: Cancellation,
 ): Promise<unknown> {
-  const record = registry.find(device);
+  const record = registry.book.find(device);
   if (record === undefined) throw new TendonError("device_offline", "the device is gone", { sent: false });
   switch (ask.kind) {
     case "call": {

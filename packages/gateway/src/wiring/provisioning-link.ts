@@ -61,8 +61,8 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
     admission,
     secret,
     clock,
-    known: registry.pairs(),
-    remember: (deviceId, pair) => registry.pairChanged(deviceId, pair),
+    known: registry.book.pairs(),
+    remember: (deviceId, pair) => registry.book.pairChanged(deviceId, pair),
   });
   const signIns = new Throttle(clock, limits.failedSignIns.max, anotherSignInMs);
   const provisioning = new Provisioning({
@@ -73,7 +73,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
     events,
     signIns,
     credentials,
-    devices: registry,
+    devices: registry.book,
     cut: (deviceId, reason) => liveness.cut(deviceId, reason),
   });
   return {
@@ -91,7 +91,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
           const entry = await provisioning.enter(ask);
           if (entry.kind !== "approved") return entry;
           const { mqtt, websocket } = settingsOf(entry.credentials);
-          const transport = registry.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
+          const transport = registry.book.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
           return { kind: "settings", settings: transport === "mqtt" ? { mqtt } : { websocket } };
         },
         activate: (ask, proof) => provisioning.activate(ask, proof),

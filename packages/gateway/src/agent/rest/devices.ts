@@ -48,7 +48,7 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: DeviceDetail, ...failures },
       },
     },
-    (request) => registry.change(request.principal, request.params.device, request.body),
+    (request) => registry.book.change(request.principal, request.params.device, request.body),
   );
   http.delete(
     "/devices/:device",

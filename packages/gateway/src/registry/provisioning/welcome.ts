@@ -1,21 +1,6 @@
-import type { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";
-import type { Principal } from "../access.ts";
 import type { Change, Credentials } from "../credentials.ts";
-import type { DeviceRecord } from "../device-record.ts";
-
-/** The devices, as far as provisioning has to do with them. */
-interface DeviceBook {
-  /** The id somebody means, by id in any spelling or by alias. */
-  idOf(reference: string): string;
-  /** What to fail with where there is none; it has the names that may have been meant. */
-  unknown(principal: Principal, reference: string): TendonError;
-  find(id: string): Pick<DeviceRecord, "kind" | "alias" | "tags"> | undefined;
-  /** Gives a device that has never been here its first tags. */
-  tagNew(id: string, tags: readonly string[]): Promise<void>;
-  /** Forgets a device and all that hangs on it. */
-  remove(principal: Principal, reference: string): Promise<void>;
-}
+import type { DeviceBook } from "../device-book.ts";
 
 export interface WelcomeNeeds {
   readonly credentials: Credentials;
