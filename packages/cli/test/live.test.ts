@@ -12,6 +12,7 @@ describe("tendon watch", () => {
     const cwd = folder.path;
     const first = await startServe(cwd);
     const watch = start(["watch", "--json", "--type", "device.online,device.offline"], { cwd });
+    await watch.until("stderr", /^watching; Ctrl\+C ends it$/m);
     const board = start(["simulate", "esp32"], { cwd });
     await watch.until("stdout", /"type":"device.online"/);
     expect((await first.process.end()).code).toBe(0);
@@ -19,6 +20,7 @@ describe("tendon watch", () => {
     const { port } = new URL(first.url);
     const second = start(["serve", "--port", port, "--mqtt-port", "0"], { cwd });
     await second.until("stdout", /tendon ready/);
+    await watch.until("stderr", /^watching again$/m);
     const again = start(["simulate", "esp32", "--id", "02:00:00:00:30:01"], { cwd });
     await watch.until("stdout", /device.online.*02:00:00:00:30:01|02:00:00:00:30:01.*/s);
     const { code, stdout, stderr } = await watch.end("SIGINT");

@@ -161,6 +161,7 @@ describe("a data folder whose gateway was killed", () => {
     await connected;
     expect((await client.callTool({ name: "devices_list", arguments: {} })).isError).toBeFalsy();
     const watching = start(["watch"], { cwd });
+    await watching.until("stderr", /^watching;/m);
     const board = start(["simulate", "esp32"], { cwd });
     await watching.until("stdout", /device\.online/);
     await board.end();

@@ -55,6 +55,7 @@ describe("commands over TLS", () => {
     expect(await run(["call", alias, "self.get_device_status"], { cwd })).toMatchObject({ code: 0 });
     expect(await run(["device", "delete", "nobody"], { cwd })).toMatchObject({ code: 1 });
     const watch = start(["watch"], { cwd });
+    await watch.until("stderr", /^watching;/m);
     const board = start(["simulate", "esp32", "--board", "tls-board"], { cwd });
     await board.until("stderr", /1 of 1 connected/);
     await watch.until("stdout", /device\.online/);

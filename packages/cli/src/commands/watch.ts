@@ -30,6 +30,8 @@ export async function watch(options: WatchOptions): Promise<void> {
     try {
       const headers: Record<string, string> = lastId === "" ? {} : { "last-event-id": lastId };
       const response = await client.open(`/events?${query}`, headers, stop.signal);
+      // Nothing may happen for long; whoever waits, a script too, knows that it is heard from here on.
+      complain(pause === 0 ? "watching; Ctrl+C ends it" : "watching again");
       pause = firstPauseMs;
       for await (const event of readEvents(response, stop.signal)) {
         if (event === "reset") {
