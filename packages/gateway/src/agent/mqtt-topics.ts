@@ -50,9 +50,9 @@ type Request = {
 
 const shortMessage = 4_096;
 const deviceRequest = /^tendon\/devices\/([^/]+)\/(control|call)$/;
-/** Nothing else may look like one: events are named by devices. */
 /** A filter that takes in the status of one device, or of all. */
 const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
+/** Nothing else may look like one: events are named by devices. */
 const replyTopic = /^tendon\/(?:control|devices\/[^/]+\/(?:control|call))\/reply$/;
 
 export class MqttTopics {
