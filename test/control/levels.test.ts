@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
+import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import { tool } from "../raw-device.ts";
 import { firstDevice, type Site } from "../site.ts";
@@ -67,7 +68,13 @@ describe("steps", () => {
       "volume_up",
       "volume_down",
     ];
-    await Promise.all(script.map((action) => control(site, action)));
+    // One connection, so that they come in this order, and none waits for the one before.
+    const app = await MqttApp.open(site);
+    const topic = `tendon/devices/${firstDevice}/control`;
+    await app.wire.subscribe(`${topic}/reply`);
+    for (const action of script) app.publish(topic, { action });
+    await until(() => app.on(`${topic}/reply`).length === script.length, "all answers");
+    expect(app.on(`${topic}/reply`).map(({ action }) => action)).toEqual(script);
     expect(speaker.volume).toBe(0);
     await control(site, "unmute");
     expect(speaker.volume).toBe(0);
@@ -149,6 +156,19 @@ describe("mute and unmute", () => {
     await control(site, action, fields);
     await control(site, "unmute");
     expect(speaker.volume).toBe(level);
+  });
+
+  it("[CTL-7] a level set by an ordinary call in between is the one that counts", async () => {
+    const { site, speaker } = await openSpeaker({ volume: 35 });
+    await control(site, "mute");
+    expect((await site.call(firstDevice, volumeTool, { volume: 20 })).status).toBe(200);
+    await control(site, "unmute");
+    expect(speaker.volume).toBe(20);
+    await control(site, "mute");
+    await site.call(firstDevice, volumeTool, { volume: 60 });
+    await control(site, "mute");
+    await control(site, "unmute");
+    expect(speaker.volume).toBe(60);
   });
 
   it("[CTL-7] a mute whose answer was lost is remembered all the same; one that was refused is not", async () => {

@@ -85,6 +85,19 @@ export function helloScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
+    it("[MCP-1] said a hundred times to a gateway that still waits for an answer is one more question", async () => {
+      const site = await openSite({ transport });
+      const device = await site.connect({ transport });
+      await device.greet();
+      const { id } = await device.nextRequest("initialize");
+      const hello = { type: "hello", features: { mcp: true } };
+      for (let count = 0; count < 100; count += 1) await device.sayHello(hello);
+      device.reply(id, {});
+      await device.setUp({ tools: [tool("a")] });
+      await site.listed(device.id);
+      expect(await device.quiet()).toEqual([]);
+    });
+
     it("[DEV-5] said again with MCP turns a device without tools into one with tools", async () => {
       const site = await openSite({ transport });
       const device = await site.connect({ transport });

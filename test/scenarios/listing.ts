@@ -242,6 +242,24 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
+    it("[RPC-8] is done once a second for a device that says so without end", async () => {
+      const clock = new ManualClock();
+      const { site, device } = await initialised({ clock });
+      await device.list([tool("a")]);
+      await site.listed(device.id);
+      device.notify("notifications/tools/list_changed");
+      await device.list([tool("a"), tool("b")]);
+      for (let count = 0; count < 5; count += 1) device.notify("notifications/tools/list_changed");
+      expect(await device.quiet()).toEqual([]);
+      clock.advance(999);
+      expect(await device.quiet()).toEqual([]);
+      clock.advance(1);
+      await device.list([tool("a"), tool("b"), tool("c")]);
+      await until(async () => (await site.device(device.id))["toolCount"] === 3);
+      clock.advance(10_000);
+      expect(await device.quiet()).toEqual([]);
+    });
+
     it("[MCP-5] is kept while the device is away and valid at once when it is back", async () => {
       const site = await openSite({ transport });
       const first = await site.join({ transport, tools: [tool("a")] });

@@ -30,6 +30,11 @@ export class Setup {
   #round = 0;
   #listing = false;
   #listAgain = false;
+  /** A question is under way, of this round or of one before it. */
+  #asking = false;
+  /** This round begins with the end of that question: however often a device says hello, one is enough. */
+  #begins = false;
+  #relistedAt = Number.NEGATIVE_INFINITY;
   #retries = 0;
   #timer: Timer | undefined;
 
@@ -43,11 +48,14 @@ export class Setup {
   start(): void {
     this.stop();
     this.#retries = 0;
-    void this.#run(this.#round);
+    this.#listing = true;
+    if (this.#asking) this.#begins = true;
+    else void this.#run(this.#round);
   }
 
   stop(): void {
     this.#round += 1;
+    this.#begins = false;
     this.#listing = false;
     this.#listAgain = false;
     this.#timer?.cancel();
@@ -59,6 +67,13 @@ export class Setup {
       this.#listAgain = true;
       return;
     }
+    const now = this.#clock.monotonic();
+    const pause = this.#relistedAt + relistPauseMs - now;
+    if (pause > 0) {
+      this.#later(pause, () => this.relist());
+      return;
+    }
+    this.#relistedAt = now;
     void this.#list(this.#round);
   }
 
@@ -133,8 +148,17 @@ export class Setup {
   }
 
   async #ask(method: string, params: JsonObject): Promise<unknown> {
-    const answer = await this.#session.requests.request(method, params, { timeoutMs: stepTimeoutMs });
-    return answer.result;
+    this.#asking = true;
+    try {
+      const answer = await this.#session.requests.request(method, params, { timeoutMs: stepTimeoutMs });
+      return answer.result;
+    } finally {
+      this.#asking = false;
+      if (this.#begins) {
+        this.#begins = false;
+        void this.#run(this.#round);
+      }
+    }
   }
 }
 

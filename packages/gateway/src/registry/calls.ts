@@ -31,6 +31,8 @@ export interface CallsSettings extends Omit<FinishedCallsSettings, "stories"> {
   readonly defaultTimeoutMs: number;
   /** A device has said how it is. */
   readonly statusOf: (record: DeviceRecord, value: JsonObject) => void;
+  /** A device has done what a call asked for, whatever door it came through. */
+  readonly carriedOut: (device: string, tool: string) => void;
   /** How many calls may wait for one device. */
   readonly queueLimit: number;
 }
@@ -212,6 +214,7 @@ export class Calls {
     if (tool === statusTool && result.structuredContent !== undefined) {
       this.#settings.statusOf(record, result.structuredContent);
     }
+    if (!result.isError) this.#settings.carriedOut(record.id, tool);
     return { result, queuedMs: answer.queuedMs };
   }
 

@@ -19,13 +19,14 @@ import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Principal } from "./access.ts";
 import type { CallOptions, Calls } from "./calls.ts";
-import { MuteMemory } from "./mute-memory.ts";
+import type { MuteMemory } from "./mute-memory.ts";
 import type { RemoteSession } from "./remote-session.ts";
 import { Turns } from "./turns.ts";
 
 export interface ControlNeeds {
   readonly clock: Clock;
   readonly calls: Calls;
+  readonly muted: MuteMemory;
   readonly actions: Actions;
   readonly defaultTimeoutMs: number;
   /** Throws `device_unknown`. */
@@ -60,7 +61,6 @@ const reserved = new Set([
 export class Control {
   readonly #needs: ControlNeeds;
   readonly #turns: Turns;
-  readonly #muted = new MuteMemory();
   #lastRequestMs = 0;
 
   constructor(needs: ControlNeeds) {
@@ -153,9 +153,7 @@ export class Control {
 
   async #carryOut(job: Job, { tool, compose }: KnownAction, args: JsonObject): Promise<ToolResult> {
     if (compose === undefined || (await this.#needs.hasTool(job.device, tool, job.options()))) {
-      const result = await this.#call(job, tool, args);
-      this.#muted.forget(job.device, tool);
-      return result;
+      return await this.#call(job, tool, args);
     }
     if ("adjust" in compose) return await this.#adjust(job, compose.adjust, args);
     return "mute" in compose ? await this.#mute(job, compose.mute) : await this.#unmute(job, compose.unmute);
@@ -163,9 +161,7 @@ export class Control {
 
   async #passOn(job: Job, { function_call }: ControlRequest): Promise<ToolResult> {
     const { name = "", arguments: args = {} } = function_call ?? {};
-    const result = await this.#call(job, name, args, true);
-    this.#muted.forget(job.device, name);
-    return result;
+    return await this.#call(job, name, args, true);
   }
 
   async #adjust(job: Job, rule: Adjust, args: JsonObject): Promise<ToolResult> {
@@ -175,32 +171,30 @@ export class Control {
     const wanted = rule.by.direction === "up" ? previous + step : previous - step;
     const level = Math.min(rule.maximum, Math.max(rule.minimum, wanted));
     await this.#call(job, rule.write.tool, { [rule.write.argument]: level });
-    this.#muted.forget(job.device, rule.write.tool);
     return levelResult(rule.write.argument, level, previous);
   }
 
   /** [CTL-6] Muting twice keeps the first level. */
   async #mute(job: Job, rule: Mute): Promise<ToolResult> {
-    const remembered = this.#muted.level(job.device, rule.write.tool);
+    const remembered = this.#needs.muted.level(job.device, rule.write.tool);
     const previous = remembered ?? (await this.#read(job, rule.read));
     try {
       await this.#call(job, rule.write.tool, { [rule.write.argument]: rule.to });
     } catch (error) {
       // The device may be mute all the same, and nobody else knows the level it had.
-      if (mayBeDone(error)) this.#muted.remember(job.device, rule.write.tool, previous);
+      if (mayBeDone(error)) this.#needs.muted.remember(job.device, rule.write.tool, previous);
       throw error;
     }
-    this.#muted.remember(job.device, rule.write.tool, previous);
+    this.#needs.muted.remember(job.device, rule.write.tool, previous);
     return levelResult(rule.write.argument, rule.to, previous);
   }
 
   /** [CTL-7] With nothing remembered there is nothing to restore, and that is fine. */
   async #unmute(job: Job, rule: Unmute): Promise<ToolResult> {
-    const level = this.#muted.level(job.device, rule.write.tool);
+    const level = this.#needs.muted.level(job.device, rule.write.tool);
     if (level === undefined)
       return { content: [{ type: "text", text: "nothing to restore" }], isError: false };
     await this.#call(job, rule.write.tool, { [rule.write.argument]: level });
-    this.#muted.forget(job.device, rule.write.tool);
     return levelResult(rule.write.argument, level, undefined);
   }
 

@@ -1,4 +1,7 @@
-/** The level a device had before it was muted, by the tool that sets it; setting a level anew forgets it. */
+/**
+ * [CTL-7] The level a device had before it was muted, by the tool that sets it. Setting a level anew forgets it, by
+ * whatever door: each call that is carried out is told here.
+ */
 export class MuteMemory {
   readonly #levels = new Map<string, number>();
 
@@ -11,6 +14,6 @@ export class MuteMemory {
   }
 
   forget(device: string, tool: string): void {
-    this.#levels.delete(`${device}\u0000${tool}`);
+    if (this.#levels.size > 0) this.#levels.delete(`${device}\u0000${tool}`);
   }
 }

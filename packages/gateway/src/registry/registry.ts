@@ -32,6 +32,7 @@ import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
 import { KnownDevices } from "./known-devices.ts";
+import { MuteMemory } from "./mute-memory.ts";
 import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
 import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
@@ -52,7 +53,8 @@ export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
 
-export interface RegistryNeeds extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf"> {
+export interface RegistryNeeds
+  extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf" | "carriedOut"> {
   readonly store: Store;
   readonly access: Config["access"];
   /** The name of a principal that is known by its id. */
@@ -130,7 +132,10 @@ export class Registry {
       record.rememberStatus(at, value);
       this.#mentionStatus(record.id, at, value);
     };
-    this.calls = new Calls({ ...needs, policy, approvals, statusOf, history: needs.store.calls }, find);
+    const muted = new MuteMemory();
+    const carriedOut: CallsSettings["carriedOut"] = (device, tool) => muted.forget(device, tool);
+    const { calls: history } = needs.store;
+    this.calls = new Calls({ ...needs, policy, approvals, statusOf, carriedOut, history }, find);
     this.fleet = new Fleet({
       ...needs,
       policy,
@@ -187,6 +192,7 @@ export class Registry {
     this.control = new Control({
       ...needs,
       calls: this.calls,
+      muted,
       identify: (principal, reference) => this.require(principal, reference),
       elsewhere: (device) => {
         const session = this.#devices.get(device)?.session;
