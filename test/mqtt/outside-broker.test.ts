@@ -1,6 +1,9 @@
 /** The gateway as a client of a real Mosquitto, with the rules that docs/mqtt.md asks for. */
 import { once } from "node:events";
+import fs from "node:fs";
 import net from "node:net";
+import os from "node:os";
+import path from "node:path";
 import type { IConnectPacket } from "mqtt-packet";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "../http-client.ts";
@@ -231,6 +234,49 @@ describe("an outside broker", () => {
     device.refuse(id, "Method not implemented: ping");
     await device.setUp({ tools: [tool("a")] });
     await called(site, device);
+  });
+
+  it("[MQT-12] a gateway that is started anew asks the devices it knew, and keeps nothing of them in the clear", async () => {
+    const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-outside-"));
+    onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
+    const broker = await Mosquitto.start({ tendon: secret });
+    const config = {
+      data,
+      mqtt: { broker: broker.url("tendon", secret) },
+      devices: { admission: "closed" as const },
+    };
+    const before = await openSite({ config });
+    await ready(before);
+    const device = await join(before, provision(before, broker));
+    const deleted = await join(before, provision(before, broker, secondDevice), secondDevice);
+    await before.rest("DELETE", `/devices/${secondDevice}`);
+    await before.stop();
+    for (const file of fs.readdirSync(data, { recursive: true, withFileTypes: true })) {
+      if (!file.isFile()) continue;
+      expect(fs.readFileSync(path.join(file.parentPath, file.name)).includes(clientId)).toBe(false);
+    }
+    const site = await openSite({ config });
+    const { id } = await device.nextRequest("ping");
+    device.refuse(id, "Method not implemented: ping");
+    await device.setUp({ tools: [tool("a")] });
+    await called(site, device);
+    expect((deleted.wire as MqttWire).messages.length).toBe(3);
+  });
+
+  it("[MQT-11] what a broker has kept of a device says nothing of today", async () => {
+    const { site, broker } = await open();
+    const settings = provision(site, broker);
+    const wire = await dialIn(settings);
+    wire.publish(settings.publish_topic, JSON.stringify(awake), { retain: true, qos: 1, messageId: 3 });
+    await wire.nextPacket("puback");
+    const device = new RawDevice(wire, firstDevice, false);
+    await device.setUp({ tools: [tool("a")] });
+    device.cut();
+    await site.stop();
+    const late = await openSite({ config: { mqtt: { broker: broker.url("tendon", secret) } } });
+    await ready(late);
+    await called(late, await join(late, provision(late, broker, secondDevice), secondDevice));
+    expect((await late.rest("GET", `/devices/${firstDevice}`)).status).toBe(404);
   });
 
   it("[MQT-12] a gateway that starts before its broker waits for it", async () => {

@@ -23,6 +23,15 @@ describe("tendon serve", () => {
     for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg");
   });
 
+  it("with an outside broker tells devices its address, and apps of none", async () => {
+    const broker = "mqtt://tendon:secret@127.0.0.1:9";
+    const { process } = await startServe(folder.path, [], { TENDON_MQTT_BROKER: broker });
+    const { stdout } = await process.end("SIGTERM");
+    expect(stdout).toMatch(/devices \(MQTT\) +127\.0\.0\.1:9\n/);
+    expect(stdout).not.toContain("apps (MQTT)");
+    expect(stdout).not.toContain("secret");
+  });
+
   it("prints exactly one line of JSON with --json, and leaves with 0 on SIGINT", async () => {
     const process = start(["serve", "--port", "0", "--mqtt-port", "0", "--json"], { cwd: folder.path });
     await process.until("stdout", /\n/);

@@ -238,6 +238,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     spend: (principal) => rates.spend(principal),
     onRevoked: (listener) => tokens.onRevoked(listener),
     credentials,
+    store,
+    secret: foundation.deviceSecret,
     ...doors,
     openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
     reportFault,

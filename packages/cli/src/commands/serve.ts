@@ -81,8 +81,9 @@ function announce(tendon: Tendon, json: boolean): void {
     ["boards (OTA address)", tendon.addresses.ota],
     ["devices (WebSocket)", tendon.addresses.deviceWebSocket],
     ["devices (MQTT)", tendon.addresses.deviceMqtt],
-    ["apps (MQTT)", tendon.addresses.mqtt],
   ];
+  // An outside broker is not for apps: it does not know our tokens.
+  if (tendon.config.mqtt.broker === undefined) rows.push(["apps (MQTT)", tendon.addresses.mqtt]);
   if (tendon.addresses.mqtts !== undefined) rows.push(["apps (MQTT with TLS)", tendon.addresses.mqtts]);
   const { adminToken } = tendon;
   if (adminToken !== undefined) {

@@ -16,6 +16,10 @@ export interface OutsideBrokerNeeds {
   readonly events: Events;
   readonly url: string;
   readonly random: () => number;
+  /** Client ids of devices that were there in earlier runs. */
+  readonly seen: Iterable<string>;
+  /** Told of a device that has not been there before. */
+  readonly firstSeen: (clientId: string) => void;
   /** Who takes over the device with this client id; throws for one that is not to be served. */
   readonly admitDevice: (clientId: string) => OpenDevice;
 }
@@ -32,8 +36,8 @@ export class OutsideBroker {
   readonly #client: MqttClient;
   /** Devices that are there, by client id. */
   readonly #devices = new Map<string, DeviceListener>();
-  /** Devices that have been there in this run: asked for when the broker comes back. */
-  readonly #seen = new Set<string>();
+  /** Devices that have been there, in this run or before: asked for when the connection stands. */
+  readonly #seen: Set<string>;
   #pauseMs = firstPauseMs;
   #timer: Timer | undefined;
   #stopped = false;
@@ -42,6 +46,7 @@ export class OutsideBroker {
 
   constructor(needs: OutsideBrokerNeeds) {
     this.#needs = needs;
+    this.#seen = new Set(needs.seen);
     this.#client = mqtt.connect(needs.url, {
       clean: true,
       // Our own pauses grow and differ, so that many gateways do not come back in step.
@@ -54,7 +59,10 @@ export class OutsideBroker {
     this.#client.on("connect", () => this.#up());
     this.#client.on("close", () => this.#down());
     this.#client.on("error", (error) => needs.events.outsideBroker("error", messageOf(error)));
-    this.#client.on("message", (topic, payload) => this.#message(topic, payload));
+    this.#client.on("message", (topic, payload, { retain }) => {
+      // What the broker has kept was said some day by somebody who may have gone.
+      if (!retain) this.#message(topic, payload);
+    });
   }
 
   get connected(): boolean {
@@ -62,8 +70,7 @@ export class OutsideBroker {
   }
 
   /** Asks a device for a sign of life; if it is there, its answer makes it known. */
-  ask(clientId: string): void {
-    this.#seen.add(clientId);
+  #ask(clientId: string): void {
     this.#push(clientId, JSON.stringify({ session_id: "", type: "mcp", payload: encodeRequest(1, "ping") }));
   }
 
@@ -101,7 +108,7 @@ export class OutsideBroker {
   }
 
   #askAll(waiting: string[]): void {
-    for (const clientId of waiting.splice(0, askedAtOnce)) this.ask(clientId);
+    for (const clientId of waiting.splice(0, askedAtOnce)) this.#ask(clientId);
     if (waiting.length === 0 || this.#stopped) return;
     this.#timer = this.#needs.clock.after(askPauseMs, () => this.#askAll(waiting));
   }
@@ -128,6 +135,7 @@ export class OutsideBroker {
         close: () => this.#devices.delete(clientId),
       });
       this.#devices.set(clientId, listener);
+      if (!this.#seen.has(clientId)) this.#needs.firstSeen(clientId);
       this.#seen.add(clientId);
       return listener;
     } catch (error) {

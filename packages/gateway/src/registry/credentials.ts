@@ -218,6 +218,16 @@ export class Credentials {
     return { deviceId, clientId };
   }
 
+  /** Whether it would be let in. */
+  admitsTopic(mqttClientId: string): boolean {
+    try {
+      this.admitTopic(mqttClientId);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #credentialsOf(deviceId: string, clientId: string, generation: number): DeviceCredentials {
     return {
       deviceId,

@@ -49,6 +49,7 @@ export { Firmware } from "./firmware/firmware.ts";
 export type { Camera } from "./photo-calls.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { type DeviceAsk, readPrincipal } from "./remote-session.ts";
+export { SeenClients } from "./seen-clients.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";

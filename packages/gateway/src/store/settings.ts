@@ -24,6 +24,17 @@ export class Settings {
     return row === undefined ? undefined : fromJson<unknown>(row.value);
   }
 
+  /** All whose names begin like this, by the rest of their names. */
+  async startingWith(prefix: string): Promise<Map<string, unknown>> {
+    const rows = await this.#db
+      .selectFrom("tendon_settings")
+      .select(["key", "value"])
+      .where("key", "like", `${prefix}%`)
+      .execute();
+    const found = rows.filter(({ key }) => key.startsWith(prefix));
+    return new Map(found.map(({ key, value }) => [key.slice(prefix.length), fromJson<unknown>(value)]));
+  }
+
   /** Whoever comes first decides, and everybody gets that value. */
   async getOrMake(key: string, make: () => unknown): Promise<unknown> {
     for (let attempt = 0; attempt < attempts; attempt += 1) {

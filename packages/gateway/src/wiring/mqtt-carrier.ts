@@ -11,7 +11,8 @@ import type { Config } from "../config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
-import type { Credentials, Principal, Registry } from "../registry/registry.ts";
+import { type Credentials, type Principal, type Registry, SeenClients } from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Doors } from "./provisioning-link.ts";
 
@@ -45,6 +46,8 @@ export interface CarrierNeeds extends Doors {
   readonly spend: (principal: Principal) => void;
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
   readonly credentials: Credentials;
+  readonly store: Store;
+  readonly secret: string;
   readonly openDevice: (identity: DeviceIdentity, connection: MqttConnection) => MqttListener;
   readonly reportFault: (error: unknown) => void;
 }
@@ -132,15 +135,23 @@ async function listen(
 
 /** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
 async function startOutside(
-  { clock, events, credentials, openDevice }: CarrierNeeds,
+  { clock, events, credentials, store, secret, openDevice }: CarrierNeeds,
   url: URL,
 ): Promise<MqttCarrier> {
   const { OutsideBroker } = await loadOutsideBroker();
+  const seen = new SeenClients({
+    settings: store.settings,
+    secret,
+    counts: (clientId) => credentials.admitsTopic(clientId),
+    onFault: (device, error) => events.notRemembered(device, error),
+  });
   const broker = new OutsideBroker({
     clock,
     events,
     url: url.href,
     random: Math.random,
+    seen: await seen.all(),
+    firstSeen: (clientId) => seen.remember(clientId),
     admitDevice(clientId) {
       const identity = credentials.admitTopic(clientId);
       return (connection) => openDevice(identity, connection);

@@ -76,6 +76,12 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await store.settings.getOrMake("key", () => "late")).toEqual(["new"]);
     await store.settings.remove("key");
     expect(await store.settings.getOrMake("key", () => null)).toBeNull();
+    for (const key of ["of-a/1", "of-a/2", "of-b/3", "OF-A/4", "of_a/5"]) await store.settings.set(key, key);
+    const found = await other.settings.startingWith("of-a/");
+    expect([...found].sort()).toEqual([
+      ["1", "of-a/1"],
+      ["2", "of-a/2"],
+    ]);
     await expect(store.settings.set("key", undefined)).rejects.toMatchObject({ fault: "refused" });
   });
 
