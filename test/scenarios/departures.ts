@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
@@ -7,7 +8,7 @@ import type { DeviceTransport } from "../transport.ts";
 const tools = [tool("a"), tool("b")];
 const userTools = [tool("self.reboot"), tool("self.upgrade_firmware")];
 /** The contract says 100 ms; a loaded machine may need longer, but never one of the deadlines. */
-const atOnceMs = 1_000;
+const atOnceMs = 5_000;
 
 export function departureScenarios(transport: DeviceTransport): void {
   async function joined(): Promise<{ site: Site; device: RawDevice }> {
@@ -68,6 +69,18 @@ export function departureScenarios(transport: DeviceTransport): void {
       expect(outcomes.sort()).toEqual(["device_disconnected", "ok"]);
     });
 
+    it.each(["revoke", "delete"] as const)(
+      "[MCP-13] because we end its connection (%s) has not done it",
+      async (how) => {
+        const { site, device } = await joined();
+        const farewell = site.call(device.id, "self.reboot");
+        await device.nextRequest("tools/call");
+        const at = `/devices/${device.id}`;
+        await (how === "revoke" ? site.rest("POST", `${at}/revoke`) : site.rest("DELETE", at));
+        expect((await farewell).body).toMatchObject({ code: "device_disconnected", sent: true });
+      },
+    );
+
     it("[MCP-13] before such a call was sent has not done it", async () => {
       const { site, device } = await joined();
       const running = site.call(device.id, "a");
@@ -80,14 +93,15 @@ export function departureScenarios(transport: DeviceTransport): void {
     });
 
     it("[CALL-4] while it is being listed for the first time fails the calls that wait for that", async () => {
-      const site = await openSite({ transport });
+      const clock = new ManualClock();
+      const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
       await device.greet();
       await device.nextRequest("initialize");
       const events = await site.events("?type=call.finished");
+      const before = clock.pending;
       const answer = site.call(device.id, "a");
-      await until(async () => (await site.rest("GET", "/devices")).status === 200);
-      await device.quiet();
+      await until(() => clock.pending > before, "the call to wait");
       device.cut();
       expect(await answer).toMatchObject({ status: 502, body: { code: "device_disconnected", sent: false } });
       expect((await events.next()).data["outcome"]).toBe("device_disconnected");
@@ -163,13 +177,14 @@ export function departureScenarios(transport: DeviceTransport): void {
     }
 
     it("[DEV-10] fails calls that waited for the old one's first list", async () => {
-      const site = await openSite({ transport });
+      const clock = new ManualClock();
+      const site = await openSite({ transport, clock });
       const old = await site.connect({ transport });
       await old.greet();
       await old.nextRequest("initialize");
+      const before = clock.pending;
       const answer = site.call(old.id, "a");
-      await old.quiet();
-      await site.device(old.id);
+      await until(() => clock.pending > before, "the call to wait");
       const fresh = await site.connect({ transport });
       await fresh.greet();
       expect((await answer).body).toMatchObject({ code: "device_disconnected", sent: false });

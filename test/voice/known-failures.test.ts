@@ -104,7 +104,7 @@ describe("a relay", () => {
     const before = performance.now();
     void device.stop();
     expect((await agents).status).toBe(502);
-    expect(performance.now() - before).toBeLessThan(1_000);
+    expect(performance.now() - before).toBeLessThan(5_000);
     await visitor.ended;
   });
 

@@ -344,7 +344,7 @@ export class BoardSession implements DeviceSession {
     if (this.#rate.admit(this.#lastLife)) return true;
     const error = new TendonError("rate_limited", "the device sends too many frames");
     this.events.connectionRefused({ code: error.code, reason: error.message, device: this.deviceId });
-    this.close(error.kind.closeCode, error.message);
+    this.close(error.kind.closeCode, error.message, false);
     return false;
   }
 
@@ -353,7 +353,7 @@ export class BoardSession implements DeviceSession {
     if (this.#state.kind === "closed") return false;
     this.#frames.note(this.deviceId, "out", kept);
     if (this.link.send(text)) return true;
-    this.close(1013, "the device does not read what it is sent");
+    this.close(1013, "the device does not read what it is sent", false);
     return false;
   }
 

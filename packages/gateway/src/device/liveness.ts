@@ -31,7 +31,7 @@ export class Liveness {
     const found = [...this.#sessions.keys()].filter(
       (session) => session.deviceId === deviceId && session.state.kind !== "closed",
     );
-    for (const session of found) session.close(POLICY, reason);
+    for (const session of found) session.close(POLICY, reason, false);
     return found.length > 0;
   }
 

@@ -137,7 +137,7 @@ export class Elsewhere {
     });
     this.#noteDeleted(id);
     const { devices, drift, toolset } = this.#needs;
-    devices.get(id)?.session?.close(1001, "the device was deleted");
+    devices.get(id)?.session?.close(1001, "the device was deleted", false);
     devices.forget(id);
     drift.forget(id);
     toolset.changed(id);

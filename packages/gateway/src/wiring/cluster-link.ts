@@ -148,7 +148,10 @@ async function deviceChanged({ registry, credentials, cut }: ClusterParts, id: s
   const before = registry.book.find(id)?.pair;
   const pair = await registry.elsewhere.readAgain(id);
   credentials.learn(id, pair);
-  if (before !== undefined && !credentials.same(before, pair)) cut(id, "its credentials no longer count");
+  // One that came in without any, where admission is open, has none to lose, and goes when it is revoked all the same.
+  const revoked = pair?.state === "revoked";
+  if (revoked || (before !== undefined && !credentials.same(before, pair)))
+    cut(id, "its credentials no longer count");
 }
 
 async function answer(
