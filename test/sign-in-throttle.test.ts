@@ -1,10 +1,11 @@
+import { once } from "node:events";
 import { Writable } from "node:stream";
 import { limits } from "@tendon/protocol";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "./manual-clock.ts";
 import { brokerEndpoint } from "./mqtt-app.ts";
-import { MqttRefused, type MqttSettings, MqttWire } from "./mqtt-wire.ts";
+import { dial, MqttRefused, type MqttSettings, MqttWire } from "./mqtt-wire.ts";
 import { OtaBoard } from "./ota-board.ts";
 import { adminToken, firstDevice, openSite, type Site } from "./site.ts";
 import { Refused, WebSocketWire } from "./websocket-wire.ts";
@@ -98,6 +99,20 @@ describe("failed sign-ins", () => {
     expect(await overMqtt(one.mqtt)).toBe(0);
     expect(await overMqtt(other.mqtt)).toBe(0);
     expect(await overMqtt({ ...app, password: adminToken })).toBe(0);
+  });
+
+  it("[PRV-8] bytes that are no CONNECT count as well: they do not fill the log", async () => {
+    const { site, one, refusals } = await openGuarded();
+    const noise = async () => {
+      const socket = dial(brokerEndpoint(site));
+      socket.on("error", () => undefined);
+      socket.end("GET / HTTP/1.1\r\n\r\n");
+      await once(socket.resume(), "close");
+    };
+    await times(limits.failedSignIns.max + 20, noise);
+    expect(refusals()).toBe(limits.failedSignIns.max);
+    expect(await site.metric('tendon_connections_refused_total{code="rate_limited"}')).toBe(20);
+    expect(await overMqtt(one.mqtt)).toBe(0);
   });
 
   it("[PRV-8] count by the address a trusted proxy has added, and by nothing a caller can write", async () => {

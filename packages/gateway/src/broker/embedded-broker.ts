@@ -186,7 +186,9 @@ export class EmbeddedBroker {
       const chunk: unknown = read(size);
       const refused = chunk instanceof Uint8Array ? gate.admit(chunk) : undefined;
       if (refused === undefined) return chunk;
-      this.#needs.events.connectionRefused({ code: "payload_too_large", reason: refused, from });
+      // It costs nothing to send: whoever does it again and again is not to fill the log.
+      if (this.#needs.signInFailed(from) > 0) this.#needs.events.connectionThrottled();
+      else this.#needs.events.connectionRefused({ code: "payload_too_large", reason: refused, from });
       socket.destroy();
       return null;
     };
