@@ -1,6 +1,7 @@
 /** Gateways that share one fleet: what one holds the others use as their own. */
 import { connect, headers } from "@nats-io/transport-node";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Speaker, stockTools, volumeTool } from "../control/speaker.ts";
 import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { type RawDevice, tool } from "../raw-device.ts";
@@ -69,6 +70,19 @@ describe("a device on another node", () => {
       expect((answer["calls"] as unknown[]).length).toBeLessThanOrEqual(1);
       return String(body["callId"]);
     }
+  });
+
+  it("[CTL-7] that was muted at one node and has come to the other is unmuted there, once", async () => {
+    const { one, two } = await twoNodes();
+    const act = (site: Site, action: string) =>
+      site.rest("POST", `/devices/${firstDevice}/control`, { action });
+    const here = new Speaker(await one.join({ tools: stockTools }), 35);
+    expect((await act(one, "mute")).body).toMatchObject({ ok: true });
+    here.device.cut();
+    const there = new Speaker(await two.join({ tools: stockTools }), here.volume);
+    expect((await act(two, "unmute")).body).toMatchObject({ ok: true, tools: [volumeTool] });
+    expect(there.volume).toBe(35);
+    expect((await act(two, "unmute")).body).toMatchObject({ ok: true, tools: [] });
   });
 
   it("refuses with the same codes, wherever it is asked", async () => {

@@ -1,5 +1,8 @@
 /** Actions that stock firmware has no tool for: put together from those it has. */
-import { describe, expect, it } from "vitest";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { MqttApp } from "../mqtt-app.ts";
@@ -170,6 +173,30 @@ describe("mute and unmute", () => {
     await control(site, "unmute");
     expect(speaker.volume).toBe(60);
   });
+
+  it.each([
+    ["unmute", {}, 35],
+    ["mute", {}, 35],
+    ["set_volume", { volume: 20 }, 20],
+  ])(
+    "[CTL-7] is remembered over a restart of the gateway: after %s, unmute ends at the right level",
+    async (first, fields, level) => {
+      const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-muted-"));
+      onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
+      const before = await openSpeaker({ volume: 35, config: { data } });
+      await control(before.site, "mute");
+      await before.site.stop();
+      for (const action of [first, "unmute", "unmute"]) {
+        const { site, speaker } = await openSpeaker({ volume: before.speaker.volume, config: { data } });
+        expect((await control(site, action, action === first ? fields : {})).body).toMatchObject({
+          ok: true,
+        });
+        before.speaker.volume = speaker.volume;
+        await site.stop();
+      }
+      expect(before.speaker.volume).toBe(level);
+    },
+  );
 
   it("[CTL-7] a mute whose answer was lost is remembered all the same; one that was refused is not", async () => {
     const clock = new ManualClock();

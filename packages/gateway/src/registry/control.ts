@@ -29,9 +29,9 @@ export interface ControlNeeds {
   readonly muted: MuteMemory;
   readonly actions: Actions;
   readonly defaultTimeoutMs: number;
-  /** Throws `device_unknown`. */
   /** The connection of a device that another node holds. */
   readonly elsewhere: (device: string) => RemoteSession | undefined;
+  /** Throws `device_unknown`. */
   readonly identify: (principal: Principal, reference: string) => string;
   /** Whether the device has the tool; of one that has just come, when it has been listed. */
   readonly hasTool: (device: string, tool: string, options: CallOptions) => Promise<boolean>;
@@ -176,7 +176,7 @@ export class Control {
 
   /** [CTL-6] Muting twice keeps the first level. */
   async #mute(job: Job, rule: Mute): Promise<ToolResult> {
-    const remembered = this.#needs.muted.level(job.device, rule.write.tool);
+    const remembered = await this.#needs.muted.level(job.device, rule.write.tool);
     const previous = remembered ?? (await this.#read(job, rule.read));
     try {
       await this.#call(job, rule.write.tool, { [rule.write.argument]: rule.to });
@@ -191,7 +191,7 @@ export class Control {
 
   /** [CTL-7] With nothing remembered there is nothing to restore, and that is fine. */
   async #unmute(job: Job, rule: Unmute): Promise<ToolResult> {
-    const level = this.#needs.muted.level(job.device, rule.write.tool);
+    const level = await this.#needs.muted.level(job.device, rule.write.tool);
     if (level === undefined)
       return { content: [{ type: "text", text: "nothing to restore" }], isError: false };
     await this.#call(job, rule.write.tool, { [rule.write.argument]: level });

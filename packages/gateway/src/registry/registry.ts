@@ -90,6 +90,7 @@ export class Registry {
   /** What other nodes tell this one of devices. */
   readonly elsewhere: Elsewhere;
   readonly #policy: Policy;
+  readonly #muted: MuteMemory;
   readonly #needs: RegistryNeeds;
   readonly #devices: KnownDevices;
   readonly #remembering: Remembering;
@@ -133,7 +134,8 @@ export class Registry {
       record.rememberStatus(at, value);
       this.#mentionStatus(record.id, at, value);
     };
-    const muted = new MuteMemory();
+    this.#muted = new MuteMemory(needs.store, (device, error) => needs.events.notRemembered(device, error));
+    const muted = this.#muted;
     const carriedOut: CallsSettings["carriedOut"] = (device, tool) => muted.forget(device, tool);
     const { calls: history } = needs.store;
     this.calls = new Calls({ ...needs, policy, approvals, statusOf, carriedOut, history }, find);
@@ -224,6 +226,7 @@ export class Registry {
       registry.#devices.get(device)?.catalogue.find(tool),
     );
     registry.toolset.restored();
+    await registry.#muted.restore();
     return registry;
   }
 
@@ -251,7 +254,7 @@ export class Registry {
 
   /** Resolves when all that is known has been written down. */
   async close(): Promise<void> {
-    await this.#remembering.close();
+    await Promise.all([this.#remembering.close(), this.#muted.close()]);
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
