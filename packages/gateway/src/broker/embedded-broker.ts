@@ -376,11 +376,8 @@ export class EmbeddedBroker {
 }
 
 function* packetsOf(messages: Iterable<Retained>): Iterable<PublishPacket> {
-  for (const message of messages) yield publishPacket(message);
-}
-
-function publishPacket({ topic, payload }: Retained): PublishPacket {
-  return { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false };
+  for (const { topic, payload } of messages)
+    yield { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false };
 }
 
 /** Milliseconds of it; whoever says more before it is answered says too much. */
