@@ -30,6 +30,8 @@ export class RunningTendon {
   readonly #child: ChildProcess;
   readonly #watchers = new Set<() => void>();
   readonly #ended: Promise<number | null>;
+  /** It has ended, and all it said has been read. */
+  #over = false;
   stdout = "";
   stderr = "";
 
@@ -42,6 +44,7 @@ export class RunningTendon {
     this.#child.stdout?.on("data", (chunk: Buffer) => this.#take("stdout", chunk));
     this.#child.stderr?.on("data", (chunk: Buffer) => this.#take("stderr", chunk));
     this.#ended = once(this.#child, "close").then(([code]) => {
+      this.#over = true;
       for (const watcher of this.#watchers) watcher();
       return code as number | null;
     });
@@ -58,7 +61,7 @@ export class RunningTendon {
       const look = () => {
         const match = pattern.exec(this[stream]);
         if (match !== null) finish(() => resolve(match));
-        else if (this.#child.exitCode !== null) finish(() => reject(this.#surprise(pattern, "ended")));
+        else if (this.#over) finish(() => reject(this.#surprise(pattern, "ended")));
       };
       const timer = setTimeout(
         () => finish(() => reject(this.#surprise(pattern, "waited in vain"))),
