@@ -274,6 +274,28 @@ describe("an app that signs in over MQTT", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
+  it("[TOK-4] whose token is revoked while it signs in does not stay", async () => {
+    const site = await openSite();
+    for (let turns = 0; turns < 20; turns += 1) {
+      const { body } = await site.rest("POST", "/tokens", { name: `token-${turns}`, scopes: ["call"] });
+      const socket = dial(brokerEndpoint(site));
+      await once(socket, "connect");
+      const revoked = site.rest("DELETE", `/tokens/${String(body["id"])}`);
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+      const settings = {
+        endpoint: "",
+        client_id: "app",
+        username: "app",
+        password: String(body["token"]),
+        publish_topic: "",
+        keepalive: 60,
+      };
+      const wire = await MqttWire.open(settings, {}, socket).catch(() => undefined);
+      expect((await revoked).status).toBe(204);
+      await wire?.ended;
+    }
+  });
+
   it("[MQT-6] displaces itself under its own client id, and nobody else", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });

@@ -237,6 +237,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     identify,
     spend: (principal) => rates.spend(principal),
     onRevoked: (listener) => tokens.onRevoked(listener),
+    counts: ({ id }) => tokens.current(id) !== undefined,
     credentials,
     store,
     secret: foundation.deviceSecret,

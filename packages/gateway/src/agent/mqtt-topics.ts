@@ -29,6 +29,8 @@ export interface TopicsNeeds {
   readonly events: Events;
   /** Tells when a token no longer counts. */
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
+  /** Whether the principal's token still does. */
+  readonly counts: (principal: Principal) => boolean;
   /** Counts a request; throws where there were too many. */
   readonly spend: (principal: Principal) => void;
   /** To every app that may see it. */
@@ -89,6 +91,11 @@ export class MqttTopics {
   }
 
   connected(principal: Principal, link: AppLink): () => void {
+    if (!this.#needs.counts(principal)) {
+      // Its token was revoked while it signed in.
+      link.close();
+      return () => undefined;
+    }
     const links = this.#apps.get(principal.id) ?? new Set();
     this.#apps.set(principal.id, links.add(link));
     return () => {

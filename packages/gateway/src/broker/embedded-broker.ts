@@ -292,7 +292,8 @@ export class EmbeddedBroker {
     this.#sockets.get(client.conn)?.cancel();
     if (peer.kind === "app") {
       peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
-      for (const { topic, bytes } of peer.early.splice(0)) peer.app.published(topic, bytes);
+      for (const { topic, bytes } of peer.early.splice(0))
+        if (!client.closed) peer.app.published(topic, bytes);
     } else {
       try {
         peer.listener = peer.open(deviceConnection(client));

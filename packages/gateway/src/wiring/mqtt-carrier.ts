@@ -45,6 +45,7 @@ export interface CarrierNeeds extends Doors {
   readonly identify: IdentifyToken;
   readonly spend: (principal: Principal) => void;
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
+  readonly counts: (principal: Principal) => boolean;
   readonly credentials: Credentials;
   readonly store: Store;
   readonly secret: string;
@@ -66,6 +67,7 @@ async function startEmbedded(needs: CarrierNeeds) {
     registry,
     events,
     onRevoked,
+    counts: needs.counts,
     spend,
     reportFault: needs.reportFault,
     publish: (topic, payload) => broker.publish(topic, payload),
