@@ -171,8 +171,8 @@ describe("a mistake in control.actions stops the start and names line and key", 
     [
       "an unknown composition",
       `${head}      compose:\n        repeat: 5\n`,
-      ":5",
-      "control.actions.a.compose",
+      ":6",
+      "control.actions.a.compose.repeat",
     ],
     ["an action that is no object", "control:\n  actions:\n    a: 5\n", ":3", "control.actions.a"],
     ["a name with a space", 'control:\n  actions:\n    "a b":\n      tool: x\n', ":3", "a b"],
@@ -182,6 +182,72 @@ describe("a mistake in control.actions stops the start and names line and key", 
     expect(found.length).toBeGreaterThan(0);
     expect(lines).toContain(`tendon.yaml${line}`);
     expect(lines).toContain(key);
+  });
+
+  const step = "by: { argument: s, default: 1, direction: up }, minimum: 0, maximum: 9";
+  it.each([
+    [
+      "a composition that lacks something",
+      `      compose: { adjust: { read: { tool: r }, write: { tool: w, argument: v }, ${step} } }\n`,
+      "tendon.yaml:5: `control.actions.a.compose.adjust.read` must have required properties path",
+    ],
+    [
+      "a composition of nothing",
+      "      compose: {}\n",
+      "tendon.yaml:5: `control.actions.a.compose` must not have fewer than 1 properties",
+    ],
+    [
+      "two compositions",
+      "      compose: { unmute: { write: { tool: w, argument: v } }, mute: { read: { tool: r, path: p }, write: { tool: w, argument: v }, to: 0 } }\n",
+      "tendon.yaml:5: `control.actions.a.compose` must not have more than 1 properties",
+    ],
+    [
+      "bounds of a text",
+      "      arguments:\n        x: { type: string, maximum: 5 }\n",
+      "tendon.yaml:6: `control.actions.a.arguments.x` has bounds, which only an integer can have",
+    ],
+    [
+      "an argument that no message can carry",
+      "      arguments:\n        action: { type: string }\n",
+      "tendon.yaml:6: `control.actions.a.arguments.action` means something else in a message: give it another name in `aliases`",
+    ],
+    [
+      "an argument's other name that a message has for itself",
+      "      arguments:\n        x: { type: string, aliases: [device] }\n",
+      "tendon.yaml:6: `control.actions.a.arguments.x.aliases` `device` means something else in a message",
+    ],
+    [
+      "one name for two arguments",
+      "      arguments:\n        x: { type: string, aliases: [y] }\n        y: { type: string }\n",
+      "tendon.yaml:7: `control.actions.a.arguments.y` `y` is a name of `x` already",
+    ],
+    [
+      "one other name for two arguments",
+      "      arguments:\n        x: { type: string, aliases: [z] }\n        y: { type: string, aliases: [z] }\n",
+      "tendon.yaml:7: `control.actions.a.arguments.y.aliases` `z` is a name of `x` already",
+    ],
+  ])("%s, in one sentence", (_, more, sentence) => {
+    expect(problems(`${head}${more}`)).toEqual([sentence]);
+  });
+
+  it("[CTL-3] an argument named as a field of messages is given under its other name, or in a function call", async () => {
+    const text = `${head}      arguments:\n        action: { type: string, required: true, aliases: [move] }\n`;
+    expect(problems(text)).toEqual([]);
+    const { site, speaker } = await openSpeaker({
+      config: actionsOf(text),
+      tools: [tool("self.a", { action: { type: "string" } }, ["action"])],
+    });
+    const asks = [
+      { action: "a", move: "sit" },
+      { function_call: { name: "self_a", arguments: { action: "sit" } } },
+    ];
+    for (const body of asks) {
+      expect((await site.rest("POST", controlPath, body)).body).toMatchObject({
+        ok: true,
+        tools: ["self.a"],
+      });
+      expect(speaker.calls.at(-1)?.arguments).toEqual({ action: "sit" });
+    }
   });
 
   it("the documented example has none", () => {

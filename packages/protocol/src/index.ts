@@ -69,7 +69,14 @@ export {
 export { SessionView, SignInCode, SignInRequest } from "./api/session.ts";
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
-export { type Action, ActionMap, defaultActions } from "./control/action-map.ts";
+export {
+  type Action,
+  ActionMap,
+  type Adjust,
+  defaultActions,
+  type Mute,
+  type Unmute,
+} from "./control/action-map.ts";
 export {
   Actions,
   checkActions,
@@ -77,7 +84,13 @@ export {
   type MapProblem,
   readArguments,
 } from "./control/actions.ts";
-export { ControlRequest, ControlResponse, decodeControl, isRequestId } from "./control/message.ts";
+export {
+  ControlRequest,
+  ControlResponse,
+  decodeControl,
+  isRequestId,
+  messageFields,
+} from "./control/message.ts";
 export {
   type AudioFrame,
   type AudioFraming,

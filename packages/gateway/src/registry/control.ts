@@ -5,15 +5,19 @@
  */
 import {
   type Actions,
+  type Adjust,
   type ControlRequest,
   type ControlResponse,
   isObject,
   isRequestId,
   type JsonObject,
   type KnownAction,
+  type Mute,
+  messageFields,
   misspeltArguments,
   readArguments,
   type ToolResult,
+  type Unmute,
 } from "@tendon/protocol";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -44,19 +48,6 @@ interface Job {
   /** The tools called so far, for the answer. */
   readonly tools: string[];
 }
-
-/** Fields of a message that are never arguments of an action. */
-const reserved = new Set([
-  "type",
-  "action",
-  "command",
-  "function_call",
-  "request_id",
-  "session_id",
-  "device",
-  "timeoutMs",
-  "timestamp",
-]);
 
 export class Control {
   readonly #needs: ControlNeeds;
@@ -152,11 +143,11 @@ export class Control {
   }
 
   async #carryOut(job: Job, { tool, compose }: KnownAction, args: JsonObject): Promise<ToolResult> {
-    if (compose === undefined || (await this.#needs.hasTool(job.device, tool, job.options()))) {
-      return await this.#call(job, tool, args);
-    }
-    if ("adjust" in compose) return await this.#adjust(job, compose.adjust, args);
-    return "mute" in compose ? await this.#mute(job, compose.mute) : await this.#unmute(job, compose.unmute);
+    const native = compose === undefined || (await this.#needs.hasTool(job.device, tool, job.options()));
+    if (!native && compose.adjust !== undefined) return await this.#adjust(job, compose.adjust, args);
+    if (!native && compose.mute !== undefined) return await this.#mute(job, compose.mute);
+    if (!native && compose.unmute !== undefined) return await this.#unmute(job, compose.unmute);
+    return await this.#call(job, tool, args);
   }
 
   async #passOn(job: Job, { function_call }: ControlRequest): Promise<ToolResult> {
@@ -223,11 +214,6 @@ export class Control {
   }
 }
 
-type Composed<Kind extends string> = Extract<NonNullable<KnownAction["compose"]>, Record<Kind, unknown>>;
-type Adjust = Composed<"adjust">["adjust"];
-type Mute = Composed<"mute">["mute"];
-type Unmute = Composed<"unmute">["unmute"];
-
 function namesOf(
   message: ControlRequest,
   action: KnownAction | undefined,
@@ -242,7 +228,7 @@ function namesOf(
 
 function fieldsOf(message: ControlRequest): JsonObject {
   if (message.function_call !== undefined) return message.function_call.arguments ?? {};
-  return Object.fromEntries(Object.entries(message).filter(([key]) => !reserved.has(key)));
+  return Object.fromEntries(Object.entries(message).filter(([key]) => !messageFields.has(key)));
 }
 
 function argumentNames(action: KnownAction): string[] {

@@ -34,38 +34,34 @@ const Level = {
   write: Type.Object({ tool: ToolName, argument: Name }, strict),
 };
 
-export const Composition = Type.Union([
-  Type.Object(
-    {
-      adjust: Type.Object(
-        {
-          ...Level,
-          by: Type.Object(
-            { argument: Name, default: Type.Integer({ minimum: 0 }), direction: Type.Enum(["up", "down"]) },
-            strict,
-          ),
-          minimum: Type.Integer(),
-          maximum: Type.Integer(),
-        },
-        { ...strict, description: "Read, step up or down within the bounds, write" },
-      ),
-    },
-    strict,
-  ),
-  Type.Object(
-    {
-      mute: Type.Object(
-        { ...Level, to: Type.Integer() },
-        { ...strict, description: "Remember the level, then write" },
-      ),
-    },
-    strict,
-  ),
-  Type.Object(
-    { unmute: Type.Object({ write: Level.write }, { ...strict, description: "Write the remembered level" }) },
-    strict,
-  ),
-]);
+const Adjust = Type.Object(
+  {
+    ...Level,
+    by: Type.Object(
+      { argument: Name, default: Type.Integer({ minimum: 0 }), direction: Type.Enum(["up", "down"]) },
+      strict,
+    ),
+    minimum: Type.Integer(),
+    maximum: Type.Integer(),
+  },
+  { ...strict, description: "Read, step up or down within the bounds, write" },
+);
+export type Adjust = Static<typeof Adjust>;
+
+const Mute = Type.Object(
+  { ...Level, to: Type.Integer() },
+  { ...strict, description: "Remember the level, then write" },
+);
+export type Mute = Static<typeof Mute>;
+
+const Unmute = Type.Object({ write: Level.write }, { ...strict, description: "Write the remembered level" });
+export type Unmute = Static<typeof Unmute>;
+
+/** Exactly one of them. Not alternatives to its checker, which would complain of each that was not meant. */
+const Composition = Type.Object(
+  { adjust: Type.Optional(Adjust), mute: Type.Optional(Mute), unmute: Type.Optional(Unmute) },
+  { ...strict, minProperties: 1, maxProperties: 1 },
+);
 export type Composition = Static<typeof Composition>;
 
 export const Action = Type.Object(

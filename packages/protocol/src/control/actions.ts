@@ -1,5 +1,6 @@
 import type { ArgumentProblem } from "../tools/arguments.ts";
 import type { Action, ActionArgument, ActionMap, Composition } from "./action-map.ts";
+import { messageFields } from "./message.ts";
 
 /** An action with its name and function settled. */
 export interface KnownAction {
@@ -94,18 +95,40 @@ export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
     }
   }
   for (const [name, action] of Object.entries(added)) {
-    for (const [argument, { minimum, maximum }] of Object.entries(action.arguments ?? {})) {
-      if (minimum !== undefined && maximum !== undefined && minimum > maximum) {
-        problems.push({ path: [name, "arguments", argument], message: "has a minimum above its maximum" });
-      }
+    problems.push(...checkArguments(name, action), ...checkComposition(name, action));
+  }
+  return problems;
+}
+
+function checkArguments(name: string, { arguments: args = {} }: Action): MapProblem[] {
+  const problems: MapProblem[] = [];
+  const owners = new Map<string, string>();
+  for (const [argument, { type, minimum, maximum, aliases = [] }] of Object.entries(args)) {
+    const path = [name, "arguments", argument];
+    const bounded = minimum !== undefined || maximum !== undefined;
+    if (type !== "integer" && bounded)
+      problems.push({ path, message: "has bounds, which only an integer can have" });
+    if (minimum !== undefined && maximum !== undefined && minimum > maximum)
+      problems.push({ path, message: "has a minimum above its maximum" });
+    if (messageFields.has(argument) && aliases.length === 0) {
+      const message = "means something else in a message: give it another name in `aliases`";
+      problems.push({ path, message });
     }
-    problems.push(...checkComposition(name, action));
+    for (const field of [argument, ...aliases]) {
+      const at = field === argument ? path : [...path, "aliases"];
+      const owner = owners.get(field);
+      if (owner !== undefined && owner !== argument)
+        problems.push({ path: at, message: `\`${field}\` is a name of \`${owner}\` already` });
+      else if (field !== argument && messageFields.has(field))
+        problems.push({ path: at, message: `\`${field}\` means something else in a message` });
+      owners.set(field, owner ?? argument);
+    }
   }
   return problems;
 }
 
 function checkComposition(name: string, { compose, arguments: args = {} }: Action): MapProblem[] {
-  if (compose === undefined || !("adjust" in compose)) return [];
+  if (compose?.adjust === undefined) return [];
   const { by, minimum, maximum } = compose.adjust;
   const problems: MapProblem[] = [];
   if (args[by.argument]?.type !== "integer") {

@@ -28,6 +28,12 @@ export const ControlRequest = Type.Object(
 );
 export type ControlRequest = Static<typeof ControlRequest>;
 
+/** Fields of a message that are never arguments of an action. */
+export const messageFields: ReadonlySet<string> = new Set([
+  ...Object.keys(ControlRequest.properties),
+  "timestamp",
+]);
+
 /** [CTL-4] What it always gets back. A failure has the error's code, title and detail beside `ok: false`. */
 export const ControlResponse = Type.Object(
   {
