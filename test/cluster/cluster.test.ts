@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Speaker, stockTools, volumeTool } from "../control/speaker.ts";
 import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
+import { MqttApp } from "../mqtt-app.ts";
 import { type RawDevice, tool } from "../raw-device.ts";
 import { adminToken, firstDevice, type Site } from "../site.ts";
 import { Engines, type Fleet } from "./nodes.ts";
@@ -83,6 +84,44 @@ describe("a device on another node", () => {
     expect((await act(two, "unmute")).body).toMatchObject({ ok: true, tools: [volumeTool] });
     expect(there.volume).toBe(35);
     expect((await act(two, "unmute")).body).toMatchObject({ ok: true, tools: [] });
+  });
+
+  it("[CTL-7] is unmuted to what it was last set to, at whatever node that was", async () => {
+    const { one, two } = await twoNodes();
+    const act = (site: Site, action: string) =>
+      site.rest("POST", `/devices/${firstDevice}/control`, { action });
+    const first = new Speaker(await one.join({ tools: stockTools }), 35);
+    await act(one, "mute");
+    first.device.cut();
+    const there = new Speaker(await two.join({ tools: stockTools }), first.volume);
+    expect((await two.call(firstDevice, volumeTool, { volume: 60 })).status).toBe(200);
+    await act(two, "unmute");
+    expect(there.volume).toBe(60);
+    there.device.cut();
+    const back = new Speaker(await one.join({ tools: stockTools }), there.volume);
+    await act(one, "mute");
+    await act(one, "unmute");
+    expect(back.volume).toBe(60);
+  });
+
+  it("[APP-2] is found by its session from an app at the other node, and by a wrong one nowhere", async () => {
+    const { one, two } = await twoNodes();
+    const device = await one.join({ tools: stockTools });
+    const { sessionId: session_id } = device;
+    const speaker = new Speaker(device, 35);
+    await online(two, true);
+    const app = await MqttApp.open(two);
+    await app.wire.subscribe("tendon/control/reply");
+    const asked = { action: "set_volume", volume: 20, request_id: "r" };
+    expect(await app.ask("tendon/control", { ...asked, session_id })).toMatchObject({
+      request_id: "r",
+      ok: true,
+    });
+    expect(speaker.volume).toBe(20);
+    expect(await app.ask("tendon/control", { ...asked, session_id: "of-nobody" })).toMatchObject({
+      ok: false,
+      code: "device_unknown",
+    });
   });
 
   it("refuses with the same codes, wherever it is asked", async () => {

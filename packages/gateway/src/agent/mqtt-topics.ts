@@ -172,7 +172,7 @@ export class MqttTopics {
     const target =
       device ??
       named ??
-      (session_id === undefined ? undefined : registry.deviceOfSession(principal, session_id));
+      (session_id === undefined ? undefined : await registry.deviceOfSession(principal, session_id));
     if (target === undefined) {
       const detail = "neither `device` nor `session_id` names a device that is known here";
       return registry.control.refuse(message, new TendonError("device_unknown", detail));

@@ -19,6 +19,13 @@ export type News =
   | { readonly kind: "session_ended"; readonly key: string }
   /** What a device said of itself; nobody waits until it is known. */
   | { readonly kind: "status"; readonly id: string; readonly at: number; readonly value: unknown }
+  /** The level a device had before it was muted; without one it was set anew. */
+  | {
+      readonly kind: "muted";
+      readonly device: string;
+      readonly tool: string;
+      readonly level?: number | undefined;
+    }
   /** What callers have spent of their limits at one node, in that room's own words. */
   | { readonly kind: "spent"; readonly spent: unknown };
 

@@ -13,10 +13,22 @@ export class MuteMemory {
   readonly #levels = new Map<string, number>();
   /** What is on its way to the store, by the name of the level. */
   readonly #writes = new Map<string, Promise<void>>();
+  #tellOthers: (device: string, tool: string, level: number | undefined) => void = () => {};
 
   constructor(store: Pick<Store, "settings" | "state">, onFault: (device: string, error: unknown) => void) {
     this.#store = store;
     this.#onFault = onFault;
+  }
+
+  /** The device may go to another node next, and be set or muted anew there. */
+  shareWith(tell: (device: string, tool: string, level: number | undefined) => void): void {
+    this.#tellOthers = tell;
+  }
+
+  /** Another node has remembered or forgotten it, and writes it down. */
+  learn(device: string, tool: string, level: number | undefined): void {
+    if (level === undefined) this.#levels.delete(`${device}/${tool}`);
+    else this.#levels.set(`${device}/${tool}`, level);
   }
 
   async restore(): Promise<void> {
@@ -39,13 +51,16 @@ export class MuteMemory {
   remember(device: string, tool: string, level: number): void {
     const name = `${device}/${tool}`;
     this.#levels.set(name, level);
+    this.#tellOthers(device, tool, level);
     this.#write(device, name);
   }
 
   forget(device: string, tool: string): void {
     if (this.#levels.size === 0) return;
     const name = `${device}/${tool}`;
-    if (this.#levels.delete(name)) this.#write(device, name);
+    if (!this.#levels.delete(name)) return;
+    this.#tellOthers(device, tool, undefined);
+    this.#write(device, name);
   }
 
   /** Resolves when all of it has been written, or has failed. */

@@ -89,12 +89,13 @@ export class Registry {
   readonly extras: Extras;
   /** What other nodes tell this one of devices. */
   readonly elsewhere: Elsewhere;
+  readonly muted: MuteMemory;
   readonly #policy: Policy;
-  readonly #muted: MuteMemory;
   readonly #needs: RegistryNeeds;
   readonly #devices: KnownDevices;
   readonly #remembering: Remembering;
   #others: OtherNodes | undefined;
+  #findSession: (sessionId: string) => Promise<string | undefined> = async () => undefined;
   #mentionStatus: (id: string, at: number, value: JsonObject) => void = () => {};
 
   private constructor(needs: RegistryNeeds) {
@@ -134,8 +135,8 @@ export class Registry {
       record.rememberStatus(at, value);
       this.#mentionStatus(record.id, at, value);
     };
-    this.#muted = new MuteMemory(needs.store, (device, error) => needs.events.notRemembered(device, error));
-    const muted = this.#muted;
+    this.muted = new MuteMemory(needs.store, (device, error) => needs.events.notRemembered(device, error));
+    const { muted } = this;
     const carriedOut: CallsSettings["carriedOut"] = (device, tool) => muted.forget(device, tool);
     const { calls: history } = needs.store;
     this.calls = new Calls({ ...needs, policy, approvals, statusOf, carriedOut, history }, find);
@@ -226,7 +227,7 @@ export class Registry {
       registry.#devices.get(device)?.catalogue.find(tool),
     );
     registry.toolset.restored();
-    await registry.#muted.restore();
+    await registry.muted.restore();
     return registry;
   }
 
@@ -246,6 +247,9 @@ export class Registry {
     for (const session of this.sessions()) others.hold(session);
     this.connections.shareWith(others);
     this.#mentionStatus = (id, at, value) => cluster.news.mention({ kind: "status", id, at, value });
+    this.muted.shareWith((device, tool, level) =>
+      cluster.news.mention({ kind: "muted", device, tool, level }),
+    );
     this.#remembering.shareWith((id, gone) =>
       cluster.news.tell({ kind: gone ? "device_gone" : "device", id }),
     );
@@ -254,7 +258,7 @@ export class Registry {
 
   /** Resolves when all that is known has been written down. */
   async close(): Promise<void> {
-    await Promise.all([this.#remembering.close(), this.#muted.close()]);
+    await Promise.all([this.#remembering.close(), this.muted.close()]);
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
@@ -317,10 +321,15 @@ export class Registry {
     return id === "" ? principal.devices === undefined : this.visible(principal, id);
   }
 
-  /** The device whose session has this id now, for messages that name only that. */
-  deviceOfSession(principal: Principal, sessionId: string): string | undefined {
-    const id = this.connections.deviceOf(sessionId);
+  /** The device whose session has this id now, on whatever node, for messages that name only that. */
+  async deviceOfSession(principal: Principal, sessionId: string): Promise<string | undefined> {
+    const id = this.connections.deviceOf(sessionId) ?? (await this.#findSession(sessionId));
     return id !== undefined && this.visible(principal, id) ? id : undefined;
+  }
+
+  /** How sessions of other nodes are found. */
+  findSessionsBy(find: (sessionId: string) => Promise<string | undefined>): void {
+    this.#findSession = find;
   }
 
   /** The connections there are on this node. */

@@ -80,6 +80,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
       tokens.shareWith((id) => cluster.news.tell({ kind: "token", id }));
       cluster.news.onNews((news) => takeNews(parts, news));
       await shareSessions(cluster, parts.sessions);
+      findSessions(cluster, registry);
       const others = await registry.join(cluster, (device, ask, signal) =>
         answer(parts, device, ask as DeviceAsk, signal),
       );
@@ -117,6 +118,9 @@ async function takeNews(parts: ClusterParts, news: News): Promise<void> {
     case "status":
       if (isObject(news.value)) parts.registry.book.find(news.id)?.rememberStatus(news.at, news.value);
       return;
+    case "muted":
+      parts.registry.muted.learn(news.device, news.tool, news.level);
+      return;
     case "spent":
       // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
       parts.rates.heard(news.spent as Spent);
@@ -141,6 +145,23 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
   } catch {
     // It has just gone; whoever was signed in there signs in again.
   }
+}
+
+const findMs = 1_000;
+
+/** [APP-2] A message may name a device by its session alone, at any node: the others are asked where none here has it. */
+function findSessions(cluster: Cluster, registry: Registry): void {
+  const topic = "device-of-session";
+  cluster.courier.serveNode(topic, async (id) => registry.connections.deviceOf(String(id)) ?? null);
+  registry.findSessionsBy(async (id) => {
+    const others = cluster.nodes().filter(({ instance }) => instance !== cluster.instance);
+    const found = await Promise.all(
+      others.map(({ instance }) =>
+        cluster.courier.askNode(instance, topic, id, { timeoutMs: findMs }).catch(() => null),
+      ),
+    );
+    return found.find((device) => typeof device === "string");
+  });
 }
 
 /** A device whose credentials another node has changed may be connected here with the old ones. */
