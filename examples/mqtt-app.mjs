@@ -10,11 +10,12 @@ if (device === undefined || process.env.TENDON_TOKEN === undefined) {
   process.exit(2);
 }
 
-const client = await mqtt.connectAsync(url, {
-  username: "app",
-  password: process.env.TENDON_TOKEN,
-  reconnectPeriod: 0,
-});
+const client = await mqtt
+  .connectAsync(url, { username: "app", password: process.env.TENDON_TOKEN, reconnectPeriod: 0 })
+  .catch((error) => {
+    console.error(`${url}: ${error.message}`);
+    process.exit(1);
+  });
 const topic = `tendon/devices/${device}/call`;
 await client.subscribeAsync(`${topic}/reply`);
 const request_id = randomUUID();

@@ -4,7 +4,10 @@ import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { Writable } from "node:stream";
+import { limits } from "@tendon/protocol";
 import type { IConnectPacket } from "mqtt-packet";
+import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
@@ -179,6 +182,34 @@ describe("an outside broker", () => {
     }
     expect((await site.rest("GET", "/devices?online=true")).body["devices"]).toEqual([]);
     expect(await site.device(firstDevice)).toMatchObject({ lastSeenAt: null });
+  });
+
+  it("[MQT-10][PRV-8] devices that may not come in, and messages that are too large, are told of without their secrets and without end", async () => {
+    const lines: string[] = [];
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(chunk.toString());
+        done();
+      },
+    });
+    const broker = await Mosquitto.start({ tendon: secret });
+    const site = await openSite({
+      config: { mqtt: { broker: broker.url("tendon", secret) } },
+      logger: pino({ level: "trace" }, stream),
+    });
+    await ready(site);
+    const device = await join(site, provision(site, broker));
+    const wire = device.wire as MqttWire;
+    wire.sendText("x".repeat(limits.deviceFrameBytes.max + 1));
+    await until(async () => (await site.metric('tendon_odd_frames_total{outcome="invalid"}')) === 1);
+    await called(site, device);
+    await site.rest("POST", `/devices/${firstDevice}/revoke`);
+    for (let index = 0; index < limits.failedSignIns.max + 20; index += 1) device.send(awake);
+    const throttled = 'tendon_connections_refused_total{code="rate_limited"}';
+    await until(async () => (await site.metric(throttled)) === 20, "the last of them to be counted");
+    expect(lines.filter((line) => line.includes("device refused")).length).toBe(limits.failedSignIns.max);
+    expect(lines.join("")).toContain(firstDevice);
+    expect(lines.join("")).not.toContain(clientId);
   });
 
   it("[MQT-12] when it dies its devices are offline and readyz says why; when it is back, so are they", async () => {

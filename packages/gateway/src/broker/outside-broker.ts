@@ -3,7 +3,7 @@
  * say who a device is, by letting it publish to `device-server/{clientId}` only; here a device is there when it has
  * said something, and gone when its will or its silence says so.
  */
-import { encodeRequest, limits } from "@tendon/protocol";
+import { encodeRequest, limits, readMqttClientId } from "@tendon/protocol";
 import mqtt, { type MqttClient } from "mqtt";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
@@ -18,6 +18,8 @@ export interface OutsideBrokerNeeds {
   readonly random: () => number;
   /** Client ids of devices that were there in earlier runs. */
   readonly seen: Iterable<string>;
+  /** Counts a device that may not come in; says how long the next one told of ought to have waited [PRV-8]. */
+  readonly signInFailed: () => number;
   /** Told of a device that has not been there before. */
   readonly firstSeen: (clientId: string) => void;
   /** Who takes over the device with this client id; throws for one that is not to be served. */
@@ -123,7 +125,8 @@ export class OutsideBroker {
     const listener = this.#devices.get(clientId) ?? this.#admit(clientId);
     if (listener === undefined) return;
     if (payload.byteLength <= limits.deviceFrameBytes.max) listener.message(payload);
-    else this.#needs.events.frameNotUnderstood(clientId, "invalid", "the message is too large");
+    else
+      this.#needs.events.frameNotUnderstood(deviceOf(clientId) ?? "", "invalid", "the message is too large");
   }
 
   #admit(clientId: string): DeviceListener | undefined {
@@ -139,7 +142,10 @@ export class OutsideBroker {
       this.#seen.add(clientId);
       return listener;
     } catch (error) {
-      this.#needs.events.connectionRefused({ code: "unauthenticated", reason: messageOf(error) });
+      const { events, signInFailed } = this.#needs;
+      const why = { code: "unauthenticated", reason: messageOf(error), device: deviceOf(clientId) };
+      if (signInFailed() > 0) events.connectionThrottled();
+      else events.connectionRefused(why);
       return undefined;
     }
   }
@@ -159,4 +165,9 @@ export class OutsideBroker {
   #forgetAll(reason: string): void {
     for (const clientId of [...this.#devices.keys()]) this.#forget(clientId, reason);
   }
+}
+
+/** The rest of a client id is secret. */
+function deviceOf(clientId: string): string | undefined {
+  return readMqttClientId(clientId)?.deviceId;
 }

@@ -137,7 +137,7 @@ async function listen(
 
 /** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
 async function startOutside(
-  { clock, events, credentials, store, secret, openDevice }: CarrierNeeds,
+  { clock, events, credentials, store, secret, signInFailed, openDevice }: CarrierNeeds,
   url: URL,
 ): Promise<MqttCarrier> {
   const { OutsideBroker } = await loadOutsideBroker();
@@ -152,6 +152,7 @@ async function startOutside(
     events,
     url: url.href,
     random: Math.random,
+    signInFailed: () => signInFailed(url.hostname),
     seen: await seen.all(),
     firstSeen: (clientId) => seen.remember(clientId),
     admitDevice(clientId) {
