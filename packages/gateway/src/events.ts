@@ -298,8 +298,9 @@ export class Events {
     this.#log.info({ device, line }, "process");
   }
 
-  processEnded(device: string, reason: string): void {
-    this.#log.warn({ device, reason }, "process ended");
+  /** `asked`: it was told to go. */
+  processEnded(device: string, reason: string, asked: boolean): void {
+    this.#log[asked ? "info" : "warn"]({ device, reason }, "process ended");
   }
 
   notRemembered(device: string, error: unknown): void {

@@ -38,6 +38,7 @@ export class StdioDevice {
   #readyTimer: Timer | undefined;
   /** Why we ended it, where it was we who did. */
   #killedBecause: string | undefined;
+  #stopping = false;
 
   constructor(settings: StdioSettings, needs: StdioNeeds) {
     this.#settings = settings;
@@ -57,6 +58,7 @@ export class StdioDevice {
   }
 
   async stop(): Promise<void> {
+    this.#stopping = true;
     await this.#process.stop();
   }
 
@@ -98,7 +100,7 @@ export class StdioDevice {
   #ended(reason: string): void {
     this.#readyTimer?.cancel();
     const why = this.#killedBecause ?? reason;
-    this.#needs.events.processEnded(this.#settings.alias, why);
+    this.#needs.events.processEnded(this.#settings.alias, why, this.#stopping);
     this.#session?.ended(why);
     this.#session = undefined;
   }
