@@ -154,6 +154,20 @@ describe("a call over MQTT", () => {
     expect(gone).toMatchObject({ request_id: 3, ok: false, error: { code: "device_offline" } });
   });
 
+  it.each([
+    ["a name that no reply's topic could hold", "x".repeat(65_535 - "tendon/devices//call".length)],
+    ["a control character in it", "02:00\u0000:00"],
+  ])("[APP-3] on a topic with %s is nobody's, and the app stays", async (_, name) => {
+    const { app } = await open();
+    await app.wire.subscribe("tendon/devices/+/call/reply");
+    app.publish(`tendon/devices/${name}/call`, { request_id: "lost", tool: "a" });
+    expect(await app.ask(callTopic, { request_id: "next", tool: "nobody.has" })).toMatchObject({
+      request_id: "next",
+    });
+    expect(app.wire.messages).toHaveLength(1);
+    await app.wire.ping();
+  });
+
   it("[APP-3] its own timeout and the device's own error come back as such", async () => {
     const { device, app } = await open();
     app.publish(callTopic, { request_id: "e", tool: speaker.name, arguments: { volume: 1 } });

@@ -51,7 +51,8 @@ type Request = {
 };
 
 const shortMessage = 4_096;
-const deviceRequest = /^tendon\/devices\/([^/]+)\/(control|call)$/;
+const longestTopic = 65_535;
+const deviceRequest = /^tendon\/devices\/([^/\p{Cc}]+)\/(control|call)$/u;
 /** A filter that takes in the status of one device, or of all. */
 const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
 /** Nothing else may look like one: events are named by devices. */
@@ -232,6 +233,8 @@ function statusTopic(device: string): string {
 function readTopic(topic: string): Request | undefined {
   if (topic === "tendon/control")
     return { kind: "control", device: undefined, replyTo: "tendon/control/reply" };
+  // MQTT has no room for the topic of its reply.
+  if (Buffer.byteLength(topic) > longestTopic - "/reply".length) return undefined;
   const [, device, kind] = deviceRequest.exec(topic) ?? [];
   if (device === undefined || (kind !== "control" && kind !== "call")) return undefined;
   return { kind, device, replyTo: `${topic}/reply` };
