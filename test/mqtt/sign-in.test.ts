@@ -12,6 +12,7 @@ import {
   MqttWire,
   mqttTransport,
 } from "../mqtt-wire.ts";
+import { OtaBoard } from "../ota-board.ts";
 import { tool } from "../raw-device.ts";
 import { adminToken, firstDevice, openSite, type Site } from "../site.ts";
 
@@ -95,6 +96,28 @@ describe("a device that signs in over MQTT", () => {
       expect(await knock(unknown)).toBe(4);
       expect(await knock({ ...unknown, password: "" })).toBe(5);
       expect(await knock(made)).toBe(0);
+    },
+  );
+
+  it.each(["lamp_1", "lamp:1", "Desk-Lamp", "a_b:c.d", "aa-bb-cc-dd-ee-0f", "home"])(
+    "[MQT-1] comes in under the id %s too",
+    async (id) => {
+      const site = await openSite({ config: { devices: { admission: "closed" } } });
+      const { status, body } = await site.rest("POST", "/devices/provision", { id, clientId });
+      expect(status).toBe(201);
+      expect(await knock(body["mqtt"] as unknown as MqttSettings)).toBe(0);
+    },
+  );
+
+  it.each(["a@@@b", "@@@", "a b", "a\u00fc", "a\n"])(
+    "[MQT-1] is not given credentials under a Client-Id it could not sign in with: %j",
+    async (wrong) => {
+      const site = await openSite();
+      const made = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId: wrong });
+      expect([made.status, made.body["code"]]).toEqual([400, "bad_request"]);
+      if (!wrong.includes("@@@")) return;
+      const asked = await new OtaBoard(site.url, { clientId: wrong }).ask();
+      expect([asked.status, asked.body["code"]]).toEqual([400, "bad_request"]);
     },
   );
 

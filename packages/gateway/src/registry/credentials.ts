@@ -5,7 +5,7 @@
  * Who is approved, and when, is decided in `provisioning/`.
  */
 import { createHmac, hash, randomInt, timingSafeEqual } from "node:crypto";
-import { limits, makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
+import { isClientId, limits, makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { DeviceClaim, DeviceIdentity } from "../device/device.ts";
@@ -124,6 +124,7 @@ export class Credentials {
   provision(id: string, clientId: string): Change & { readonly credentials: DeviceCredentials } {
     const deviceId = normaliseDeviceId(id);
     if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
+    if (!isClientId(clientId)) throw new TendonError("bad_request", "`clientId` is not a client's id");
     const change = this.approve(deviceId, digest(clientId));
     const standing = this.standing(deviceId, clientId);
     if (standing.kind !== "approved") throw notProvisioned();

@@ -17,7 +17,11 @@ export function normaliseDeviceId(text: string): string | undefined {
   return OTHER_ID.test(id) ? id : undefined;
 }
 
+/** What the parts of a client id over MQTT are parted by [MQT-1]. */
+export const clientIdMark = "@@@";
+
 /** Client-Id is a secret that names the board's memory; only its form is checked here. */
 export function isClientId(text: string): boolean {
-  return text.length > 0 && text.length <= limits.clientIdLength.max && /^[\x21-\x7e]+$/.test(text);
+  if (text.length === 0 || text.length > limits.clientIdLength.max) return false;
+  return /^[\x21-\x7e]+$/.test(text) && !text.includes(clientIdMark);
 }

@@ -1,4 +1,4 @@
-import { isClientId, normaliseDeviceId } from "./identity.ts";
+import { clientIdMark, isClientId, normaliseDeviceId } from "./identity.ts";
 
 /** [MQT-1] Who a device over MQTT says it is, all in its client id: `GROUP@@@aa_bb_cc_dd_ee_ff@@@uuid`. */
 export interface MqttIdentity {
@@ -7,19 +7,22 @@ export interface MqttIdentity {
   readonly clientId: string;
 }
 
-const MARK = "@@@";
+const MARK = clientIdMark;
+const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 const group = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** `undefined` for anything but exactly three sound parts: a missing part must never mean a missing check. */
 export function readMqttClientId(text: string): MqttIdentity | undefined {
   const parts = text.split(MARK);
   const [groupName = "", device = "", clientId = ""] = parts;
-  const deviceId = normaliseDeviceId(device.replaceAll("_", ":"));
+  const deviceId = normaliseDeviceId(device);
   if (parts.length !== 3 || !group.test(groupName) || deviceId === undefined || !isClientId(clientId))
     return undefined;
   return { group: groupName, deviceId, clientId };
 }
 
 export function makeMqttClientId({ group: groupName, deviceId, clientId }: MqttIdentity): string {
-  return [groupName, deviceId.replaceAll(":", "_"), clientId].join(MARK);
+  // Other ids stay as they are: in them `_` and `:` are two things.
+  const device = MAC.test(deviceId) ? deviceId.replaceAll(":", "_") : deviceId;
+  return [groupName, device, clientId].join(MARK);
 }
