@@ -11,6 +11,7 @@ import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { Mosquitto } from "../mosquitto.ts";
 import { MqttRefused, type MqttSettings, MqttWire } from "../mqtt-wire.ts";
 import { RawDevice, textContent, tool } from "../raw-device.ts";
@@ -21,10 +22,14 @@ const secondDevice = "02:00:00:00:00:02";
 const secret = "the-gateways-own-password";
 const awake = { type: "mcp", session_id: "", payload: { jsonrpc: "2.0", method: "notifications/awake" } };
 
-async function open(through?: (port: number) => Promise<number>): Promise<{ site: Site; broker: Mosquitto }> {
+async function open(
+  through?: (port: number) => Promise<number>,
+  clock?: ManualClock,
+): Promise<{ site: Site; broker: Mosquitto }> {
   const broker = await Mosquitto.start({ tendon: secret });
   const port = through === undefined ? broker.port : await through(broker.port);
-  const site = await openSite({ config: { mqtt: { broker: `mqtt://tendon:${secret}@127.0.0.1:${port}` } } });
+  const config = { mqtt: { broker: `mqtt://tendon:${secret}@127.0.0.1:${port}` } };
+  const site = await openSite({ config, ...(clock === undefined ? {} : { clock }) });
   await ready(site);
   return { site, broker };
 }
@@ -210,6 +215,29 @@ describe("an outside broker", () => {
     expect(lines.filter((line) => line.includes("device refused")).length).toBe(limits.failedSignIns.max);
     expect(lines.join("")).toContain(firstDevice);
     expect(lines.join("")).not.toContain(clientId);
+  });
+
+  it("[DEV-9] a device that floods is offline, and is not heard for ten seconds", async () => {
+    const clock = new ManualClock();
+    const { site, broker } = await open(undefined, clock);
+    const settings = provision(site, broker);
+    const device = await join(site, settings);
+    const events = await site.events("?type=device.online,device.offline");
+    for (let count = 0; count < 3_000; count += 1) device.send(awake);
+    expect(await events.next()).toMatchObject({
+      type: "device.offline",
+      data: { reason: "the device sends too many frames" },
+    });
+    // Said after the flood, and come through the broker after it.
+    const wire = device.wire as MqttWire;
+    wire.publish(settings.publish_topic, JSON.stringify(awake), { qos: 1, messageId: 9 });
+    await wire.nextPacket("puback");
+    const other = await join(site, provision(site, broker, secondDevice), secondDevice);
+    expect(await events.next()).toMatchObject({ type: "device.online", device: other.id });
+    expect(await site.device(firstDevice)).toMatchObject({ online: false });
+    clock.advance(10_000);
+    device.send(awake);
+    expect(await events.next()).toMatchObject({ type: "device.online", device: firstDevice });
   });
 
   it("[MQT-12] when it dies its devices are offline and readyz says why; when it is back, so are they", async () => {

@@ -13,7 +13,8 @@ export type OpenDevice = (connection: DeviceConnection) => DeviceListener;
 export interface DeviceConnection {
   /** False when the device does not read, or is gone. */
   push(text: string): boolean;
-  close(): void;
+  /** `code`: why, as a WebSocket's Close frame would say it. */
+  close(code: number): void;
 }
 
 /** Who receives what a device says. */

@@ -27,6 +27,8 @@ export interface OutsideBrokerNeeds {
 }
 
 const topicRoot = "device-server/";
+const POLICY = 1008;
+const shunMs = 10_000;
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 /** Known devices are asked for a sign of life in groups, so that a large fleet does not answer all at once. */
@@ -40,6 +42,8 @@ export class OutsideBroker {
   readonly #devices = new Map<string, DeviceListener>();
   /** Devices that have been there, in this run or before: asked for when the connection stands. */
   readonly #seen: Set<string>;
+  /** Devices that broke a rule, and until when they are not listened to. */
+  readonly #shunned = new Map<string, number>();
   #pauseMs = firstPauseMs;
   #timer: Timer | undefined;
   #stopped = false;
@@ -129,13 +133,26 @@ export class OutsideBroker {
       this.#needs.events.frameNotUnderstood(deviceOf(clientId) ?? "", "invalid", "the message is too large");
   }
 
+  #isShunned(clientId: string): boolean {
+    const until = this.#shunned.get(clientId);
+    if (until === undefined) return false;
+    if (until > this.#needs.clock.monotonic()) return true;
+    this.#shunned.delete(clientId);
+    return false;
+  }
+
   #admit(clientId: string): DeviceListener | undefined {
     if (this.#refusing) return undefined;
     try {
       const open = this.#needs.admitDevice(clientId);
+      if (this.#isShunned(clientId)) return undefined;
       const listener = open({
         push: (text) => this.#push(clientId, text),
-        close: () => this.#devices.delete(clientId),
+        close: (code) => {
+          this.#devices.delete(clientId);
+          // Its connection is not ours to end; what it says is not heard for a while instead.
+          if (code === POLICY) this.#shunned.set(clientId, this.#needs.clock.monotonic() + shunMs);
+        },
       });
       this.#devices.set(clientId, listener);
       if (!this.#seen.has(clientId)) this.#needs.firstSeen(clientId);

@@ -9,7 +9,7 @@ import type { DeviceIdentity, DeviceLink } from "./link.ts";
 /** A device's connection as its carrier offers it: the embedded broker, or a topic of an outside one. */
 export interface MqttConnection {
   push(text: string): boolean;
-  close(): void;
+  close(code: number): void;
 }
 
 /** What the carrier tells of the device. */
@@ -33,7 +33,7 @@ export function openMqttDevice(
     send: (text) => connection.push(text),
     // The device pings the broker by itself; the broker cannot ping the device.
     ping: () => undefined,
-    close: () => connection.close(),
+    close: (code) => connection.close(code),
   };
   const session = needs.open(identity, link);
   session.beginWithoutHello();
