@@ -8,7 +8,7 @@ import { ManualClock } from "../manual-clock.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import { tool } from "../raw-device.ts";
-import { firstDevice, type Site } from "../site.ts";
+import { firstDevice, openSite, type Site } from "../site.ts";
 import { openSpeaker, statusTool, stockTools, volumeTool } from "./speaker.ts";
 
 const controlPath = `/devices/${firstDevice}/control`;
@@ -301,6 +301,25 @@ describe("failures on the way", () => {
       504,
       { code: "device_timeout", phase: "device", tools: [statusTool, volumeTool] },
     ]);
+  });
+
+  it("[CALL-2] an action for a device that never tells its tools says so, and how long it has waited", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const device = await site.connect({ transport: mqttTransport });
+    await device.nextRequest("initialize");
+    const timers = clock.pending;
+    const asked = control(site, "volume_up", { timeoutMs: 1_000 });
+    await until(() => clock.pending > timers, "the action to wait");
+    clock.advance(1_000);
+    expect((await asked).body).toMatchObject({
+      ok: false,
+      code: "device_timeout",
+      detail: "the device was still being listed after 1000 ms; nothing was sent",
+      phase: "queue",
+      sent: false,
+      tools: [],
+    });
   });
 
   it("[CALL-2] an action that waits behind another ends by its own deadline, and is never sent", async () => {

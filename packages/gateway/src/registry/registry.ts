@@ -16,6 +16,7 @@ import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import type { DeviceSession } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Store } from "../store/store.ts";
 import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
@@ -204,8 +205,11 @@ export class Registry {
       },
       hasTool: async (device, tool, { timeoutMs, signal }) => {
         const record = this.#devices.get(device);
-        if (record !== undefined) await this.calls.untilListed(record, timeoutMs, signal);
-        return record?.catalogue.find(tool) !== undefined;
+        if (record === undefined) return false;
+        const waited = await this.calls.untilListed(record, timeoutMs, signal);
+        if (waited === "settled") return record.catalogue.find(tool) !== undefined;
+        const detail = `the device was still being listed after ${timeoutMs} ms; nothing was sent`;
+        throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
       },
     });
   }
