@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import { textContent, tool } from "../raw-device.ts";
@@ -196,19 +197,29 @@ describe("apps among many devices", () => {
   });
 
   it("[APP-7] an app that does not read holds nobody up, and is cut off in the end", async () => {
-    const site = await openSite();
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const deaf = await MqttApp.open(site, { clientId: "deaf" });
     const app = await MqttApp.open(site, { clientId: "reads" });
     for (const { wire } of [deaf, app]) await wire.subscribe("tendon/devices/+/events/+");
     deaf.wire.socket.pause();
-    const count = 900;
-    for (let index = 0; index < count; index += 1)
-      device.notify("notifications/news", { pad: "x".repeat(15_000) });
-    await until(() => app.wire.messages.length === count, "all that was told");
-    deaf.wire.socket.resume();
+    let over = false;
+    void deaf.wire.ended.then(() => {
+      over = true;
+    });
+    // How much the system itself takes in before anything waits is the machine's affair.
+    for (let told = 500; !over && told <= 10_000; told += 500) {
+      for (let count = 0; count < 500; count += 1)
+        device.notify("notifications/news", { pad: "x".repeat(15_000) });
+      await until(() => app.wire.messages.length === told, "all that was told");
+      // So many a device may say in five seconds.
+      clock.advance(5_000);
+      // Whoever reads nothing learns only by speaking that nobody is there.
+      deaf.wire.send({ cmd: "pingreq" });
+      await app.wire.ping();
+    }
     await deaf.wire.ended;
-    expect(deaf.wire.messages.length).toBeLessThan(count);
     await app.wire.ping();
   });
 });
