@@ -101,6 +101,22 @@ describe("failed sign-ins", () => {
     expect(await overMqtt({ ...app, password: adminToken })).toBe(0);
   });
 
+  it("[PRV-8] over MQTT are told with the device they name, and never with its Client-Id", async () => {
+    const lines: string[] = [];
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(chunk.toString());
+        done();
+      },
+    });
+    const site = await openSite({ logger: pino({ level: "warn" }, stream) });
+    const { mqtt } = site.tendon.provision(firstDevice, clientId);
+    expect(await overMqtt({ ...mqtt, password: "wrong" })).toBe(4);
+    const refused = lines.filter((line) => line.includes("device refused"));
+    expect(refused.map((line) => (JSON.parse(line) as { device?: string }).device)).toEqual([firstDevice]);
+    expect(lines.join("")).not.toContain(clientId);
+  });
+
   it("[PRV-8] bytes that are no CONNECT count as well: they do not fill the log", async () => {
     const { site, one, refusals } = await openGuarded();
     const noise = async () => {

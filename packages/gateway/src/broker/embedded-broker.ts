@@ -3,7 +3,7 @@ import type { EventEmitter } from "node:events";
 import net from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import tls from "node:tls";
-import { type ErrorCode, limits } from "@tendon/protocol";
+import { type ErrorCode, limits, readMqttClientId } from "@tendon/protocol";
 import type { Aedes, AuthenticateError, Client, PublishPacket } from "aedes";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
@@ -229,8 +229,9 @@ export class EmbeddedBroker {
   ): void {
     const from = this.#sources.get(client.conn);
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
+    const { deviceId: device } = readMqttClientId(client.id) ?? {};
     const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
-      this.#needs.events.connectionRefused({ code, reason, from });
+      this.#needs.events.connectionRefused({ code, reason, device, from });
       done(Object.assign(new Refused(reason), { returnCode }), false);
     };
     if (this.#refusing) {
@@ -264,12 +265,11 @@ export class EmbeddedBroker {
         this.#devices.set(clientId, peer);
       } else {
         const app = this.#needs.admitApp(claim);
-        const filters = new Set<string>();
         this.#peers.set(client, {
           kind: "app",
           client,
           app,
-          filters,
+          filters: new Set(),
           disconnected: undefined,
           early: [],
           takenExactlyOnce,
