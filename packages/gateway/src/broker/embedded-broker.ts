@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import net from "node:net";
 import { type Duplex, Readable } from "node:stream";
@@ -9,6 +8,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
+import { isDevice, ownName } from "./client-names.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
 import { PacketGate } from "./packet-gate.ts";
@@ -57,7 +57,6 @@ interface AppPeer {
   readonly takenExactlyOnce: Set<number>;
 }
 
-const deviceMark = "@@@";
 const deviceTopic = "device-server";
 const appRoot = "tendon/";
 const connectPatienceMs = 10_000;
@@ -317,7 +316,7 @@ export class EmbeddedBroker {
     else if (topic === deviceTopic) this.#takeFrame(peer, bytes);
     else
       this.#needs.events.frameNotUnderstood(
-        peer.clientId.split(deviceMark)[1] ?? "",
+        readMqttClientId(peer.clientId)?.deviceId ?? "",
         "unknown",
         "another topic",
       );
@@ -387,14 +386,3 @@ const mostEarly = 32;
 class Refused extends Error {}
 
 const nothing = Buffer.alloc(0);
-
-function isDevice(clientId: string): boolean {
-  return clientId.includes(deviceMark);
-}
-
-/** [MQT-6] An app's client id counts within its own token only, so that nobody can displace somebody else. */
-function ownName(clientId: string, password: Buffer | undefined): string {
-  if (isDevice(clientId)) return clientId;
-  const owner = hash("sha256", password ?? nothing, "base64url").slice(0, 16);
-  return `${owner}/${clientId === "" ? hash("sha256", `${Math.random()}`, "hex").slice(0, 16) : clientId}`;
-}
