@@ -127,7 +127,13 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     const start = await reader.next();
     const answered: { readonly id: Json | undefined; readonly at: number }[] = [];
     const seenAt: number[] = [];
+    let slowestWrite = 0;
     while (answered.length < 150) {
+      if (answered.length % 10 === 0) {
+        const asked = performance.now();
+        await gateway.rest("PATCH", `/devices/${lamp}`, { tags: [`round-${answered.length}`] });
+        slowestWrite = Math.max(slowestWrite, performance.now() - asked);
+      }
       device.notify("tick", { count: answered.length });
       const { body } = await call(gateway, device, "self.lamp.on");
       answered.push({ id: body["callId"], at: performance.now() });
@@ -135,14 +141,16 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     }
     await gateway.kill();
     const end = answered.at(-1)?.at ?? 0;
-    // A machine that gives the gateway no time at all cannot be held against it.
+    // A machine that gives the gateway or its database no time at all cannot be held against it: what comes while one
+    // write is under way waits for the next.
     const stall = Math.max(...answered.map(({ at }, index) => at - (answered[index - 1]?.at ?? at)));
+    const longest = 100 + stall + 2 * slowestWrite;
     const seen = reader.seen.slice(0, seenAt.length);
     await gateway.start();
 
     const kept = await history(gateway);
     const lost = answered.filter(({ id = "" }) => !kept.has(id)).map(({ at }) => end - at);
-    expect(Math.max(0, ...lost)).toBeLessThanOrEqual(100 + stall);
+    expect(Math.max(0, ...lost)).toBeLessThanOrEqual(longest);
     const resumed = await gateway.events("", start.id);
     (await gateway.join(lamp, offer)).notify("after");
     await until(() => resumed.seen.some(({ data }) => data["method"] === "after"), "the stream to go on");
@@ -150,7 +158,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     const missing = seen.flatMap(({ id }, at) =>
       id === start.id || ids.has(id) ? [] : [end - (seenAt[at] ?? 0)],
     );
-    expect(Math.max(0, ...missing)).toBeLessThanOrEqual(100 + stall);
+    expect(Math.max(0, ...missing)).toBeLessThanOrEqual(longest);
     expect(resumed.seen.some(({ name }) => name === "reset")).toBe(false);
     const number = (id = "") => Number(id.split("-")[1]);
     const numbers = resumed.seen.map(({ id }) => number(id));
