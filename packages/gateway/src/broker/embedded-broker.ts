@@ -60,6 +60,8 @@ interface AppPeer {
 const deviceTopic = "device-server";
 const appRoot = "tendon/";
 const connectPatienceMs = 10_000;
+/** MQTT lets a client do without pings; one whose machine has vanished is then noticed by TCP. */
+const noticeVanished = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 const drainPatienceMs = 30_000;
 const BAD_CLIENT_ID = 2;
 const UNAVAILABLE = 3;
@@ -139,7 +141,8 @@ export class EmbeddedBroker {
   /** Listens for MQTT over TCP, or over TLS where there are keys; gives the real port. */
   async listen(host: string, port: number, keys?: { cert: Buffer; key: Buffer }): Promise<number> {
     const handle = (socket: net.Socket) => this.accept(socket, socket.remoteAddress);
-    const server = keys === undefined ? net.createServer(handle) : this.#tlsServer(keys, handle);
+    const server =
+      keys === undefined ? net.createServer(noticeVanished, handle) : this.#tlsServer(keys, handle);
     server.on("error", () => undefined);
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
@@ -215,7 +218,10 @@ export class EmbeddedBroker {
   }
 
   #tlsServer(keys: { cert: Buffer; key: Buffer }, handle: (socket: net.Socket) => void): tls.Server {
-    const server = tls.createServer({ ...keys, handshakeTimeout: connectPatienceMs }, handle);
+    const server = tls.createServer(
+      { ...keys, ...noticeVanished, handshakeTimeout: connectPatienceMs },
+      handle,
+    );
     this.#tlsServers.push(server);
     return server;
   }
