@@ -198,6 +198,18 @@ describe("mute and unmute", () => {
     },
   );
 
+  it("[CTL-7] is forgotten with the device: one that is deleted and comes anew has nothing to restore", async () => {
+    const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-muted-"));
+    onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
+    const before = await openSpeaker({ volume: 35, config: { data } });
+    await control(before.site, "mute");
+    expect((await before.site.rest("DELETE", `/devices/${firstDevice}`)).status).toBe(204);
+    await before.site.stop();
+    const { site, speaker } = await openSpeaker({ volume: 12, config: { data } });
+    expect((await control(site, "unmute")).body).toMatchObject({ ok: true, tools: [] });
+    expect(speaker.volume).toBe(12);
+  });
+
   it("[CTL-7] a mute whose answer was lost is remembered all the same; one that was refused is not", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock, volume: 35 });

@@ -7,6 +7,7 @@ import type { KnownPair } from "./credentials.ts";
 import { type DeviceRecord, refuseProgram } from "./device-record.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import type { KnownDevices } from "./known-devices.ts";
+import type { MuteMemory } from "./mute-memory.ts";
 import { aliasTaken } from "./names.ts";
 import type { Remembering } from "./remembering.ts";
 import type { Toolset } from "./toolset/toolset.ts";
@@ -17,6 +18,7 @@ export interface DeviceBookNeeds {
   readonly remembering: Remembering;
   readonly toolset: Toolset;
   readonly elsewhere: Elsewhere;
+  readonly muted: MuteMemory;
 }
 
 export class DeviceBook {
@@ -108,6 +110,7 @@ export class DeviceBook {
   #forget(id: string): Promise<void> {
     const { written, told } = this.#needs.remembering.forget(id);
     this.#needs.elsewhere.forgetHere(id, written);
+    this.#needs.muted.forgetDevice(id);
     return told;
   }
 }

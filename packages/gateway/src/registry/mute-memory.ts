@@ -63,6 +63,12 @@ export class MuteMemory {
     this.#write(device, name);
   }
 
+  /** The device was deleted. */
+  forgetDevice(device: string): void {
+    const tools = [...this.#levels.keys()].filter((name) => name.startsWith(`${device}/`));
+    for (const name of tools) this.forget(device, name.slice(device.length + 1));
+  }
+
   /** Resolves when all of it has been written, or has failed. */
   async close(): Promise<void> {
     await Promise.all(this.#writes.values());

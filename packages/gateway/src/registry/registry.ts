@@ -181,6 +181,7 @@ export class Registry {
       remembering: this.#remembering,
       toolset: this.toolset,
       elsewhere: this.elsewhere,
+      muted,
     });
     this.album = new Album(needs.shelf, find);
     this.idempotency = new Idempotency({
