@@ -23,8 +23,8 @@ export default defineConfig({
     // Much of the time is spent waiting: two files at once also on a machine with two cores.
     maxWorkers: 2,
     // Only a failing test ever takes so long; each wait in it has a shorter end that says what did not come.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     reporters: ["./scripts/suite-reporter.mjs"],
   },
 });

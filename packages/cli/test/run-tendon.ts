@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 export interface Finished {
   readonly code: number | null;
