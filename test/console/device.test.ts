@@ -32,6 +32,18 @@ describe("the page of a device", () => {
     complaints.check();
   });
 
+  it("tells what is true when it is opened, not what was before the last call", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk");
+    await site.rest("POST", `/devices/${desk}/control`, { action: "mute" });
+    expect(device.state.get("volume")).toBe(0);
+    // To put the mute together the level was read, so the last status tells of 70.
+    expect(await site.device(desk)).toMatchObject({ status: { value: { audio_speaker: { volume: 70 } } } });
+    const { page, complaints } = await openConsole(site, address);
+    await page.getByText("0 %", { exact: true }).waitFor();
+    complaints.check();
+  });
+
   it("goes back and says why when the device does not do it", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk", { autoReconnect: false });

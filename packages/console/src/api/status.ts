@@ -8,14 +8,13 @@ import { callTool } from "./calls.ts";
 import { keys } from "./queries.ts";
 
 export const statusTool = "self.get_device_status";
-const freshMs = 20_000;
 const settleMs = 400;
 /** Tools whose names say that they change what a status tells; others are none of its business. */
 const changes = /set_|volume|mute|brightness|theme|reboot/;
 
 export function useStatus(device: DeviceDetail, tools: ToolList | undefined, mayCall: boolean) {
   const client = useQueryClient();
-  const { id, online, status } = device;
+  const { id, online } = device;
   const can =
     mayCall &&
     online &&
@@ -32,11 +31,10 @@ export function useStatus(device: DeviceDetail, tools: ToolList | undefined, may
       );
     },
   });
-  const toldAt = useRef(0);
-  toldAt.current = status === null ? 0 : Date.parse(status.at);
-  // Asked once when the device is there; afterwards by what happens.
+  // Asked once when the device is there, however new the last answer is: a call may have come after it. Afterwards by
+  // what happens.
   useEffect(() => {
-    if (can && Date.now() - toldAt.current > freshMs) mutate();
+    if (can) mutate();
   }, [can, mutate]);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
