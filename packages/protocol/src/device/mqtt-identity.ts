@@ -7,13 +7,12 @@ export interface MqttIdentity {
   readonly clientId: string;
 }
 
-const MARK = clientIdMark;
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 const group = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** `undefined` for anything but exactly three sound parts: a missing part must never mean a missing check. */
 export function readMqttClientId(text: string): MqttIdentity | undefined {
-  const parts = text.split(MARK);
+  const parts = text.split(clientIdMark);
   const [groupName = "", device = "", clientId = ""] = parts;
   const deviceId = normaliseDeviceId(device);
   if (parts.length !== 3 || !group.test(groupName) || deviceId === undefined || !isClientId(clientId))
@@ -24,5 +23,5 @@ export function readMqttClientId(text: string): MqttIdentity | undefined {
 export function makeMqttClientId({ group: groupName, deviceId, clientId }: MqttIdentity): string {
   // Other ids stay as they are: in them `_` and `:` are two things.
   const device = MAC.test(deviceId) ? deviceId.replaceAll(":", "_") : deviceId;
-  return [groupName, device, clientId].join(MARK);
+  return [groupName, device, clientId].join(clientIdMark);
 }
