@@ -17,6 +17,7 @@ export const keys = {
   fleets: ["devices"] as const,
   fleet: (filter: FleetFilter) => ["devices", filter] as const,
   device: (id: string) => ["device", id] as const,
+  deletion: (id: string) => ["deletion", id] as const,
   tools: (id: string) => ["device", id, "tools"] as const,
   calls: ["calls"] as const,
   pending: ["pending"] as const,

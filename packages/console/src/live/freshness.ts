@@ -134,27 +134,43 @@ function patchPresence(client: QueryClient, { type, device }: GatewayEvent): voi
 }
 
 async function refresh(client: QueryClient, id: string): Promise<void> {
-  const listed = client.getQueriesData<Pages>({ queryKey: keys.fleets }).length > 0;
+  // Not one that is just being deleted here.
+  if (client.isMutating({ mutationKey: keys.deletion(id) }) > 0) return;
   const watched = client.getQueryData(keys.device(id)) !== undefined;
-  if (!listed && !watched) return;
+  if (!watched && !isListed(client, id)) {
+    await client.invalidateQueries({ queryKey: keys.fleets });
+    return;
+  }
   const detail = await api<DeviceDetail>(`/devices/${inPath(id)}`).catch(() => undefined);
   if (detail === undefined) return;
   client.setQueryData(keys.device(id), detail);
-  let found = false;
-  patchRows(client, (row) => {
-    if (row.id !== id) return row;
-    found = true;
-    return detail;
-  });
-  if (!found) await client.invalidateQueries({ queryKey: keys.fleets });
+  patchRows(client, (row) => (row.id === id ? detail : row));
+  if (!isListed(client, id)) await client.invalidateQueries({ queryKey: keys.fleets });
 }
 
-function patchRows(client: QueryClient, change: (row: Device) => Device): void {
+function isListed(client: QueryClient, id: string): boolean {
+  return client
+    .getQueriesData<Pages>({ queryKey: keys.fleets })
+    .some(([, known]) => known?.pages.some(({ devices }) => devices.some((row) => row.id === id)) === true);
+}
+
+/** A device that was deleted here: it is gone from what is shown before anybody asks for it again. */
+export async function forgetDevice(client: QueryClient, id: string): Promise<void> {
+  client.removeQueries({ queryKey: keys.device(id) });
+  patchRows(client, (row) => (row.id === id ? undefined : row));
+  await client.invalidateQueries({ queryKey: keys.fleets });
+}
+
+/** `undefined` takes a row away. */
+function patchRows(client: QueryClient, change: (row: Device) => Device | undefined): void {
   client.setQueriesData<Pages>({ queryKey: keys.fleets }, (known) => {
     if (known === undefined) return known;
     return {
       ...known,
-      pages: known.pages.map((page) => ({ ...page, devices: page.devices.map(change) })),
+      pages: known.pages.map((page) => ({
+        ...page,
+        devices: page.devices.flatMap((row) => change(row) ?? []),
+      })),
     };
   });
 }

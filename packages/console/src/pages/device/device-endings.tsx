@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import { api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useWords } from "../../i18n/i18n.tsx";
+import { forgetDevice } from "../../live/freshness.ts";
 import { Confirm } from "../../ui/dialog.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 
@@ -57,12 +58,12 @@ export function DeleteDialog({ device, open, onClose }: EndingProps) {
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const remove = useMutation({
+    mutationKey: keys.deletion(device.id),
     mutationFn: () => api(`/devices/${inPath(device.id)}`, { method: "DELETE" }),
     onSuccess: async () => {
       onClose();
       navigate("/");
-      client.removeQueries({ queryKey: keys.device(device.id) });
-      await client.invalidateQueries({ queryKey: keys.fleets });
+      await forgetDevice(client, device.id);
     },
   });
   return (
