@@ -5,13 +5,11 @@ import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { limits } from "@tendon/protocol";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
-import type { TSchema } from "typebox";
-import { Compile } from "typebox/compile";
-import { Value } from "typebox/value";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
+import { compileSerializer, compileValidator } from "./schema-compilers.ts";
 import { endSilentConnections } from "./silent-connections.ts";
 
 export type Http = FastifyInstance<
@@ -70,7 +68,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     if (body === "") done(null, undefined);
     else void parseJson(request, body.toString(), done);
   });
-  http.setValidatorCompiler(({ schema, httpPart }) => compileValidator(schema as TSchema, httpPart));
+  http.setValidatorCompiler(compileValidator);
+  http.setSerializerCompiler(compileSerializer);
   const guard = new OriginGuard(settings.host, settings.publicUrl);
   http.addHook("onRequest", (request, _reply, next) => {
     // By the route that answers, not by the address as it is spelt: `/%61pi` is `/api` to the router.
@@ -103,15 +102,6 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     },
   });
   return http;
-}
-
-/** Only a query needs its texts turned into numbers and booleans; a body has to have them. */
-function compileValidator(schema: TSchema, httpPart: string | undefined) {
-  const compiled = Compile(schema);
-  return (value: unknown) => {
-    const read = httpPart === "querystring" ? Value.Convert(schema, value) : value;
-    return compiled.Check(read) ? { value: read } : { error: compiled.Errors(read) };
-  };
 }
 
 function nameOf(schema: { readonly [key: string]: unknown }): string | undefined {
