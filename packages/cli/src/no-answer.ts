@@ -5,7 +5,9 @@
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";
 import tls from "node:tls";
-import { errorTitles, type Problem } from "@tendon/protocol";
+import type { Problem } from "@tendon/protocol";
+// Not by the index: it loads the schema library, which costs every command a quarter of a second.
+import { errorTitles } from "@tendon/protocol/errors";
 import { NoGateway, OperationError } from "./errors.ts";
 import { fetchFrom, unanswered } from "./gateway-fetch.ts";
 import type { Target } from "./target.ts";
