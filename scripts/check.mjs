@@ -1,5 +1,6 @@
-// Everything that can be said about the code without running the product, each step named and timed.
-import { spawnSync } from "node:child_process";
+// Everything that can be said about the code without running the product. All steps run at once; each is named and
+// timed, and one that fails prints what its tool found: the file, the line and the rule.
+import { spawn } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -17,15 +18,27 @@ const steps = [
   ],
 ];
 
-let failed = 0;
-for (const [name, command, args] of steps) {
+async function run([name, command, args]) {
   const started = Date.now();
-  const done = spawnSync(command, args, { cwd: root, encoding: "utf8", shell: process.platform === "win32" });
-  const ok = done.status === 0;
-  console.log(`${ok ? "ok  " : "FAIL"} ${name} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
-  if (!ok) {
-    failed += 1;
-    process.stdout.write(`${done.stdout ?? ""}${done.stderr ?? ""}${done.error ?? ""}\n`);
-  }
+  let output = "";
+  const status = await new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, shell: process.platform === "win32" });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => {
+        output += text;
+      });
+    }
+    child.once("error", (error) => {
+      output += error;
+      resolve(1);
+    });
+    child.once("close", resolve);
+  });
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  console.log(`${status === 0 ? "ok  " : "FAIL"} ${name} (${seconds} s)`);
+  if (status !== 0) process.stdout.write(`${output}\n`);
+  return status === 0;
 }
-process.exit(failed === 0 ? 0 : 1);
+
+const passed = await Promise.all(steps.map(run));
+process.exit(passed.every(Boolean) ? 0 : 1);
