@@ -11,6 +11,9 @@ function run(program, args, cwd = root) {
   if (done.status !== 0) process.exit(done.status ?? 1);
 }
 
-run(bin("typescript", "bin", "tsc"), ["-b", "packages/cli"]);
+// `node scripts/build.mjs [packages|console]`: one part, or both.
+const parts = process.argv.slice(2);
+const wants = (part) => parts.length === 0 || parts.includes(part);
+if (wants("packages")) run(bin("typescript", "bin", "tsc"), ["-b", "packages/cli"]);
 // The page goes into the gateway's dist, where `serve` finds it.
-run(bin("vite", "bin", "vite.js"), ["build"], path.join(root, "packages", "console"));
+if (wants("console")) run(bin("vite", "bin", "vite.js"), ["build"], path.join(root, "packages", "console"));

@@ -1,6 +1,8 @@
 // Makes `npm start` and `npm test` work as the first command on a fresh clone: installs when the lockfile or the
-// platform changed, builds when a source is newer than the last build. Uses Node's own modules only, because
-// nothing else is there yet. Child output goes to stderr, so that stdout stays the program's own.
+// platform changed, then compiles the packages and builds the console, each only when its sources changed.
+// Uses Node's own modules only, because nothing else is installed yet. Child output goes to stderr, so that stdout
+// stays the program's own.
+//   --no-build   install only        --no-console   install and compile, leave the console as it is
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -58,17 +60,26 @@ function* sources(folder) {
     if (entry.name === "node_modules" || entry.name === "dist" || entry.name === "test") continue;
     const full = path.join(folder, entry.name);
     if (entry.isDirectory()) yield* sources(full);
-    else if (/\.(tsx?|json|css|html|svg|webmanifest)$/.test(entry.name)) yield full;
+    else if (/\.(tsx?|json|css|html|svg|webmanifest|md|png)$/.test(entry.name)) yield full;
   }
 }
 
-function buildKey() {
-  const parts = [installKey(), fs.readFileSync(path.join(root, "tsconfig.base.json"))];
-  for (const file of sources(path.join(root, "packages"))) {
-    const stat = fs.statSync(file);
-    parts.push(`${path.relative(root, file)} ${stat.mtimeMs} ${stat.size}`);
+/** What each part of the build is made from; the stamp of a part is the digest of that. */
+const parts = {
+  packages: ["protocol", "gateway", "simulator", "cli"].map((name) => path.join("packages", name)),
+  // The guides are pages of the console.
+  console: [path.join("packages", "console"), path.join("packages", "protocol"), "docs"],
+};
+
+function buildKey(part) {
+  const seen = [installKey(), fs.readFileSync(path.join(root, "tsconfig.base.json"))];
+  for (const folder of parts[part]) {
+    for (const file of sources(path.join(root, folder))) {
+      const stat = fs.statSync(file);
+      seen.push(`${path.relative(root, file)} ${stat.mtimeMs} ${stat.size}`);
+    }
   }
-  return digest(parts);
+  return digest(seen);
 }
 
 function readStamp(name) {
@@ -128,23 +139,28 @@ function install() {
   writeStamp("install", installKey());
 }
 
-function build() {
-  if (readStamp("build") === buildKey()) return;
-  console.error("Building …");
-  if (!run(process.execPath, [path.join(root, "scripts", "build.mjs")])) {
+function build(part) {
+  const key = buildKey(part);
+  if (readStamp(part) === key) return;
+  console.error(`Building the ${part} …`);
+  if (!run(process.execPath, [path.join(root, "scripts", "build.mjs"), part])) {
     console.error("The build failed; the compiler's messages are above.");
     process.exit(1);
   }
-  writeStamp("build", buildKey());
+  writeStamp(part, key);
 }
 
 requireNode();
-const withBuild = !process.argv.includes("--no-build");
-if (readStamp("install") !== installKey() || (withBuild && readStamp("build") !== buildKey())) {
+const wanted = process.argv.includes("--no-build")
+  ? []
+  : Object.keys(parts).filter((part) => part !== "console" || !process.argv.includes("--no-console"));
+const isReady = () =>
+  readStamp("install") === installKey() && wanted.every((part) => readStamp(part) === buildKey(part));
+if (!isReady()) {
   takeLock();
   try {
     install();
-    if (withBuild) build();
+    for (const part of wanted) build(part);
   } finally {
     fs.rmSync(lockPath, { force: true });
   }

@@ -1,9 +1,14 @@
-// Prints one line per suite with its time, every failure in full, every skipped test with its reason, and closes
-// with the counts in the form that CI reads.
+// Prints one line per suite with its time, what tests write to the console, every failure in full, every skipped test
+// with its reason, and closes with the time of the whole run and the counts in the form that CI reads.
 import path from "node:path";
 
 export default class SuiteReporter {
   failures = [];
+  started = Date.now();
+
+  onUserConsoleLog({ type, content }) {
+    process[type].write(content);
+  }
 
   onTestModuleEnd(module) {
     const tests = [...module.children.allTests()];
@@ -50,6 +55,7 @@ export default class SuiteReporter {
     const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : "";
     // Said again where a reader of thousands of lines looks first.
     for (const failure of this.failures) console.log(`\nfailed: ${failure}`);
+    console.log(`\nall suites: ${((Date.now() - this.started) / 1000).toFixed(0)} s`);
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped}`);
   }
 }
