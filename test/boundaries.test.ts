@@ -13,7 +13,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   gateway: ["protocol"],
   simulator: ["protocol"],
   console: ["protocol"],
-  cli: ["gateway", "gateway/living-gateway", "simulator", "simulator/home", "protocol"],
+  cli: ["gateway", "gateway/living-gateway", "simulator", "simulator/home", "protocol", "protocol/errors"],
 };
 
 /** Files beside gateway.ts that know nothing of the rooms, open to each of them. */
