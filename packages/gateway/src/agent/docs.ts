@@ -1,5 +1,9 @@
-import swaggerUi from "@fastify/swagger-ui";
+/** The REST description: as JSON and YAML for programs, and as a page to read and try that loads nothing from elsewhere. */
+import { createRequire } from "node:module";
+import path from "node:path";
+import { TendonError } from "../errors.ts";
 import type { Http } from "./http.ts";
+import { type MemoryFile, memoryFile, readFolder, sendFile } from "./memory-files.ts";
 
 const contentPolicy = [
   "default-src 'self'",
@@ -11,15 +15,86 @@ const contentPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The REST description as a page to read and try; it loads nothing from elsewhere. */
-export async function docsRoutes(http: Http): Promise<void> {
-  await http.register(swaggerUi, {
-    routePrefix: "/docs",
-    staticCSP: true,
-    // The plugin's own policy names outside hosts and would turn a LAN address into https.
-    transformStaticCSP: () => contentPolicy,
-    // Without the bar of another project's name above the page.
-    uiConfig: { layout: "BaseLayout", docExpansion: "list", displayRequestDuration: true },
-    theme: { title: "Tendon REST" },
+const descriptionPath = "/api/v1/openapi.json";
+
+/** Without the bar of another project's name above the page, and without its checks at another host. */
+const startScript = `window.addEventListener("load", () => {
+  SwaggerUIBundle({
+    url: "${descriptionPath}",
+    dom_id: "#swagger-ui",
+    layout: "BaseLayout",
+    deepLinking: true,
+    docExpansion: "list",
+    displayRequestDuration: true,
+    validatorUrl: null,
   });
+});
+`;
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Tendon REST</title>
+    <link rel="icon" href="/icon.svg">
+    <link rel="stylesheet" href="/docs/static/swagger-ui.css">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="/docs/static/swagger-ui-bundle.js"></script>
+    <script src="/docs/static/start.js"></script>
+  </body>
+</html>
+`;
+
+export function docsRoutes(http: Http): void {
+  const hidden = { schema: { hide: true } };
+  const html = once(() => memoryFile("page.html", page));
+  const json = once(() => memoryFile("openapi.json", JSON.stringify(http.swagger())));
+  const yaml = once(() => memoryFile("openapi.yaml", http.swagger({ yaml: true })));
+  const files = once(readPageFiles);
+
+  http.get("/docs", hidden, async (request, reply) => {
+    reply.header("content-security-policy", contentPolicy);
+    return await sendFile(request, reply, await html(), "no-cache");
+  });
+  for (const [at, description] of [
+    [descriptionPath, json],
+    ["/docs/json", json],
+    ["/docs/yaml", yaml],
+  ] as const) {
+    http.get(at, hidden, async (request, reply) => sendFile(request, reply, await description(), "no-cache"));
+  }
+  http.get("/docs/static/:file", hidden, async (request, reply) => {
+    const { file } = request.params as { file: string };
+    const found = (await files()).get(file);
+    if (found === undefined) throw new TendonError("not_found", "no such file");
+    return await sendFile(request, reply, found, "public, max-age=86400");
+  });
+}
+
+/** Swagger UI as this package ships it: `swagger-ui-dist` would bring a package that reports installs. */
+async function readPageFiles(): Promise<ReadonlyMap<string, MemoryFile>> {
+  const require = createRequire(import.meta.url);
+  const packageFile = require.resolve("@fastify/swagger-ui/package.json");
+  const shipped = await readFolder(path.join(path.dirname(packageFile), "static"));
+  const files = new Map<string, MemoryFile>();
+  for (const name of ["swagger-ui.css", "swagger-ui-bundle.js"]) {
+    const content = shipped.get(name)?.plain;
+    if (content !== undefined) files.set(name, await memoryFile(name, content));
+  }
+  return files.set("start.js", await memoryFile("start.js", startScript));
+}
+
+/** Made when first asked for; a failure is not kept. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }

@@ -55,7 +55,7 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
     identify,
     unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: needs.isStopping() }),
   });
-  await docsRoutes(http);
+  docsRoutes(http);
   const console = await openConsole(http, {
     clock,
     events,

@@ -38,7 +38,6 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
   await http.register(
     async (api) => {
       const routes = api as unknown as Http;
-      routes.get("/openapi.json", { schema: { hide: true } }, () => http.swagger());
       await routes.register(async (signedIn) => {
         signedIn.addHook("onRequest", (request, _reply, next) => {
           request.principal = needs.console.signIn.principalOf(request);
