@@ -364,7 +364,7 @@ export class Events {
   }
 
   /** `who` where it is to be told: the first of many. */
-  limited(by: "principal" | "address" | "sign-in", who: string | undefined): void {
+  limited(by: "principal" | "address" | "sign-in" | "connection", who: string | undefined): void {
     this.#metrics.requestsLimited.inc({ by });
     if (who !== undefined) this.#log.warn({ by, who }, "too many requests");
   }

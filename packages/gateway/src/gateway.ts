@@ -223,6 +223,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     tls: certificate?.pair,
     version,
     reportFault,
+    onCut: (from) => events.limited("connection", from),
   });
   serveCertificate(http, certificate);
   if (cluster !== undefined) forwardStrays(http, cluster.cluster, registry);

@@ -83,7 +83,7 @@ export class Metrics {
   });
   readonly requestsLimited = new Counter({
     name: "tendon_requests_limited_total",
-    help: "Requests refused because there were too many: of a principal, from an address, or failed sign-ins",
+    help: "Requests refused because there were too many: of a principal, from an address, failed sign-ins, or unread on a connection that was cut off",
     labelNames: ["by"] as const,
     registers: [this.registry],
   });

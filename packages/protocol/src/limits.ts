@@ -147,6 +147,21 @@ export const limits = {
     "device_timeout",
     "calls given up on whose late answer is still told apart",
   ),
+  pipelinedRequests: bound(
+    16,
+    "rate_limited",
+    "requests of one HTTP connection that run at once; the others wait, and reading pauses. Clients that pipeline at all send fewer",
+  ),
+  waitingRequests: bound(
+    10_000,
+    "rate_limited",
+    "pipelined requests of all HTTP connections that wait for their turn, at about 5 KB each; beyond it the connection with the most is cut off",
+  ),
+  unsentAnswerBytes: bound(
+    128 * KIB * KIB,
+    "rate_limited",
+    "answers of all HTTP connections that their clients do not read; beyond it the connection with the most is cut off",
+  ),
   restBodyBytes: bound(256 * KIB, "payload_too_large", "a call's arguments are bounded by 64 KiB"),
   fanOutAtOnce: bound(500, "bad_request", "more targets than a caller should wait for; they become a job"),
   fanOutTargets: bound(100_000, "bad_request", "every device one node can hold; more is a mistake"),

@@ -1,6 +1,6 @@
 /** The HTTP server: guards first, then routes; every failure leaves as a problem document. */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { limits } from "@tendon/protocol";
@@ -8,6 +8,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDe
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { OriginGuard } from "./origin-guard.ts";
+import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
 import { compileSerializer, compileValidator } from "./schema-compilers.ts";
 import { endSilentConnections } from "./silent-connections.ts";
@@ -29,6 +30,8 @@ export interface HttpSettings {
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly version: string;
   readonly reportFault: (error: unknown) => void;
+  /** A connection was cut off because its client sends without reading; `from` where it is to be reported. */
+  readonly onCut: (from: string | undefined) => void;
 }
 
 /** A board over a bad line needs a few seconds; a socket that says nothing is not kept. */
@@ -61,6 +64,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       ? {}
       : { https: { ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  boundPipelines(http.server as Server, { clock: settings.clock, onCut: settings.onCut });
   endSilentConnections(http.server, settings.clock, settings.tls !== undefined);
   const parseJson = http.getDefaultJsonParser("error", "error");
   http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {

@@ -64,6 +64,7 @@ export async function startSite(options: SiteOptions = {}) {
     trustProxy: false,
     version: "0",
     reportFault: (error) => faults.put(error),
+    onCut: (from) => faults.put(from),
   });
   await visionRoutes(http, {
     clock,
