@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ToolDefinitionError, ToolFailure, ToolsFileError } from "./errors.ts";
-import type { JsonValue, ToolReturn, VirtualDevice } from "./esp32/esp32.ts";
+import { type JsonValue, printNumber, type ToolReturn, type VirtualDevice } from "./esp32/esp32.ts";
 import { readDocument, type ToolEntry } from "./tools-format.ts";
 
 /** Tools from a file, ready to be given to any number of devices. */
@@ -97,7 +97,7 @@ function perform(
 /** The firmware returns whole numbers only; any other travels as its text. */
 function asReturn(value: JsonValue): ToolReturn {
   if (value === null) return "null";
-  return typeof value === "number" && !Number.isInteger(value) ? String(value) : value;
+  return typeof value === "number" && !Number.isInteger(value) ? printNumber(value) : value;
 }
 
 async function loadModule(path: string): Promise<ToolsFile> {

@@ -27,22 +27,26 @@ function parsed(text: string): JsonValue | undefined {
 /** A C string cannot hold NUL. */
 const words = fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", ""));
 const keys = words.filter((key) => key !== "__proto__");
-const documents = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 5 },
-    fc.constant(null),
-    fc.boolean(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
-    words,
-    fc.array(tie("value")),
-    fc.dictionary(keys, tie("value")),
-  ),
-})).value as fc.Arbitrary<JsonValue>;
+const doubles = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+
+function documents(numbers: fc.Arbitrary<number>): fc.Arbitrary<JsonValue> {
+  return fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constant(null),
+      fc.boolean(),
+      numbers,
+      words,
+      fc.array(tie("value")),
+      fc.dictionary(keys, tie("value")),
+    ),
+  })).value as fc.Arbitrary<JsonValue>;
+}
 
 describe("the device's JSON", () => {
   it("reads what JSON.stringify writes", () => {
     fc.assert(
-      fc.property(documents, (value) => {
+      fc.property(documents(doubles), (value) => {
         expect(parsed(JSON.stringify(value))).toEqual(value);
       }),
     );
@@ -50,10 +54,53 @@ describe("the device's JSON", () => {
 
   it("prints what JSON.parse reads as the same", () => {
     fc.assert(
-      fc.property(documents, (value) => {
+      fc.property(documents(fc.integer()), (value) => {
         expect(JSON.parse(toText(printJson(value)))).toEqual(value);
       }),
     );
+  });
+
+  it("prints numbers that read back within DBL_EPSILON", () => {
+    fc.assert(
+      fc.property(doubles, (value) => {
+        const printed = printJson(value);
+        expect(printed).toMatch(/^-?\d(?:\d*(?:\.\d+)?|(?:\.\d+)?e[+-]\d\d+)$/);
+        const read = Number(printed);
+        if (!Number.isFinite(read)) expect(Math.abs(value)).toBeGreaterThan(1.797693134862315e308);
+        else expect(Math.abs(read - value)).toBeLessThanOrEqual(Math.abs(value) * 2 * Number.EPSILON);
+      }),
+    );
+  });
+
+  // Each line is what printf of a C library writes.
+  it.each([
+    [0.30000000000000004, "0.3"],
+    [1.7976931348623157e308, "1.79769313486232e+308"],
+    [-1.7976931348623157e308, "-1.79769313486232e+308"],
+    [5e-324, "4.94065645841247e-324"],
+    [2.2250738585072014e-308, "2.2250738585072014e-308"],
+    [2 ** -25, "2.9802322387695312e-08"],
+    [Math.PI, "3.1415926535897931"],
+    [-1e-7, "-1e-07"],
+    [0.0001, "0.0001"],
+    [0.00001, "1e-05"],
+    [0.00012345, "0.00012345"],
+    [100.5, "100.5"],
+    [123456789012345.5, "123456789012345.5"],
+    [1000000000000.125, "1000000000000.125"],
+    [1e14, "100000000000000"],
+    [1e15, "1e+15"],
+    [9007199254740992, "9.00719925474099e+15"],
+    [123456789012345680, "1.2345678901234568e+17"],
+    [2147483647, "2147483647"],
+    [2147483648, "2147483648"],
+    [-2147483648, "-2147483648"],
+    [-2147483649, "-2147483649"],
+    [-0, "0"],
+    [Number.POSITIVE_INFINITY, "null"],
+    [Number.NaN, "null"],
+  ])("%d prints as %s", (value, text) => {
+    expect(printJson(value)).toBe(text);
   });
 
   it("never throws, whatever the bytes", () => {

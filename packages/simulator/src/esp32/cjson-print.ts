@@ -1,4 +1,5 @@
 import { type ByteText, cutAtNul, fromText } from "./byte-text.ts";
+import { printNumber } from "./cjson-number.ts";
 
 export type JsonValue =
   | null
@@ -13,7 +14,7 @@ export function quote(bytes: ByteText): ByteText {
   return JSON.stringify(cutAtNul(bytes)) as ByteText;
 }
 
-/** Compact JSON as the device prints it; numbers differ from JSON.stringify beyond 32 bits. */
+/** Compact JSON as the device prints it; numbers beyond 32-bit integers differ from JSON.stringify. */
 export function printJson(value: JsonValue): ByteText {
   return render(value) as ByteText;
 }
@@ -24,7 +25,7 @@ function render(value: JsonValue): string {
     case "boolean":
       return String(value);
     case "number":
-      return renderNumber(value);
+      return printNumber(value);
     case "string":
       return quote(fromText(value));
     default:
@@ -43,26 +44,4 @@ function renderObject(value: { readonly [key: string]: JsonValue }): string {
     .filter(([, item]) => item !== undefined)
     .map(([key, item]) => `${quote(fromText(key))}:${render(item)}`);
   return `{${members.join(",")}}`;
-}
-
-function renderNumber(value: number): string {
-  if (!Number.isFinite(value)) return "null";
-  if (Number.isInteger(value) && Math.abs(value) < 2147483648) return String(value + 0);
-  const short = general(value, 15);
-  return Number(short) === value ? short : general(value, 17);
-}
-
-/** C's %g: no trailing zeros, an exponent of at least two digits where the plain form would be too long. */
-function general(value: number, precision: number): string {
-  const [mantissa = "0", exponentText = "0"] = value.toExponential(precision - 1).split("e");
-  const exponent = Number(exponentText);
-  if (exponent < -4 || exponent >= precision) {
-    const sign = exponent < 0 ? "-" : "+";
-    return `${trimZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
-  }
-  return trimZeros(value.toFixed(Math.max(0, precision - 1 - exponent)));
-}
-
-function trimZeros(digits: string): string {
-  return digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
 }

@@ -18,6 +18,7 @@ export type {
   WifiNetwork,
 } from "./board.ts";
 export { type ByteText, fromText, wire } from "./byte-text.ts";
+export { printNumber } from "./cjson-number.ts";
 export type { CjsonNode } from "./cjson-parse.ts";
 export type { JsonValue } from "./cjson-print.ts";
 export type { ListenMode } from "./conversation.ts";
