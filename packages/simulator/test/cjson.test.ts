@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fromText, toText } from "../src/esp32/byte-text.ts";
-import { type CjsonNode, parseCjson } from "../src/esp32/cjson-parse.ts";
+import { type CjsonNode, parseCjson, parseCjsonByLength } from "../src/esp32/cjson-parse.ts";
 import { type JsonValue, printJson } from "../src/esp32/cjson-print.ts";
 
 function plain(node: CjsonNode): JsonValue {
@@ -107,6 +107,7 @@ describe("the device's JSON", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:\\u0dD8e+-.19tfn \0\u00ff') }), (text) => {
         expect(() => parseCjson(fromText(text))).not.toThrow();
+        expect(() => parseCjsonByLength(fromText(text))).not.toThrow();
       }),
     );
   });

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadToolsFile, type VirtualDevice } from "../src/index.ts";
+import { loadToolsFile, VirtualDevice } from "../src/index.ts";
+import { ScriptedBroker } from "./scripted-broker.ts";
 import type { ServerConnection } from "./scripted-server.ts";
 import { useWelcomingServer } from "./welcoming-server.ts";
 
@@ -39,6 +40,21 @@ async function textOf(connection: ServerConnection, name: string, args: object =
   return result?.content[0]?.text ?? `error: ${error?.message}`;
 }
 
+/** One text frame of exactly these bytes; each character of `text` is one byte. */
+function sendBytes({ socket }: ServerConnection, text: string): void {
+  socket.send(Buffer.from(text, "latin1"), { binary: false });
+}
+
+function echoCall(id: number, argument: string): string {
+  return `{"type":"mcp","payload":{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"self.echo","arguments":{"text":"${argument}"}}}}`;
+}
+
+const echoTool = `
+- name: self.echo
+  properties: { text: { type: string } }
+  returns: { echo: text }
+`;
+
 describe("numbers on the wire", () => {
   it("are printed as cJSON prints them", async () => {
     const connection = await withTools(
@@ -53,5 +69,47 @@ describe("numbers on the wire", () => {
       "[0.3,1.79769313486232e+308,2.9802322387695312e-08,0,null,1e+15]",
     );
     expect(await textOf(connection, "self.sum")).toBe("0.3");
+  });
+});
+
+describe("a raw NUL", () => {
+  const between = '{"type":"mcp",\0"payload":{\0"jsonrpc":"2.0","id":1,\0"method":\0"initialize"\0}\0}\0';
+
+  it("is a byte like any other in a WebSocket frame: white space outside strings, their end inside", async () => {
+    const connection = await withTools("echo.yaml", echoTool);
+    sendBytes(connection, between);
+    expect(await connection.reply()).toMatchObject({ id: 1, result: { protocolVersion: "2024-11-05" } });
+    sendBytes(connection, echoCall(2, "kept\0dropped"));
+    expect(await connection.reply()).toMatchObject({ id: 2, result: { content: [{ text: "kept" }] } });
+    sendBytes(connection, echoCall(3, "kept").replace("self.echo", "self.echo\0dropped"));
+    expect(await connection.reply()).toMatchObject({ id: 3, result: { content: [{ text: "kept" }] } });
+    // What follows in the string is still read: a wrong escape there fails the document.
+    sendBytes(connection, echoCall(4, "kept\0\\q"));
+    sendBytes(connection, echoCall(5, "kept\\\0dropped"));
+    sendBytes(connection, "\0".repeat(3));
+    await connection.quiet();
+    expect(connection.texts.waiting).toBe(0);
+  });
+
+  it("ends a message that comes over MQTT", async () => {
+    const broker = await ScriptedBroker.start();
+    const device = new VirtualDevice({ mqtt: broker.settings });
+    try {
+      await addTools(device, "echo.yaml", echoTool);
+      await device.connect();
+      const connection = await broker.connections.take();
+      const send = (text: string): void => connection.send(Buffer.from(text, "latin1"));
+      for (const text of [between, echoCall(2, "cut\0off")]) {
+        const ignored = device.waitFor("frame-ignored");
+        send(text);
+        expect(await ignored).toMatchObject({ why: "not a message with a type" });
+      }
+      send(`${echoCall(3, "whole")}\0{`);
+      expect(await connection.json()).toMatchObject({ payload: { id: 3 } });
+      expect(connection.texts.waiting).toBe(0);
+    } finally {
+      await device.stop();
+      await broker.stop();
+    }
   });
 });

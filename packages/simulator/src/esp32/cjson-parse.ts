@@ -34,9 +34,14 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** Undefined when the library would have returned a null pointer. */
+/** A C string, up to its first NUL (cJSON_Parse). Undefined when the library would return a null pointer. */
 export function parseCjson(input: ByteText): CjsonNode | undefined {
   return new Reader(cutAtNul(input)).document();
+}
+
+/** All bytes (cJSON_ParseWithLength): a NUL is white space outside strings, and ends the string inside. */
+export function parseCjsonByLength(input: ByteText): CjsonNode | undefined {
+  return new Reader(input).document();
 }
 
 /** The member `key` (ASCII) of an object, else undefined. */

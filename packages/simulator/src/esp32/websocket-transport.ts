@@ -2,7 +2,7 @@ import WebSocket from "ws";
 import { DeviceOptionError } from "../errors.ts";
 import { type AudioVersion, packAudio, unpackAudio } from "./audio-frame.ts";
 import { type ByteText, fromBuffer, fromText, toBuffer } from "./byte-text.ts";
-import { type CjsonNode, member, parseCjson, stringMember } from "./cjson-parse.ts";
+import { type CjsonNode, member, parseCjsonByLength, stringMember } from "./cjson-parse.ts";
 import { printJson } from "./cjson-print.ts";
 import type { OpenOutcome, SendOutcome, Transport, TransportFactory, TransportHost } from "./transport.ts";
 
@@ -207,7 +207,7 @@ class WebSocketTransport implements Transport {
     }
     const text = fromBuffer(data);
     this.#host.frame("in", text);
-    const message = parseCjson(text);
+    const message = parseCjsonByLength(text);
     const type = stringMember(message, "type");
     if (message === undefined || type === undefined) this.#host.ignored("not a message with a type");
     else if (type === "hello") this.#serverHello(socket, message);
