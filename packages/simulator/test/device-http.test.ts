@@ -93,6 +93,20 @@ describe("a photo", () => {
     expect(picture).toMatchObject({ format: "jpeg", width: 320, height: 240 });
   });
 
+  it("carries bytes that are not UTF-8, in the question and in the answer", async () => {
+    await see();
+    respond = (response) => response.end(Buffer.from("\xff seen \xe4\xbd", "latin1"));
+    const reply = device.waitFor("reply");
+    device.receiveMcp(
+      Buffer.from(
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"self.camera.take_photo","arguments":{"question":"\xfe?"}}}',
+        "latin1",
+      ),
+    );
+    expect((await reply).payload.toString("latin1")).toContain('"text":"\xff seen \xe4\xbd"');
+    expect(parts(first()).get("question")?.content.toString("latin1")).toBe("\xfe?");
+  });
+
   it("goes without a token where there is none", async () => {
     await see();
     await call("self.camera.take_photo", { question: "?" });

@@ -18,6 +18,8 @@ export class BrokerConnection {
   readonly subscriptions: string[] = [];
   readonly acknowledged = new Inbox<number>();
   readonly pings = new Inbox<true>();
+  /** How texts are shown; latin1 shows bytes that are not UTF-8. */
+  encoding: "utf8" | "latin1" = "utf8";
   /** Whether the device said that it leaves. */
   readonly closed: Promise<"disconnect" | "cut">;
   #left = false;
@@ -35,7 +37,7 @@ export class BrokerConnection {
     switch (packet.cmd) {
       case "publish":
         this.topics.push(packet.topic);
-        this.texts.put(packet.payload.toString());
+        this.texts.put(Buffer.from(packet.payload).toString(this.encoding));
         break;
       case "puback":
         this.acknowledged.put(packet.messageId ?? 0);

@@ -10,6 +10,8 @@ export class ServerConnection {
   readonly texts = new Inbox<string>();
   readonly binaries = new Inbox<Buffer>();
   readonly pongs = new Inbox<string>();
+  /** How texts are shown; latin1 shows bytes that are not UTF-8. */
+  encoding: "utf8" | "latin1" = "utf8";
   /** The close code as this side sees it. */
   readonly closed: Promise<number>;
 
@@ -18,7 +20,7 @@ export class ServerConnection {
     this.request = request;
     socket.on("message", (data: Buffer, isBinary) => {
       if (isBinary) this.binaries.put(data);
-      else this.texts.put(data.toString("utf8"));
+      else this.texts.put(data.toString(this.encoding));
     });
     socket.on("pong", (data) => this.pongs.put(data.toString("utf8")));
     this.closed = new Promise((resolve) => {
@@ -78,7 +80,7 @@ export class ScriptedServer {
   }
 
   static async start(): Promise<ScriptedServer> {
-    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    const server = new WebSocketServer({ host: "127.0.0.1", port: 0, skipUTF8Validation: true });
     await once(server, "listening");
     return new ScriptedServer(server);
   }

@@ -1,7 +1,10 @@
+import { isUtf8 } from "node:buffer";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fromBuffer, fromText, toBuffer, toText } from "../src/esp32/byte-text.ts";
 import { loadToolsFile, VirtualDevice } from "../src/index.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 import type { ServerConnection } from "./scripted-server.ts";
@@ -111,5 +114,68 @@ describe("a raw NUL", () => {
       await device.stop();
       await broker.stop();
     }
+  });
+});
+
+describe("bytes that are not UTF-8", () => {
+  // A lone continuation byte, a cut sequence, an overlong one, a surrogate, a code point beyond the last.
+  const odd = "\xe4\xbd\xa0 \x80 \xe4\xbd \xc0\xaf \xed\xa0\x80 \xf5\x80\x80\x80 \xff\xfe end";
+
+  it("come back unchanged over WebSocket, in results and in errors", async () => {
+    const connection = await withTools("echo.yaml", `${echoTool}- { name: 你, returns: { error: 错 } }\n`);
+    connection.encoding = "latin1";
+    const answers = async (text: string): Promise<string> => {
+      sendBytes(connection, text);
+      return await connection.texts.take();
+    };
+    const envelope = (id: number, rest: string): string =>
+      `{"session_id":"s","type":"mcp","payload":{"jsonrpc":"2.0","id":${id},${rest}}}`;
+    expect(await answers(echoCall(1, odd))).toBe(
+      envelope(1, `"result":{"content":[{"type":"text","text":"${odd}"}],"isError":false}`),
+    );
+    expect(await answers(echoCall(2, "x").replace("self.echo", odd))).toBe(
+      envelope(2, `"error":{"message":"Unknown tool: ${odd}"}`),
+    );
+    expect(await answers(echoCall(3, "x").replace("tools/call", odd))).toBe(
+      envelope(3, `"error":{"message":"Method not implemented: ${odd}"}`),
+    );
+    const preview = echoCall(4, "x").replace("self.echo", "self.screen.preview_image");
+    expect(await answers(preview.replace('"text":"x"', `"url":"nowhere ${odd}"`))).toBe(
+      envelope(4, `"error":{"message":"Failed to open URL: nowhere ${odd}"}`),
+    );
+    expect(await answers(echoCall(5, "x").replace("self.echo", "\xe4\xbd\xa0"))).toBe(
+      envelope(5, '"error":{"message":"\xe9\x94\x99"}'),
+    );
+    // Not the tool of that name: the bytes differ.
+    expect(await answers(echoCall(6, "x").replace("self.echo", "\xe4\xbd"))).toBe(
+      envelope(6, '"error":{"message":"Unknown tool: \xe4\xbd"}'),
+    );
+  });
+
+  it("come back unchanged over MQTT", async () => {
+    const broker = await ScriptedBroker.start();
+    const device = new VirtualDevice({ mqtt: broker.settings });
+    try {
+      await addTools(device, "echo.yaml", echoTool);
+      await device.connect();
+      const connection = await broker.connections.take();
+      connection.encoding = "latin1";
+      connection.send(Buffer.from(echoCall(1, odd), "latin1"));
+      expect(await connection.texts.take()).toContain(`"text":"${odd}"`);
+    } finally {
+      await device.stop();
+      await broker.stop();
+    }
+  });
+
+  it("reach a tool as text from which the same bytes are made again", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.string({ unit: "binary" }), (bytes, text) => {
+        const buffer = Buffer.from(bytes);
+        expect(toBuffer(fromText(toText(fromBuffer(buffer))))).toEqual(buffer);
+        if (isUtf8(buffer)) expect(toText(fromBuffer(buffer))).toBe(buffer.toString("utf8"));
+        expect(toText(fromText(text))).toBe(text);
+      }),
+    );
   });
 });

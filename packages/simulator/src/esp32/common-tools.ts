@@ -1,5 +1,5 @@
 import { ToolFailure } from "../errors.ts";
-import { fromText, toText } from "./byte-text.ts";
+import { fromBuffer, fromText, toBuffer, toText } from "./byte-text.ts";
 import { formChunks, headerValue } from "./http.ts";
 import type { Machine } from "./machine.ts";
 import { deviceStatus } from "./reports.ts";
@@ -103,7 +103,7 @@ async function takePhoto(machine: Machine, question: string): Promise<string> {
     Connection: "close",
   };
   const chunks = formChunks(boundary, [
-    { name: "question", content: Buffer.from(fromText(question), "latin1") },
+    { name: "question", content: toBuffer(fromText(question)) },
     { name: "file", filename: "camera.jpg", contentType: "image/jpeg", content: photo },
   ]);
   const outcome = await machine.http.post(toText(vision.url), headers, chunks, machine.alive);
@@ -113,5 +113,6 @@ async function takePhoto(machine: Machine, question: string): Promise<string> {
     throw new ToolFailure("Failed to upload photo");
   }
   // An answer that breaks off is an empty text on the device, not an error.
-  return (await outcome.read(visionReplyLimit))?.toString("utf8") ?? "";
+  const reply = await outcome.read(visionReplyLimit);
+  return reply === undefined ? "" : toText(fromBuffer(reply));
 }

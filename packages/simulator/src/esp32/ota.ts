@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Board } from "./board.ts";
-import { type ByteText, toBuffer } from "./byte-text.ts";
+import { type ByteText, toBuffer, toText } from "./byte-text.ts";
 import { printJson } from "./cjson-print.ts";
 import { DeviceState } from "./device-state.ts";
 import { Flash } from "./flash.ts";
@@ -177,7 +177,7 @@ class Provision {
     return printJson({
       algorithm: "hmac-sha256",
       serial_number: serial.number,
-      challenge: toBuffer(challenge).toString("utf8"),
+      challenge: toText(challenge),
       hmac: createHmac("sha256", key).update(toBuffer(challenge)).digest("hex"),
     });
   }

@@ -30,6 +30,7 @@ type ValueOf<P extends ToolProperty> = P["type"] extends "boolean"
   : P["type"] extends "integer"
     ? number
     : string;
+/** Bytes of a string that are not UTF-8 arrive as lone surrogates U+DC80 to U+DCFF, and leave as the same bytes. */
 export type ToolArguments<P extends ToolProperties> = { readonly [K in keyof P]: ValueOf<P[K]> };
 
 /** Bytes that a tool returns instead of text. */

@@ -1,5 +1,5 @@
 import { ToolFailure } from "../errors.ts";
-import { toText } from "./byte-text.ts";
+import { fromText, toText } from "./byte-text.ts";
 import { formChunks, type HttpAnswer, type HttpOutcome } from "./http.ts";
 import type { Machine } from "./machine.ts";
 import { systemInfo } from "./reports.ts";
@@ -113,7 +113,7 @@ function assetsTool(machine: Machine): Tool {
     "Sets where assets come from at boot",
     { url: { type: "string" } },
     ({ url }) => {
-      if (Buffer.byteLength(url) >= settingLimit) machine.crash("a setting too long for flash");
+      if (fromText(url).length >= settingLimit) machine.crash("a setting too long for flash");
       else machine.state.set("assets.url", url);
       return true;
     },
