@@ -45,9 +45,12 @@ async function loadDocument(path: string, kind: string): Promise<ToolsFile> {
 
 async function parse(path: string, kind: string, text: string): Promise<unknown> {
   try {
-    if (kind === ".json") return JSON.parse(text);
+    const json = kind === ".json";
+    // For its error messages only: its objects lose the order of names that are digits, which a Map keeps.
+    if (json) JSON.parse(text);
     const yaml = await import("yaml");
-    return yaml.parse(text);
+    const ordered = { mapAsMap: true, stringKeys: true } as const;
+    return yaml.parse(text, json ? { ...ordered, schema: "json", uniqueKeys: false } : ordered);
   } catch (cause) {
     return refuse(path, cause);
   }
@@ -71,14 +74,15 @@ function addEntry(device: VirtualDevice, entry: ToolEntry): void {
 
 function perform(
   device: VirtualDevice,
-  { returns }: ToolEntry,
+  { returns, properties }: ToolEntry,
   args: Readonly<Record<string, boolean | number | string>>,
 ): ToolReturn {
   switch (returns.do) {
     case "value":
       return asReturn(returns.value);
     case "echo":
-      return returns.property === undefined ? { ...args } : args[returns.property];
+      if (returns.property !== undefined) return args[returns.property];
+      return new Map([...properties.keys()].map((key) => [key, args[key] ?? null]));
     case "store": {
       const value = args[returns.property];
       if (value !== undefined) device.state.set(returns.key, value);

@@ -1,5 +1,5 @@
 import { ToolsFileError } from "./errors.ts";
-import type { JsonValue, StateValue, ToolProperties, ToolProperty } from "./esp32/esp32.ts";
+import type { JsonValue, StateValue, ToolProperty } from "./esp32/esp32.ts";
 
 /**
  * The format of a tools file, in YAML or JSON: a list of tools, or `{ state: {…}, tools: [ … ] }`.
@@ -31,7 +31,7 @@ export interface ToolEntry {
   readonly name: string;
   readonly description: string;
   readonly userOnly: boolean;
-  readonly properties: ToolProperties;
+  readonly properties: ReadonlyMap<string, ToolProperty>;
   readonly delayMs: number;
   readonly returns: ToolEffect;
 }
@@ -44,16 +44,17 @@ export type ToolEffect =
   | { readonly do: "get"; readonly key: string }
   | { readonly do: "fail"; readonly message: string };
 
-type Fields = Readonly<Record<string, unknown>>;
+/** Objects of the file, as Maps: those keep the order of names that are digits. */
+type Fields = ReadonlyMap<string, unknown>;
 
 export function readDocument(file: string, content: unknown): ToolsDocument {
-  const top = Array.isArray(content) ? { tools: content } : content;
+  const top = Array.isArray(content) ? new Map([["tools", content]]) : content;
   if (!isFields(top)) throw new ToolsFileError(`${file}: must be a list of tools or an object with "tools"`);
   refuseUnknown(file, top, ["state", "tools"]);
-  const { state = {}, tools } = top;
+  const { state = new Map(), tools } = asObject(top);
   if (!isFields(state)) throw new ToolsFileError(`${file}: state: must be an object`);
   if (!Array.isArray(tools)) throw new ToolsFileError(`${file}: tools: must be a list`);
-  const starting = Object.entries(state).map(([key, value]) => {
+  const starting = [...state].map(([key, value]) => {
     if (!isStateValue(value))
       throw new ToolsFileError(`${file}: state.${key}: must be a text, a number or a boolean`);
     return [key, value] as const;
@@ -71,7 +72,8 @@ export function readDocument(file: string, content: unknown): ToolsDocument {
 
 function readTool(place: string, tool: unknown): ToolEntry {
   if (!isFields(tool)) throw new ToolsFileError(`${place}: must be an object`);
-  const { name, description = "", userOnly = false, properties = {}, delayMs = 0 } = tool;
+  const fields = asObject(tool);
+  const { name, description = "", userOnly = false, properties = new Map(), delayMs = 0 } = fields;
   if (typeof name !== "string" || name === "") throw new ToolsFileError(`${place}: name: must be a text`);
   const where = `${place} (${name})`;
   refuseUnknown(where, tool, ["name", "description", "userOnly", "properties", "returns", "delayMs"]);
@@ -81,17 +83,17 @@ function readTool(place: string, tool: unknown): ToolEntry {
     throw new ToolsFileError(`${where}: delayMs: must be a number from 0 to 3600000`);
   }
   if (!isFields(properties)) throw new ToolsFileError(`${where}: properties: must be an object`);
-  const typed: Record<string, ToolProperty> = {};
-  for (const [key, property] of Object.entries(properties)) {
-    typed[key] = readProperty(`${where}: properties.${key}`, property);
+  const typed = new Map<string, ToolProperty>();
+  for (const [key, property] of properties) {
+    typed.set(key, readProperty(`${where}: properties.${key}`, property));
   }
-  const returns = readEffect(`${where}: returns`, tool["returns"], Object.keys(typed));
+  const returns = readEffect(`${where}: returns`, fields["returns"], [...typed.keys()]);
   return { name, description, userOnly, properties: typed, delayMs, returns };
 }
 
 function readProperty(where: string, property: unknown): ToolProperty {
   if (!isFields(property)) throw new ToolsFileError(`${where}: must be an object`);
-  const { type, default: fallback, minimum, maximum } = property;
+  const { type, default: fallback, minimum, maximum } = asObject(property);
   if (type !== "boolean" && type !== "integer" && type !== "string") {
     throw new ToolsFileError(`${where}.type: must be boolean, integer or string`);
   }
@@ -129,13 +131,13 @@ function integer<K extends string>(where: string, key: K, value: unknown): { rea
 function readEffect(where: string, returns: unknown, properties: readonly string[]): ToolEffect {
   if (returns === undefined) return { do: "value", value: true };
   if (!isFields(returns)) return { do: "value", value: returns as JsonValue };
-  const [first = "", ...others] = Object.keys(returns);
-  const { set, from, to } = returns;
+  const [first = "", ...others] = returns.keys();
+  const { set, from, to } = asObject(returns);
   if (set !== undefined) return readSet(where, { set, from, to }, returns, properties);
   if (others.length > 0 || !["value", "echo", "get", "error"].includes(first)) {
     throw new ToolsFileError(`${where}: must be a fixed value or one of value, echo, set, get, error`);
   }
-  const given = returns[first];
+  const given = returns.get(first);
   if (first === "value") return { do: "value", value: given as JsonValue };
   if (first === "echo") {
     if (given !== true && !properties.includes(String(given))) {
@@ -167,7 +169,12 @@ function readSet(
 }
 
 function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return value instanceof Map;
+}
+
+/** For objects whose names are known; their order does not matter. */
+function asObject(fields: Fields): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(fields);
 }
 
 function isStateValue(value: unknown): value is StateValue {
@@ -175,7 +182,7 @@ function isStateValue(value: unknown): value is StateValue {
 }
 
 function refuseUnknown(where: string, fields: Fields, known: readonly string[]): void {
-  const unknown = Object.keys(fields).find((key) => !known.includes(key));
+  const unknown = [...fields.keys()].find((key) => !known.includes(key));
   if (unknown !== undefined) {
     throw new ToolsFileError(`${where}: ${unknown}: unknown key (known: ${known.join(", ")})`);
   }

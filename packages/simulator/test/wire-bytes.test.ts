@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fromBuffer, fromText, toBuffer, toText } from "../src/esp32/byte-text.ts";
+import { fromBuffer, fromText, toText } from "../src/esp32/byte-text.ts";
 import { loadToolsFile, VirtualDevice } from "../src/index.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 import type { ServerConnection } from "./scripted-server.ts";
@@ -170,12 +170,80 @@ describe("bytes that are not UTF-8", () => {
 
   it("reach a tool as text from which the same bytes are made again", () => {
     fc.assert(
-      fc.property(fc.uint8Array(), fc.string({ unit: "binary" }), (bytes, text) => {
-        const buffer = Buffer.from(bytes);
-        expect(toBuffer(fromText(toText(fromBuffer(buffer))))).toEqual(buffer);
-        if (isUtf8(buffer)) expect(toText(fromBuffer(buffer))).toBe(buffer.toString("utf8"));
+      fc.property(fc.uint8Array(), fc.string({ unit: "grapheme" }), (bytes, text) => {
+        const received = fromBuffer(Buffer.from(bytes));
+        expect(fromText(toText(received))).toBe(received);
+        if (isUtf8(bytes)) expect(toText(received)).toBe(Buffer.from(bytes).toString("utf8"));
         expect(toText(fromText(text))).toBe(text);
       }),
     );
+  });
+});
+
+describe("names that are digits", () => {
+  const yaml = `
+- name: self.digits
+  properties:
+    10: { type: integer }
+    b: { type: integer, default: 1 }
+    "2": { type: integer }
+    __proto__: { type: boolean, default: true }
+    0x1: { type: string }
+  returns: { echo: true }
+- { name: self.fixed, returns: { value: { 9: [{ z: 1, 1: 2 }], 1: {} } } }
+- { name: self.list, returns: [{ b: 1, 0: 2 }] }
+`;
+  const files: [string, string][] = [
+    ["yaml", yaml],
+    [
+      "json",
+      `[
+\t{"name":"self.digits","properties":{"10":{"type":"integer"},"b":{"type":"integer","default":1},
+\t  "2":{"type":"integer"},"__proto__":{"type":"boolean","default":true},"0x1":{"type":"string"}},
+\t  "returns":{"echo":true}},
+\t{"name":"self.fixed","returns":{"value":{"9":[{"z":1,"1":2}],"1":{}}}},
+\t{"name":"self.list","returns":[{"b":1,"0":2}]}
+]`,
+    ],
+  ];
+
+  it.each(files)("keep the order in which a %s file declares them", async (kind, text) => {
+    const connection = await withTools(`digits.${kind}`, text);
+    connection.mcp({ id: 1, method: "tools/list", params: { cursor: "self.digits" } });
+    expect(await connection.texts.take()).toContain(
+      '"properties":{"10":{"type":"integer"},"b":{"type":"integer","default":1},"2":{"type":"integer"},' +
+        '"__proto__":{"type":"boolean","default":true},"0x1":{"type":"string"}},"required":["10","2","0x1"]}',
+    );
+    expect(await textOf(connection, "self.digits")).toBe("error: Missing valid argument: 10");
+    expect(await textOf(connection, "self.digits", { 10: 1 })).toBe("error: Missing valid argument: 2");
+    expect(await textOf(connection, "self.digits", { 2: 2, 10: 1, "0x1": "x" })).toBe(
+      '{"10":1,"b":1,"2":2,"__proto__":true,"0x1":"x"}',
+    );
+    expect(await textOf(connection, "self.fixed")).toBe('{"9":[{"z":1,"1":2}],"1":{}}');
+    expect(await textOf(connection, "self.list")).toBe('[{"b":1,"0":2}]');
+  });
+
+  it("keep the order of a Map in tools that are added with code", async () => {
+    const device = site.make();
+    const properties = new Map([
+      ["7", { type: "integer" }],
+      ["3", { type: "string", default: "three" }],
+    ] as const);
+    device.addTool(
+      "self.digits",
+      "",
+      properties,
+      (args) =>
+        new Map([
+          ["7", args["7"] ?? 0],
+          ["3", args["3"] ?? ""],
+        ]),
+    );
+    const connection = await site.welcomed(device);
+    connection.mcp({ id: 1, method: "tools/list", params: { cursor: "self.digits" } });
+    expect(await connection.texts.take()).toContain(
+      '"properties":{"7":{"type":"integer"},"3":{"type":"string","default":"three"}},"required":["7"]',
+    );
+    expect(await textOf(connection, "self.digits", { 7: 5 })).toBe('{"7":5,"3":"three"}');
   });
 });

@@ -1,13 +1,9 @@
 import { type ByteText, cutAtNul, fromText } from "./byte-text.ts";
 import { printNumber } from "./cjson-number.ts";
 
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonMembers;
+/** A Map keeps its order whatever the names are; an object sorts names that are digits before all others. */
+export type JsonMembers = { readonly [key: string]: JsonValue } | ReadonlyMap<string, JsonValue>;
 
 /** One JSON string: quotes, backslashes and control bytes escaped, every other byte as it is. */
 export function quote(bytes: ByteText): ByteText {
@@ -33,14 +29,12 @@ function render(value: JsonValue): string {
   }
 }
 
-function isList(
-  value: readonly JsonValue[] | { readonly [key: string]: JsonValue },
-): value is readonly JsonValue[] {
+function isList(value: readonly JsonValue[] | JsonMembers): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-function renderObject(value: { readonly [key: string]: JsonValue }): string {
-  const members = Object.entries(value)
+function renderObject(value: JsonMembers): string {
+  const members = (value instanceof Map ? [...value] : Object.entries(value))
     .filter(([, item]) => item !== undefined)
     .map(([key, item]) => `${quote(fromText(key))}:${render(item)}`);
   return `{${members.join(",")}}`;

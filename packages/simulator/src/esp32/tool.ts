@@ -1,7 +1,7 @@
 import { ToolDefinitionError, ToolFailure } from "../errors.ts";
 import { type ByteText, fromText, toText, wire } from "./byte-text.ts";
 import { type CjsonNode, member, toInt32 } from "./cjson-parse.ts";
-import { type JsonValue, printJson, quote } from "./cjson-print.ts";
+import { type JsonMembers, type JsonValue, printJson, quote } from "./cjson-print.ts";
 
 export interface BooleanProperty {
   readonly type: "boolean";
@@ -22,8 +22,11 @@ export interface StringProperty {
 }
 
 export type ToolProperty = BooleanProperty | IntegerProperty | StringProperty;
-/** In order: the first property that fails its check decides the error. */
-export type ToolProperties = Readonly<Record<string, ToolProperty>>;
+/**
+ * In order: the first property that fails its check decides the error. Names that are digits keep their order
+ * only in a Map, because JavaScript sorts them to the front of an object.
+ */
+export type ToolProperties = Readonly<Record<string, ToolProperty>> | ReadonlyMap<string, ToolProperty>;
 
 type ValueOf<P extends ToolProperty> = P["type"] extends "boolean"
   ? boolean
@@ -31,7 +34,10 @@ type ValueOf<P extends ToolProperty> = P["type"] extends "boolean"
     ? number
     : string;
 /** Bytes of a string that are not UTF-8 arrive as lone surrogates U+DC80 to U+DCFF, and leave as the same bytes. */
-export type ToolArguments<P extends ToolProperties> = { readonly [K in keyof P]: ValueOf<P[K]> };
+export type ToolArguments<P extends ToolProperties> =
+  P extends ReadonlyMap<string, ToolProperty>
+    ? BoundArguments
+    : { readonly [K in keyof P]: P[K] extends ToolProperty ? ValueOf<P[K]> : never };
 
 /** Bytes that a tool returns instead of text. */
 export class ToolImage {
@@ -44,9 +50,15 @@ export class ToolImage {
   }
 }
 
-type JsonObject = { readonly [key: string]: JsonValue } | readonly JsonValue[];
 /** Nothing counts as `true`. */
-export type ToolReturn = boolean | number | string | JsonObject | ToolImage | undefined;
+export type ToolReturn =
+  | boolean
+  | number
+  | string
+  | JsonMembers
+  | readonly JsonValue[]
+  | ToolImage
+  | undefined;
 
 export interface ToolCall {
   readonly tool: string;
@@ -70,7 +82,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly userOnly: boolean;
-  readonly properties: ToolProperties;
+  readonly properties: ReadonlyMap<string, ToolProperty>;
   run(args: BoundArguments, call: ToolCall): ToolResult | Promise<ToolResult>;
 }
 
@@ -82,12 +94,15 @@ export function defineTool<P extends ToolProperties>(
   userOnly: boolean,
 ): Tool {
   if (name === "") throw new ToolDefinitionError("a tool needs a name");
-  for (const [key, property] of Object.entries(properties)) checkProperty(name, key, property);
+  const declared = new Map<string, ToolProperty>(
+    properties instanceof Map ? properties : Object.entries(properties),
+  );
+  for (const [key, property] of declared) checkProperty(name, key, property);
   return {
     name,
     description,
     userOnly,
-    properties,
+    properties: declared,
     // Safe: arguments are bound against these very properties before any tool runs.
     run: (args, call) => callback(args as ToolArguments<P>, call),
   };
@@ -115,10 +130,10 @@ function checkProperty(tool: string, key: string, property: ToolProperty): void 
 
 /** The definition as tools/list prints it; its length in bytes decides the paging. */
 export function printTool(tool: Tool): ByteText {
-  const properties: Record<string, JsonValue> = {};
+  const properties = new Map<string, JsonValue>();
   const required: string[] = [];
-  for (const [key, property] of Object.entries(tool.properties)) {
-    properties[key] = propertySchema(property);
+  for (const [key, property] of tool.properties) {
+    properties.set(key, propertySchema(property));
     if (property.default === undefined) required.push(key);
   }
   return printJson({
@@ -144,21 +159,21 @@ export type Binding =
   | { readonly ok: false; readonly message: ByteText };
 
 /** Values of the wrong type are treated as absent; only a right type out of range is called wrong. */
-export function bindArguments(properties: ToolProperties, given: CjsonNode | undefined): Binding {
-  const args: Record<string, Value> = {};
-  for (const [key, property] of Object.entries(properties)) {
+export function bindArguments(properties: Tool["properties"], given: CjsonNode | undefined): Binding {
+  const args: [string, Value][] = [];
+  for (const [key, property] of properties) {
     const value = typedValue(property, member(given, fromText(key)));
     if (value !== undefined) {
       const complaint = rangeComplaint(property, value);
       if (complaint !== undefined) return { ok: false, message: complaint };
-      args[key] = value;
+      args.push([key, value]);
     } else if (property.default !== undefined) {
-      args[key] = property.default;
+      args.push([key, property.default]);
     } else {
       return { ok: false, message: wire`Missing valid argument: ${fromText(key)}` };
     }
   }
-  return { ok: true, args };
+  return { ok: true, args: Object.fromEntries(args) };
 }
 
 function typedValue(property: ToolProperty, node: CjsonNode | undefined): Value | undefined {
@@ -183,7 +198,7 @@ export function toolCall(tool: Tool, id: number, args: BoundArguments): ToolCall
     tool: tool.name,
     id,
     property(name) {
-      const value = args[name];
+      const value = Object.hasOwn(args, name) ? args[name] : undefined;
       if (value === undefined) throw new ToolFailure(`Property not found: ${name}`);
       return value;
     },
