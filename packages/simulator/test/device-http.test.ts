@@ -178,6 +178,48 @@ describe("the screen", () => {
   });
 });
 
+describe("an address", () => {
+  const path = "/a/../b?x=1#part?y=2";
+
+  it("is requested from its first slash on: with the fragment, and as it is written", async () => {
+    await ask("initialize", { capabilities: { vision: { url: `${base}${path}` } } });
+    await call("self.camera.take_photo", { question: "?" });
+    await call("self.screen.snapshot", { url: `${base}/up#` });
+    await call("self.screen.preview_image", { url: `${base.toUpperCase()}/p ng#x` });
+    const reboot = device.waitFor("reboot");
+    respond = (response) => response.writeHead(200, { "Content-Length": 1 }).end("x");
+    void call("self.upgrade_firmware", { url: `${base}${path}` }).catch(() => undefined);
+    await reboot;
+    expect(uploads.map(({ request }) => request.url)).toEqual([
+      path,
+      "/up#",
+      // A space would end the address in the request line.
+      "/p%20ng#x",
+      path,
+    ]);
+  });
+
+  it("is not percent-encoded, so that Node's server refuses what is not ASCII", async () => {
+    const text = await call("self.screen.preview_image", { url: `${base}/\u00e4` });
+    expect(text).toBe("error: Unexpected status code: 400");
+  });
+
+  it("cannot be opened with anything else before its first slash", async () => {
+    const port = base.slice(base.lastIndexOf(":"));
+    for (const url of [
+      `${base}#x`,
+      `${base}?x=1`,
+      `http://u@127.0.0.1${port}/`,
+      `${base}x/`,
+      "http://:80/",
+    ]) {
+      const text = await call("self.screen.preview_image", { url });
+      expect(text).toBe(`error: Failed to open URL: ${url}`);
+    }
+    expect(uploads).toEqual([]);
+  });
+});
+
 describe("an upgrade", () => {
   it("restarts the device when the image has arrived whole", async () => {
     respond = (response) => response.writeHead(200, { "Content-Length": 5_000 }).end(Buffer.alloc(5_000));

@@ -42,6 +42,12 @@ describe("the handshake", () => {
     expect(await connection.texts.take()).toContain('"mode":"realtime"');
   });
 
+  it("requests the address with its fragment", async () => {
+    const path = "a/../b?x=1#part";
+    const connection = await welcomed(make({ url: `${site.current.url}${path}` }));
+    expect(connection.request.url).toBe(`/xiaozhi/v1/${path}`);
+  });
+
   it("rejects with a code when nobody is there", async () => {
     const { url } = site.current;
     await site.current.stop();

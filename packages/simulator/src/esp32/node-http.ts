@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { TlsTrust } from "./device-options.ts";
 import type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
+import { parseHttpAddress } from "./http-address.ts";
 
 /** The firmware's own waits: so long for the headers, then as long again for the body. */
 const waitMs = 30_000;
@@ -24,14 +25,14 @@ async function exchange(
   chunks: readonly Uint8Array[],
   signal: AbortSignal,
 ): Promise<HttpOutcome> {
-  const target = URL.canParse(url) ? new URL(url) : undefined;
-  if (target === undefined || (target.protocol !== "http:" && target.protocol !== "https:")) {
-    return { kind: "unopened", cause: `not an http address: ${url}` };
-  }
-  const open = target.protocol === "https:" ? httpsRequest : httpRequest;
+  const target = parseHttpAddress(url);
+  if (target === undefined) return { kind: "unopened", cause: `not an http address: ${url}` };
+  const { secure, host, port, path } = target;
+  const open = secure ? httpsRequest : httpRequest;
   const trust = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecureTls !== true };
   return await new Promise((resolve) => {
-    const request = open(target, { ...trust, method, headers, agent: false, signal, timeout: waitMs });
+    const options = { ...trust, host, port, path, method, headers, agent: false, signal, timeout: waitMs };
+    const request = open(options);
     request.on("response", (response) => resolve(answer(response)));
     request.on("timeout", () => request.destroy());
     request.on("error", (cause) => resolve({ kind: "unopened", cause }));

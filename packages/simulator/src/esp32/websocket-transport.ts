@@ -4,6 +4,7 @@ import { type AudioVersion, packAudio, unpackAudio } from "./audio-frame.ts";
 import { type ByteText, fromBuffer, fromText, toBuffer } from "./byte-text.ts";
 import { type CjsonNode, member, parseCjsonByLength, stringMember } from "./cjson-parse.ts";
 import { printJson } from "./cjson-print.ts";
+import { requestPath } from "./http-address.ts";
 import type { OpenOutcome, SendOutcome, Transport, TransportFactory, TransportHost } from "./transport.ts";
 
 export interface WebSocketOptions {
@@ -87,13 +88,18 @@ class WebSocketTransport implements Transport {
   async open(): Promise<OpenOutcome> {
     this.close();
     return await new Promise((resolve) => {
-      const socket = new DeviceSocket(this.#options.url, {
+      const socket = new DeviceSocket(withoutFragment(this.#options.url), {
         headers: this.#headers(),
         perMessageDeflate: false,
         handshakeTimeout: this.#options.handshakeMs ?? 10_000,
         maxPayload: receiveLimit,
         skipUTF8Validation: true,
         autoPong: this.#host.pong,
+        // The library refuses fragments; the firmware requests them as a part of the path.
+        finishRequest: (request) => {
+          request.path = requestPath(this.#options.url);
+          request.end();
+        },
         ...(this.#options.ca === undefined ? {} : { ca: this.#options.ca }),
         ...(this.#options.insecureTls === true ? { rejectUnauthorized: false } : {}),
       });
@@ -251,6 +257,10 @@ class WebSocketTransport implements Transport {
         detail: `the server closed (${code}) before its hello`,
       });
   }
+}
+
+function withoutFragment(url: string): string {
+  return url.replace(/#.*$/s, "");
 }
 
 function bearer(token: string): string {
