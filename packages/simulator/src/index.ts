@@ -42,6 +42,7 @@ export {
   Flash,
   type Greeting,
   type HttpAnswer,
+  type HttpBody,
   type HttpOutcome,
   type IntegerProperty,
   type JsonValue,

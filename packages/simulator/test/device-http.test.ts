@@ -3,12 +3,15 @@ import type { AddressInfo } from "node:net";
 import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { VirtualDevice } from "../src/index.ts";
+import type { ServerConnection } from "./scripted-server.ts";
+import { useWelcomingServer } from "./welcoming-server.ts";
 
 interface Upload {
   readonly request: IncomingMessage;
   readonly body: Buffer;
 }
 
+const site = useWelcomingServer();
 let web: Server;
 let base: string;
 let uploads: Upload[];
@@ -141,6 +144,49 @@ describe("a photo", () => {
       setImmediate(() => response.destroy());
     };
     expect(await call("self.camera.take_photo", { question: "?" })).toBe("");
+  });
+
+  it.each([
+    ["chunked", "self.camera.take_photo"],
+    ["announced", "self.camera.take_photo"],
+    ["chunked", "self.screen.snapshot"],
+  ])("%s reply of 8,192 bytes to %s: the board hangs until it loses power", async (framing, name) => {
+    const board = site.make({ timing: { bootMs: 1 } });
+    const reply = (bytes: number) => (response: ServerResponse) => {
+      response.writeHead(200, framing === "chunked" ? {} : { "Content-Length": bytes });
+      response.write("x".repeat(4_000));
+      response.end("x".repeat(bytes - 4_000));
+    };
+    const upload = async (connection: ServerConnection): Promise<void> => {
+      connection.mcp({ id: 1, method: "initialize", params: { capabilities: { vision: { url: base } } } });
+      expect(await connection.reply()).toMatchObject({ id: 1 });
+      connection.mcp({
+        id: 2,
+        method: "tools/call",
+        params: { name, arguments: { question: "?", url: base } },
+      });
+    };
+    let connection = await site.welcomed(board);
+    respond = reply(8_191);
+    await upload(connection);
+    expect(await connection.reply()).toMatchObject({ id: 2, result: { isError: false } });
+    respond = reply(8_192);
+    let hung = board.waitFor("hung");
+    await upload(connection);
+    expect(await hung).toMatchObject({ cause: "an HTTP reply of 8192 bytes or more" });
+    connection.mcp({ id: 3, method: "initialize" });
+    // Pings are answered all the same: they never reach the main loop.
+    await connection.quiet();
+    expect(connection.texts.waiting).toBe(0);
+    board.reboot();
+    connection = await site.current.connections.take();
+    await connection.welcome();
+    hung = board.waitFor("hung");
+    await upload(connection);
+    await hung;
+    await board.stop();
+    expect(await connection.closed).toBe(1006);
+    expect(connection.texts.waiting).toBe(0);
   });
 
   it("fails when the camera does", async () => {

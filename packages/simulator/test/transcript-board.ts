@@ -16,7 +16,10 @@ function answer(status: number, body: Buffer | undefined): HttpOutcome {
     kind: "answered",
     status,
     contentLength: body?.length ?? 100,
-    read: async () => await Promise.resolve(body),
+    read: async () =>
+      await Promise.resolve(
+        body === undefined ? { kind: "broken-off" as const } : { kind: "whole" as const, bytes: body },
+      ),
     discard: () => undefined,
   };
 }

@@ -216,6 +216,8 @@ function describe(event: DeviceEvent): string | undefined {
       return `shows ${event.type}: ${event.fields["message"] ?? event.fields["text"] ?? ""}`;
     case "reboot":
       return `reboots (${event.cause})`;
+    case "hung":
+      return `hangs until it is restarted: ${event.cause}`;
     case "frame-lost":
       return `a reply of ${event.bytes} bytes is lost (${event.why})`;
     default:

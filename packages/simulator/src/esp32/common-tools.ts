@@ -1,12 +1,11 @@
 import { ToolFailure } from "../errors.ts";
-import { fromBuffer, fromText, toBuffer, toText } from "./byte-text.ts";
+import { fromText, toBuffer, toText } from "./byte-text.ts";
 import { formChunks, headerValue } from "./http.ts";
 import type { Machine } from "./machine.ts";
 import { deviceStatus } from "./reports.ts";
 import { defineTool, type Tool } from "./tool.ts";
+import { readWholeReply } from "./whole-reply.ts";
 
-/** The device's own limit on an answer it reads whole. */
-const visionReplyLimit = 64 * 1024;
 const boundary = "----ESP32_CAMERA_BOUNDARY";
 
 /**
@@ -112,7 +111,5 @@ async function takePhoto(machine: Machine, question: string): Promise<string> {
     outcome.discard();
     throw new ToolFailure("Failed to upload photo");
   }
-  // An answer that breaks off is an empty text on the device, not an error.
-  const reply = await outcome.read(visionReplyLimit);
-  return reply === undefined ? "" : toText(fromBuffer(reply));
+  return toText(await readWholeReply(machine, outcome));
 }

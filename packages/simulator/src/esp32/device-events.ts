@@ -52,6 +52,8 @@ export type DeviceEvent =
   | { readonly kind: "reply"; readonly id: number; readonly payload: Buffer; readonly delivered: boolean }
   | { readonly kind: "message"; readonly type: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly kind: "reboot"; readonly cause: string }
+  /** It waits for itself, and answers nothing until it loses power. */
+  | { readonly kind: "hung"; readonly cause: string }
   | { readonly kind: "failure"; readonly error: unknown };
 
 export type DeviceEventKind = DeviceEvent["kind"];

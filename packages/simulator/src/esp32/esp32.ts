@@ -34,7 +34,7 @@ export type { DeviceTiming, TlsTrust, VirtualDeviceOptions } from "./device-opti
 export type { DeviceState, StateValue } from "./device-state.ts";
 export type { Delivery, Fault, FaultHooks, FaultyDevice } from "./fault.ts";
 export { Flash } from "./flash.ts";
-export type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
+export type { DeviceHttp, HttpAnswer, HttpBody, HttpOutcome } from "./http.ts";
 export type { McpReply } from "./mcp-server.ts";
 export type { MqttOptions, MqttSettings } from "./mqtt-settings.ts";
 export { mqttTransport } from "./mqtt-transport.ts";

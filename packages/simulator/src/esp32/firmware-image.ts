@@ -19,8 +19,9 @@ export async function downloadImage(
   if (outcome.kind === "unopened") return undefined;
   const { contentLength = 0 } = outcome;
   const announced = outcome.status === 200 && contentLength > 0;
-  const image = announced ? await outcome.read(imageLimit) : undefined;
-  if (image !== undefined && image.length === contentLength) return { version: versionOf(image) };
+  const body = announced ? await outcome.read(imageLimit) : undefined;
+  if (body?.kind === "whole" && body.bytes.length === contentLength)
+    return { version: versionOf(body.bytes) };
   outcome.discard();
   return undefined;
 }

@@ -235,6 +235,10 @@ export class Firmware {
         }),
       scheduleUpgrade: (url) => this.loop.schedule(async () => await this.#upgrade(url)),
       crash: (cause) => this.powerCut("crash", cause),
+      hang: async (cause) => {
+        this.events.emit({ kind: "hung", cause });
+        return await new Promise<never>(() => undefined);
+      },
     };
   }
 

@@ -19,11 +19,16 @@ export interface HttpAnswer {
   readonly status: number;
   /** Undefined when the server did not say. */
   readonly contentLength: number | undefined;
-  /** The body, or undefined when it broke off or is longer than `limit`. */
-  read(limit: number): Promise<Buffer | undefined>;
-  /** For those who do not care about the body. */
+  read(limit: number): Promise<HttpBody>;
+  /** Closes the connection without reading the rest. */
   discard(): void;
 }
+
+export type HttpBody =
+  | { readonly kind: "whole"; readonly bytes: Buffer }
+  | { readonly kind: "broken-off" }
+  /** More than the limit. The rest stays unread and the connection open, until discard() or the signal ends it. */
+  | { readonly kind: "too-long" };
 
 interface FormPart {
   readonly name: string;

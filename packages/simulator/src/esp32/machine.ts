@@ -19,4 +19,6 @@ export interface Machine {
   scheduleUpgrade(url: string): void;
   /** The device stops dead, in the middle of whatever it does. */
   crash(cause: string): void;
+  /** The task that calls this waits for ever. On the main loop that is the device, until it loses power. */
+  hang(cause: string): Promise<never>;
 }

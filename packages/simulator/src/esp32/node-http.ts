@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { TlsTrust } from "./device-options.ts";
-import type { DeviceHttp, HttpAnswer, HttpOutcome } from "./http.ts";
+import type { DeviceHttp, HttpAnswer, HttpBody, HttpOutcome } from "./http.ts";
 import { parseHttpAddress } from "./http-address.ts";
 
 /** The firmware's own waits: so long for the headers, then as long again for the body. */
@@ -56,18 +56,22 @@ function answer(response: IncomingMessage): HttpAnswer {
   };
 }
 
-async function readAll(response: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+async function readAll(response: IncomingMessage, limit: number): Promise<HttpBody> {
   const parts: Buffer[] = [];
   let length = 0;
   response.setTimeout(waitMs, () => response.destroy());
   try {
-    for await (const part of response as AsyncIterable<Buffer>) {
+    const body: AsyncIterable<Buffer> = response.iterator({ destroyOnReturn: false });
+    for await (const part of body) {
       length += part.length;
-      if (length > limit) return undefined;
+      if (length > limit) {
+        response.setTimeout(0);
+        return { kind: "too-long" };
+      }
       parts.push(part);
     }
   } catch {
-    return undefined;
+    return { kind: "broken-off" };
   }
-  return response.complete ? Buffer.concat(parts) : undefined;
+  return response.complete ? { kind: "whole", bytes: Buffer.concat(parts) } : { kind: "broken-off" };
 }

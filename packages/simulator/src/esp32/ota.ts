@@ -11,6 +11,7 @@ import { nodeHttp } from "./node-http.ts";
 import { type Activation, type FirmwareOffer, type OtaReply, readReply } from "./ota-reply.ts";
 import { systemInfo } from "./reports.ts";
 import type { WebSocketOptions } from "./websocket-transport.ts";
+import { wholeReplyLimit } from "./whole-reply.ts";
 
 export interface ProvisionOptions {
   readonly otaUrl: string;
@@ -56,10 +57,6 @@ export type ProvisionOutcome =
 
 type Check = OtaReply | { readonly kind: "hung"; readonly detail: string };
 
-/** From so many bytes on the device's HTTP client waits for itself. */
-const bodyLimit = 8192;
-/** Enough to see that a body is too long. */
-const readLimit = 1024 * 1024;
 const shortestUrl = 10;
 const firstRetryMs = 10_000;
 const activationTries = 10;
@@ -143,12 +140,16 @@ class Provision {
       outcome.discard();
       return { kind: "useless", detail: `${otaUrl} answered ${outcome.status}` };
     }
-    const body = await outcome.read(readLimit);
-    if ((body?.length ?? outcome.contentLength ?? 0) >= bodyLimit) {
-      return { kind: "hung", detail: `a reply of ${bodyLimit} bytes or more stops the device for good` };
+    const body = await outcome.read(wholeReplyLimit - 1);
+    if (body.kind === "too-long") {
+      outcome.discard();
+      return {
+        kind: "hung",
+        detail: `a reply of ${wholeReplyLimit} bytes or more stops the device for good`,
+      };
     }
-    if (body === undefined) return { kind: "useless", detail: "the reply broke off" };
-    return readReply(body, this.#flash, board.firmware);
+    if (body.kind === "broken-off") return { kind: "useless", detail: "the reply broke off" };
+    return readReply(body.bytes, this.#flash, board.firmware);
   }
 
   async #activate(activation: Activation): Promise<void> {

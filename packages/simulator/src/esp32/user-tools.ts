@@ -4,6 +4,7 @@ import { formChunks, type HttpAnswer, type HttpOutcome } from "./http.ts";
 import type { Machine } from "./machine.ts";
 import { systemInfo } from "./reports.ts";
 import { defineTool, type Tool, type ToolCallback, type ToolProperties } from "./tool.ts";
+import { readWholeReply } from "./whole-reply.ts";
 
 const boundary = "----ESP32_SCREEN_SNAPSHOT_BOUNDARY";
 /** What a board could hold in memory as one image. */
@@ -80,7 +81,7 @@ function snapshotTool(machine: Machine): Tool {
         { name: "file", filename: "screenshot.jpg", contentType: "image/jpeg", content: picture },
       ]);
       const answer = opened(await machine.http.post(url, headers, chunks, machine.alive), url);
-      await answer.read(imageLimit);
+      await readWholeReply(machine, answer);
       return true;
     },
   );
@@ -98,9 +99,12 @@ function previewTool(machine: Machine): Tool {
         answer.discard();
         throw new ToolFailure(`Failed to allocate memory for image: ${url}`);
       }
-      const image = await answer.read(length);
-      if (image === undefined) throw new ToolFailure(`Failed to download image: ${url}`);
-      if (!isImage(image)) throw new ToolFailure("Failed to get image info");
+      const body = await answer.read(length);
+      if (body.kind !== "whole") {
+        answer.discard();
+        throw new ToolFailure(`Failed to download image: ${url}`);
+      }
+      if (!isImage(body.bytes)) throw new ToolFailure("Failed to get image info");
       machine.state.set("preview.url", url);
       return true;
     },
