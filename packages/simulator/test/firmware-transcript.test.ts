@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import type { VirtualDevice } from "../src/index.ts";
+import { ManualClock } from "./manual-clock.ts";
 import { type Build, recordedDevice } from "./transcript-board.ts";
 
 interface Raw {
@@ -29,11 +30,12 @@ for (const { replies } of cases) {
 }
 
 const devices = new Map<number, VirtualDevice>();
+const clock = new ManualClock();
 
 function deviceOf(entry: Case): VirtualDevice {
   const known = devices.get(entry.device);
   if (known !== undefined) return known;
-  const device = recordedDevice(entry.build, descriptionBytes);
+  const device = recordedDevice(entry.build, descriptionBytes, clock);
   devices.set(entry.device, device);
   return device;
 }
@@ -99,6 +101,8 @@ describe("replay of the firmware's MCP server", () => {
       device.receiveMcp(requestBytes(entry.request));
       await device.idle();
       off();
+      // The recording let a fade of the backlight end before it went on.
+      clock.advance(500);
       let seen = payloads.map((payload, index) => asRecorded(payload, entry.replies[index]));
       let recorded = entry.replies;
       if (entry.case.startsWith("sysinfo")) {

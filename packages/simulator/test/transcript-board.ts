@@ -1,4 +1,4 @@
-import { type DeviceHttp, type HttpOutcome, ToolImage, VirtualDevice } from "../src/index.ts";
+import { type Clock, type DeviceHttp, type HttpOutcome, ToolImage, VirtualDevice } from "../src/index.ts";
 
 /** The stubbed board on which the firmware was recorded. */
 export const recordedBoard = {
@@ -45,8 +45,13 @@ export const scriptedHttp: DeviceHttp = {
 
 export type Build = "plain" | "many-tools" | "big-tool";
 
-export function recordedDevice(build: Build, descriptionBytes: ReadonlyMap<string, number>): VirtualDevice {
+export function recordedDevice(
+  build: Build,
+  descriptionBytes: ReadonlyMap<string, number>,
+  clock: Clock,
+): VirtualDevice {
   const device = new VirtualDevice({
+    clock,
     board: recordedBoard,
     http: scriptedHttp,
     picture: async () => await Promise.resolve(Buffer.from("not looked at")),

@@ -238,6 +238,43 @@ describe("coming and going", () => {
   });
 });
 
+describe("the backlight", () => {
+  it("moves one step in 5 ms, and a status tells how far it is", async () => {
+    const clock = new ManualClock();
+    const device = make({ clock });
+    const changes: unknown[] = [];
+    device.on("state", ({ key, value }) => changes.push([key, value]));
+    const connection = await welcomed(device);
+    const call = async (name: string, args: object): Promise<string> => {
+      connection.mcp({ id: 1, method: "tools/call", params: { name, arguments: args } });
+      const { result } = await connection.reply<{ result: { content: { text: string }[] } }>();
+      return result.content[0]?.text ?? "";
+    };
+    const set = async (brightness: number): Promise<void> => {
+      expect(await call("self.screen.set_brightness", { brightness })).toBe("true");
+    };
+    const level = async (afterMs: number): Promise<unknown> => {
+      clock.advance(afterMs);
+      const status = JSON.parse(await call("self.get_device_status", {})) as { screen: object };
+      return Reflect.get(status.screen, "brightness");
+    };
+    await set(40);
+    expect([await level(0), await level(4), await level(1), await level(54)]).toEqual([75, 75, 74, 64]);
+    expect(device.state.get("brightness")).toBe(40);
+    // Turned round on the way: the timer keeps its beat, so the next step comes after 1 ms.
+    await set(66);
+    expect([await level(0), await level(1), await level(5), await level(1_000)]).toEqual([64, 65, 66, 66]);
+    await set(60);
+    expect(await level(10)).toBe(64);
+    // The firmware compares with the level of the moment, and lets the fade go on.
+    await set(64);
+    expect(await level(1_000)).toBe(60);
+    device.state.set("brightness", 12);
+    expect(await level(0)).toBe(12);
+    expect(changes).toEqual([40, 66, 60, 12].map((value) => ["brightness", value]));
+  });
+});
+
 describe("the main loop", () => {
   it("lets errors and lists overtake calls that came before them", async () => {
     const device = make();

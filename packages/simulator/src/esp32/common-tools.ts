@@ -13,7 +13,7 @@ const boundary = "----ESP32_CAMERA_BOUNDARY";
  * in bytes that the firmware's have, so that pages break at the same tools.
  */
 export function commonTools(machine: Machine): Tool[] {
-  const { board, state } = machine;
+  const { board, state, backlight } = machine;
   const tools = [
     defineTool(
       "self.get_device_status",
@@ -24,7 +24,7 @@ export function commonTools(machine: Machine): Tool[] {
         "2. before anything is changed, as the first step, because a new value often depends on the old one (a bit louder, dim the screen).",
       ].join("\n"),
       {},
-      () => toText(deviceStatus(board, state)),
+      () => toText(deviceStatus(board, state, backlight.level)),
       false,
     ),
     defineTool(
@@ -44,13 +44,13 @@ export function commonTools(machine: Machine): Tool[] {
   return tools;
 }
 
-function brightnessTool({ state }: Machine): Tool {
+function brightnessTool({ backlight }: Machine): Tool {
   return defineTool(
     "self.screen.set_brightness",
     "Sets how bright the screen shines",
     { brightness: { type: "integer", minimum: 0, maximum: 100 } },
     ({ brightness }) => {
-      state.set("brightness", brightness);
+      backlight.set(brightness);
       return true;
     },
     false,

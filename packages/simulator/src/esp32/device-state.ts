@@ -6,7 +6,8 @@ export type StateListener = (key: string, value: StateValue, previous: StateValu
 /**
  * What the device would show if one stood in front of it. Keys of the stock firmware: `volume`, `brightness`,
  * `theme`, `battery.level`, `battery.charging`, `network.rssi`, `chip.temperature`, `emotion`, `assets.url`,
- * `preview.url`; custom tools add their own. It is kept through a reboot, as settings in flash are.
+ * `preview.url`; custom tools add their own. `brightness` is the setting, to which the
+ * screen fades. It is all kept through a reboot, as settings in flash are.
  */
 export class DeviceState {
   readonly #values = new Map<string, StateValue>();

@@ -1,4 +1,5 @@
 import { systemClock, Timers } from "../clock.ts";
+import { Backlight } from "./backlight.ts";
 import { type Board, makeBoard } from "./board.ts";
 import { type ByteText, toBuffer, wire } from "./byte-text.ts";
 import { type CjsonNode, member } from "./cjson-parse.ts";
@@ -211,6 +212,7 @@ export class Firmware {
         return device.board;
       },
       state,
+      backlight: new Backlight(state, () => this.#timers.now()),
       http,
       get alive() {
         device.#alive ??= new AbortController();

@@ -1,3 +1,4 @@
+import type { Backlight } from "./backlight.ts";
 import type { Board } from "./board.ts";
 import type { ByteText } from "./byte-text.ts";
 import type { DeviceState } from "./device-state.ts";
@@ -7,6 +8,7 @@ import type { DeviceHttp } from "./http.ts";
 export interface Machine {
   readonly board: Board;
   readonly state: DeviceState;
+  readonly backlight: Backlight;
   readonly http: DeviceHttp;
   /** Ends with the current life of the device. */
   readonly alive: AbortSignal;

@@ -7,9 +7,9 @@ import type { DeviceState } from "./device-state.ts";
 const themeless = 64;
 
 /** The text of self.get_device_status. */
-export function deviceStatus(board: Board, state: DeviceState): ByteText {
+export function deviceStatus(board: Board, state: DeviceState, brightness: number): ByteText {
   const screen: Record<string, JsonValue> = {};
-  if (board.backlight) screen["brightness"] = state.get("brightness") ?? 0;
+  if (board.backlight) screen["brightness"] = brightness;
   if (board.screen !== undefined && board.screen.height > themeless)
     screen["theme"] = state.get("theme") ?? "";
   const report: Record<string, JsonValue> = {
