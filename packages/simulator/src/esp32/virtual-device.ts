@@ -2,7 +2,7 @@ import { chime, chimeFrameMs } from "../chime.ts";
 import type { Board } from "./board.ts";
 import { fromBuffer, fromText, toText } from "./byte-text.ts";
 import { parseCjson } from "./cjson-parse.ts";
-import { type JsonValue, printJson } from "./cjson-print.ts";
+import { type JsonMembers, printJson } from "./cjson-print.ts";
 import type { ListenMode } from "./conversation.ts";
 import type { DeviceEvent, DeviceEventKind, DeviceEventOf, Phase, WaitOptions } from "./device-events.ts";
 import type { VirtualDeviceOptions } from "./device-options.ts";
@@ -132,7 +132,7 @@ export class VirtualDevice {
   }
 
   /** Sends a JSON-RPC notification. Stock firmware never does; firmware of one's own may. */
-  notify(method: string, params?: { readonly [key: string]: JsonValue }): void {
+  notify(method: string, params?: JsonMembers): void {
     this.#firmware.sayMcp(printJson({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }));
   }
 
