@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fromBuffer, fromText, toText } from "../src/esp32/byte-text.ts";
 import { loadToolsFile, VirtualDevice } from "../src/index.ts";
-import { ScriptedBroker } from "./scripted-broker.ts";
+import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 import type { ServerConnection } from "./scripted-server.ts";
 import { useWelcomingServer } from "./welcoming-server.ts";
 
@@ -41,6 +41,23 @@ async function textOf(connection: ServerConnection, name: string, args: object =
     error?: { message: string };
   }>();
   return result?.content[0]?.text ?? `error: ${error?.message}`;
+}
+
+/** Runs `use` with a device that has the tools of a file and is connected to a broker of its own. */
+async function overMqtt(
+  tools: string,
+  use: (device: VirtualDevice, connection: BrokerConnection) => Promise<void>,
+): Promise<void> {
+  const broker = await ScriptedBroker.start();
+  const device = new VirtualDevice({ mqtt: broker.settings });
+  try {
+    await addTools(device, "tools.yaml", tools);
+    await device.connect();
+    await use(device, await broker.connections.take());
+  } finally {
+    await device.stop();
+    await broker.stop();
+  }
 }
 
 /** One text frame of exactly these bytes; each character of `text` is one byte. */
@@ -95,12 +112,7 @@ describe("a raw NUL", () => {
   });
 
   it("ends a message that comes over MQTT", async () => {
-    const broker = await ScriptedBroker.start();
-    const device = new VirtualDevice({ mqtt: broker.settings });
-    try {
-      await addTools(device, "echo.yaml", echoTool);
-      await device.connect();
-      const connection = await broker.connections.take();
+    await overMqtt(echoTool, async (device, connection) => {
       const send = (text: string): void => connection.send(Buffer.from(text, "latin1"));
       for (const text of [between, echoCall(2, "cut\0off")]) {
         const ignored = device.waitFor("frame-ignored");
@@ -110,10 +122,7 @@ describe("a raw NUL", () => {
       send(`${echoCall(3, "whole")}\0{`);
       expect(await connection.json()).toMatchObject({ payload: { id: 3 } });
       expect(connection.texts.waiting).toBe(0);
-    } finally {
-      await device.stop();
-      await broker.stop();
-    }
+    });
   });
 });
 
@@ -153,19 +162,11 @@ describe("bytes that are not UTF-8", () => {
   });
 
   it("come back unchanged over MQTT", async () => {
-    const broker = await ScriptedBroker.start();
-    const device = new VirtualDevice({ mqtt: broker.settings });
-    try {
-      await addTools(device, "echo.yaml", echoTool);
-      await device.connect();
-      const connection = await broker.connections.take();
+    await overMqtt(echoTool, async (_device, connection) => {
       connection.encoding = "latin1";
       connection.send(Buffer.from(echoCall(1, odd), "latin1"));
       expect(await connection.texts.take()).toContain(`"text":"${odd}"`);
-    } finally {
-      await device.stop();
-      await broker.stop();
-    }
+    });
   });
 
   it("reach a tool as text from which the same bytes are made again", () => {
