@@ -191,6 +191,9 @@ describe("secrets", () => {
     onTestFinished(() => folder.remove());
     const env = {
       TENDON_TOKEN: adminToken,
+      TENDON_HTTP_PORT: "0",
+      TENDON_MQTT_PORT: "0",
+      TENDON_VOICE_UDP_PORT: "0",
       TENDON_STORAGE: storage,
       TENDON_VOICE_TOKEN: voice.token,
       TENDON_VOICE_UPSTREAM: JSON.stringify(voice.upstream),

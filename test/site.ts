@@ -49,6 +49,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       ...config,
       http: { port: 0, ...config.http },
       mqtt: { port: 0, ...config.mqtt },
+      voice: { udpPort: 0, ...config.voice },
       devices: { admission: "open", ...config.devices },
     },
     { logger: secretWatch.logger(), ...startOptions, adminToken },

@@ -39,7 +39,7 @@ export async function openVoiceSite(
   options: SiteOptions = {},
 ): Promise<Site> {
   const settings = typeof upstream === "string" ? [{ url: upstream }] : upstream;
-  const voice = { udpPort: 0, upstream: settings, ...options.config?.voice };
+  const voice = { upstream: settings, ...options.config?.voice };
   return await openSite({ ...options, config: { ...options.config, voice } });
 }
 

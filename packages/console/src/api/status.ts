@@ -8,7 +8,8 @@ import { callTool } from "./calls.ts";
 import { keys } from "./queries.ts";
 
 export const statusTool = "self.get_device_status";
-const settleMs = 400;
+/** A backlight fades 5 ms a step, so that half a second after a change its level is the one that was set. */
+const settleMs = 600;
 /** Tools whose names say that they change what a status tells; others are none of its business. */
 const changes = /set_|volume|mute|brightness|theme|reboot/;
 
