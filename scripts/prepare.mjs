@@ -57,7 +57,7 @@ function installKey() {
 
 function* sources(folder) {
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
-    if (entry.name === "node_modules" || entry.name === "dist" || entry.name === "test") continue;
+    if (["node_modules", "dist", "bundle", "test"].includes(entry.name)) continue;
     const full = path.join(folder, entry.name);
     if (entry.isDirectory()) yield* sources(full);
     else if (/\.(tsx?|json|css|html|svg|webmanifest|md|png)$/.test(entry.name)) yield full;

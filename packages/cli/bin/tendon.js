@@ -2,7 +2,7 @@
 // Committed as it is, so that `npm ci` can link it before anything is built.
 import { existsSync } from "node:fs";
 
-const built = new URL("../dist/index.js", import.meta.url);
+const built = new URL("../bundle/index.js", import.meta.url);
 if (existsSync(built)) {
   const { main } = await import(built.href);
   const unsettled = 13;

@@ -1,7 +1,7 @@
 /** The REST description: as JSON and YAML for programs, and as a page to read and try that loads nothing from elsewhere. */
-import { createRequire } from "node:module";
 import path from "node:path";
 import { TendonError } from "../errors.ts";
+import { packageFolder } from "../package-files.ts";
 import type { Http } from "./http.ts";
 import { type MemoryFile, memoryFile, readFolder, sendFile } from "./memory-files.ts";
 
@@ -76,9 +76,7 @@ export function docsRoutes(http: Http): void {
 
 /** Swagger UI as this package ships it: `swagger-ui-dist` would bring a package that reports installs. */
 async function readPageFiles(): Promise<ReadonlyMap<string, MemoryFile>> {
-  const require = createRequire(import.meta.url);
-  const packageFile = require.resolve("@fastify/swagger-ui/package.json");
-  const shipped = await readFolder(path.join(path.dirname(packageFile), "static"));
+  const shipped = await readFolder(path.join(packageFolder("@fastify/swagger-ui"), "static"));
   const files = new Map<string, MemoryFile>();
   for (const name of ["swagger-ui.css", "swagger-ui-bundle.js"]) {
     const content = shipped.get(name)?.plain;

@@ -1,12 +1,9 @@
 /** The console's built page, read when a browser first asks for it. */
-import { fileURLToPath } from "node:url";
 import { consolePaths } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
+import { consoleFolder } from "../../package-files.ts";
 import type { Http } from "../http.ts";
 import { type MemoryFile, readFolder, sendFile } from "../memory-files.ts";
-
-/** Beside the compiled gateway, and the same place seen from its sources. */
-const builtConsole = fileURLToPath(new URL("../../../dist/console/", import.meta.url));
 
 /** Nothing from elsewhere, no script but our own files, no frame around us. */
 const contentPolicy = [
@@ -30,7 +27,7 @@ const pageHeaders = {
   "permissions-policy": "camera=(), microphone=(), geolocation=()",
 };
 
-export function fileRoutes(http: Http, folder = builtConsole): void {
+export function fileRoutes(http: Http, folder = consoleFolder): void {
   let reading: Promise<ReadonlyMap<string, MemoryFile>> | undefined;
   const files = () => {
     reading ??= readFolder(folder);
