@@ -242,7 +242,12 @@ describe("a standard MCP server as a device", () => {
   it("[PRC-8] is told when a call is given up", async () => {
     const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
     await online(site, "notes");
+    const events = await site.events("?type=call.late,call.finished");
     expect((await site.call("notes", "hang", {}, { timeoutMs: 50 })).body["code"]).toBe("device_timeout");
+    await site.call("notes", "add", { a: 1, b: 1 });
+    // Nothing in between: what is cancelled is not answered, and so not late.
+    expect(await events.next()).toMatchObject({ type: "call.finished", data: { tool: "hang" } });
+    expect(await events.next()).toMatchObject({ type: "call.finished", data: { tool: "add" } });
     await until(async () => {
       const { body } = await site.call("notes", "cancelled");
       return JSON.stringify(body["result"]).includes('"1"');

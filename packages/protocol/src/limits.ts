@@ -69,6 +69,17 @@ export const limits = {
   processLinesPerSecond: bound(2_000, "rate_limited", "a program that says more for long is stuck in a loop"),
   processLineBurst: bound(10_000, "rate_limited", "a start-up with many events"),
   processReadyMs: bound(10_000, "device_timeout", "a program that has not said `ready` by then will not"),
+  programQuestionBytes: bound(
+    256 * KIB,
+    "payload_too_large",
+    "a conversation for a model with a small picture fits; forms have a few hundred bytes",
+  ),
+  programQuestionsOpen: bound(8, "rate_limited", "questions of one call that wait for answers at a time"),
+  programQuestionsPerCall: bound(
+    100,
+    "rate_limited",
+    "each takes a person's time or a model's tokens; a program that asks more is stuck in a loop",
+  ),
   processes: bound(256, "bad_request", "each is a process of this machine"),
   unusedCredentials: bound(
     10_000,
@@ -194,6 +205,11 @@ export const limits = {
   mcpSubscriptions: bound(1_000, "rate_limited", "resources that one session watches"),
   mcpBatch: bound(32, "bad_request", "messages at once, which only old clients send"),
   mcpReplay: bound(100, "not_found", "what an agent whose stream broke can still be told; it is short"),
+  mcpOpenCalls: bound(
+    32,
+    "not_found",
+    "of one token at one address: ended calls whose agent has not come back for the result",
+  ),
   mcpStreamBufferBytes: bound(
     16 * 1024 * KIB,
     "rate_limited",

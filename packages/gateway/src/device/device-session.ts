@@ -14,6 +14,8 @@ export interface McpExtras {
   readonly resources: boolean;
   readonly prompts: boolean;
   readonly completions: boolean;
+  /** Servers of the older era ask while a call runs; newer ones end a round of the call with their questions. */
+  readonly asksDuringCalls: boolean;
   /** `undefined` where its resources cannot be watched. Changes come as notifications. */
   readonly watch: { watch(uri: string): Promise<void>; unwatch(uri: string): Promise<void> } | undefined;
 }

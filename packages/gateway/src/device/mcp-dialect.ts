@@ -10,6 +10,7 @@ import { version } from "../version.ts";
 import type { McpExtras } from "./device-session.ts";
 import { listPlainTools } from "./listing.ts";
 import { McpPipes } from "./mcp-pipes.ts";
+import { askable, McpQuestions, type RunningCall } from "./mcp-questions.ts";
 import { McpWatch } from "./mcp-watch.ts";
 import type { Dialect, ProcessSession } from "./process-session.ts";
 import type { Relay } from "./relay.ts";
@@ -28,21 +29,21 @@ export interface McpEra {
   asks: boolean;
 }
 
-interface Running {
-  readonly controller: AbortController;
-  readonly relay: Relay | undefined;
-}
-
 export class McpDialect implements Dialect {
   readonly #session: ProcessSession;
   readonly #pipes: McpPipes;
-  readonly #running = new Map<number, Running>();
+  readonly #questions: McpQuestions;
+  /** The call that the server is carrying out; it gets one at a time. */
+  #running: RunningCall | undefined;
   #client: Client | undefined;
+  /** Declares to a newer server that the caller answers no questions. */
+  #noCapabilities: JsonObject = {};
   #extras: McpExtras | undefined;
 
   constructor(session: ProcessSession, era: McpEra) {
     this.#session = session;
     this.#pipes = new McpPipes((text) => session.write(text));
+    this.#questions = new McpQuestions(session);
     void this.#begin(era);
   }
 
@@ -52,36 +53,47 @@ export class McpDialect implements Dialect {
 
   receive(line: string): void {
     const message = parseJson(line);
-    if (isObject(message)) this.#pipes.onmessage?.(message as unknown as JSONRPCMessage);
-    else this.#session.events.frameNotUnderstood(this.#session.deviceId, "invalid", "not JSON");
+    if (isObject(message)) {
+      const call = this.#running;
+      if (call !== undefined && message["method"] === undefined && message["id"] === call.requestId)
+        call.answered = true;
+      this.#pipes.onmessage?.(message as unknown as JSONRPCMessage);
+    } else this.#session.events.frameNotUnderstood(this.#session.deviceId, "invalid", "not JSON");
   }
 
   send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean {
     const client = this.#client;
     if (client === undefined) return false;
     const controller = new AbortController();
-    this.#running.set(id, { controller, relay });
+    const call: RunningCall = {
+      id,
+      controller,
+      relay,
+      requestId: undefined,
+      answered: false,
+      asked: 0,
+      open: 0,
+      resume: undefined,
+    };
     const options: RequestOptions = { signal: controller.signal, timeout: limits.callTimeoutMs.max * 2 };
-    const asked = relay === undefined ? { params, options } : this.#relayed(client, params, relay, options);
+    const asked = this.#relayed(client, params, relay, options);
     client
       .request({ method, params: asked.params }, anything, asked.options)
       .then(
-        (result) => this.#session.settle({ kind: "result", id, result }),
-        (error: unknown) =>
-          this.#session.settle({
-            kind: "error",
-            id,
-            message: messageOf(error),
-            salvaged: false,
-            cause: error,
-          }),
+        (result) => this.#answered(call, result),
+        (error: unknown) => this.#failed(call, error),
       )
-      .finally(() => this.#running.delete(id));
+      .finally(() => this.#over(call));
+    call.requestId = this.#pipes.lastRequestId;
+    this.#running = call;
     return true;
   }
 
   giveUp(id: number): void {
-    this.#running.get(id)?.controller.abort();
+    const call = this.#running;
+    if (call?.id !== id) return;
+    this.#questions.givenUp(call);
+    this.#over(call);
   }
 
   /** Closing its input is how a standard MCP server is told to go. */
@@ -90,15 +102,37 @@ export class McpDialect implements Dialect {
   }
 
   ended(): void {
-    for (const { controller } of this.#running.values()) controller.abort();
+    if (this.#running !== undefined) this.#over(this.#running);
     this.#pipes.onclose?.();
   }
 
-  /** [PRC-9] What the caller is able to do is told to newer servers only: older ones would ask for it unasked. */
-  #relayed(client: Client, params: JsonObject, relay: Relay, options: RequestOptions) {
-    const onprogress: RequestOptions["onprogress"] = (progress) => relay.progress(progress);
-    if (client.getProtocolEra() !== "modern") return { params, options: { ...options, onprogress } };
-    const { meta, inputResponses, requestState } = relay;
+  #answered({ id, relay }: RunningCall, result: unknown): void {
+    if (relay === undefined && isObject(result) && result["resultType"] === "input_required")
+      this.#settleError(id, "the tool asks for what this caller cannot answer");
+    else this.#session.settle({ kind: "result", id, result });
+  }
+
+  /** A call that was given up ends here with an error of the client's own, which is no answer of the server. */
+  #failed({ id, controller }: RunningCall, error: unknown): void {
+    if (!controller.signal.aborted) this.#settleError(id, messageOf(error), error);
+  }
+
+  #settleError(id: number, message: string, cause?: unknown): void {
+    this.#session.settle({ kind: "error", id, message, salvaged: false, cause });
+  }
+
+  /** Nothing that it has asked is worth an answer any more. */
+  #over(call: RunningCall): void {
+    if (this.#running === call) this.#running = undefined;
+    call.controller.abort();
+  }
+
+  /** [PRC-9] Newer servers learn with each request what its caller is able to do; older ones ask, and are answered. */
+  #relayed(client: Client, params: JsonObject, relay: Relay | undefined, options: RequestOptions) {
+    const onprogress: RequestOptions["onprogress"] = (progress) => relay?.progress(progress);
+    const reporting = relay === undefined ? options : { ...options, onprogress };
+    if (client.getProtocolEra() !== "modern") return { params, options: reporting };
+    const { meta = this.#noCapabilities, inputResponses, requestState } = relay ?? {};
     return {
       params: {
         ...params,
@@ -106,7 +140,7 @@ export class McpDialect implements Dialect {
         ...(requestState === undefined ? {} : { requestState }),
         _meta: meta,
       },
-      options: { ...options, onprogress, allowInputRequired: true },
+      options: { ...reporting, allowInputRequired: true },
     };
   }
 
@@ -117,8 +151,11 @@ export class McpDialect implements Dialect {
       const mode = era.asks ? "auto" : "legacy";
       const client = new sdk.Client(
         { name: "tendon", version },
-        { versionNegotiation: { mode, probe: { timeoutMs: askEraMs } } },
+        { versionNegotiation: { mode, probe: { timeoutMs: askEraMs } }, capabilities: askable },
       );
+      this.#noCapabilities = { [sdk.CLIENT_CAPABILITIES_META_KEY]: {} };
+      client.fallbackRequestHandler = ({ method, params = {} }, { mcpReq }) =>
+        this.#questions.ask({ method, params }, this.#running, mcpReq.signal);
       client.fallbackNotificationHandler = async ({ method, params }) =>
         this.#notified(client, method, params);
       await client.connect(this.#pipes, { timeout: stepTimeoutMs });
@@ -137,7 +174,7 @@ export class McpDialect implements Dialect {
 
   async #notified(client: Client, method: string, params: unknown): Promise<void> {
     if (this.#session.notified(method, params) && method === "notifications/message" && isObject(params)) {
-      for (const { relay } of this.#running.values()) relay?.log(params);
+      this.#running?.relay?.log(params);
     }
     if (method === "notifications/tools/list_changed") await this.#list(client);
   }
@@ -158,6 +195,7 @@ function extrasOf(client: Client, watch: McpWatch): McpExtras {
     resources: resources !== undefined,
     prompts: prompts !== undefined,
     completions: completions !== undefined,
+    asksDuringCalls: client.getProtocolEra() !== "modern",
     watch: resources?.subscribe === true ? watch : undefined,
   };
 }

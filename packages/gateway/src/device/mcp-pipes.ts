@@ -6,6 +6,8 @@ export class McpPipes implements Transport {
   readonly stderr = null;
   readonly pid = null;
   readonly #write: (text: string) => boolean;
+  /** The id that the client gave to the last request it sent. */
+  lastRequestId: unknown;
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -19,6 +21,7 @@ export class McpPipes implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
+    if ("method" in message && "id" in message) this.lastRequestId = message.id;
     if (this.#write(`${JSON.stringify(message)}\n`)) return Promise.resolve();
     return Promise.reject(new PipeClosed("the process does not read what it is sent"));
   }

@@ -89,6 +89,10 @@ export class ProcessSession implements DeviceSession {
     return this.#needs.events;
   }
 
+  get clock(): Clock {
+    return this.#needs.clock;
+  }
+
   get queuedCalls(): number {
     return this.#requests.queued;
   }
@@ -145,6 +149,11 @@ export class ProcessSession implements DeviceSession {
 
   settle(reply: Extract<DeviceRpc, { kind: "result" | "error" }>): void {
     this.#requests.settle(reply);
+  }
+
+  /** Stops a call's deadline while its caller is asked something, until the returned function is called. */
+  hold(id: number): () => void {
+    return this.#requests.hold(id);
   }
 
   /** The process has said what it can do; said again, its tools have changed. */

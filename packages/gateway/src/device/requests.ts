@@ -66,6 +66,7 @@ interface Pending {
   readonly reject: (error: TendonError) => void;
   id: number;
   sentAt: number | undefined;
+  dueAt: number;
   timer: Timer | undefined;
   unlisten: (() => void) | undefined;
 }
@@ -118,6 +119,7 @@ export class Requests {
         reject,
         id: 0,
         sentAt: undefined,
+        dueAt: 0,
         timer: undefined,
         unlisten: undefined,
       };
@@ -140,6 +142,24 @@ export class Requests {
     const id = this.#nextId;
     this.#nextId = nextRequestId(id);
     return id;
+  }
+
+  /**
+   * Stops the deadline of the running request while its caller is asked something, until the returned function is
+   * called. The longest deadline of all holds on.
+   */
+  hold(id: number): () => void {
+    const pending = this.#current;
+    if (pending?.id !== id) return () => undefined;
+    const { clock } = this.#needs;
+    const lastAt = pending.enteredAt + limits.callTimeoutMs.max;
+    const leftMs = pending.dueAt - clock.monotonic();
+    this.#startTimer(pending, lastAt - clock.monotonic(), unanswered);
+    return () => {
+      if (this.#current === pending) {
+        this.#startTimer(pending, Math.min(leftMs, lastAt - clock.monotonic()));
+      }
+    };
   }
 
   settle(reply: Reply): void {
@@ -191,10 +211,10 @@ export class Requests {
     return firstCall === -1 ? this.#waiting.length : firstCall;
   }
 
-  #startTimer(pending: Pending): void {
-    pending.timer = this.#needs.clock.after(pending.options.timeoutMs, () => {
-      this.#giveUp(pending, timedOut(pending));
-    });
+  #startTimer(pending: Pending, ms = pending.options.timeoutMs, late = timedOut): void {
+    pending.timer?.cancel();
+    pending.dueAt = this.#needs.clock.monotonic() + ms;
+    pending.timer = this.#needs.clock.after(ms, () => this.#giveUp(pending, late(pending)));
   }
 
   #pump(): void {
@@ -280,6 +300,11 @@ function timedOut(pending: Pending): TendonError {
       ? `the call was still waiting behind others after ${pending.options.timeoutMs} ms and was not sent`
       : `no answer within ${pending.options.timeoutMs} ms; the device may still carry it out`;
   return new TendonError("device_timeout", detail, { phase, sent: phase === "device" });
+}
+
+function unanswered(): TendonError {
+  const detail = `the caller did not answer the program's question; a call takes ${limits.callTimeoutMs.max} ms at most`;
+  return new TendonError("device_timeout", detail, { phase: "device", sent: true });
 }
 
 function cancelled(sent: boolean): TendonError {

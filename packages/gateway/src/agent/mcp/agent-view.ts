@@ -7,6 +7,7 @@ import type { Events } from "../../events.ts";
 import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
 import { compactDefinitions } from "./compact/compact.ts";
 import { ListPages } from "./list-pages.ts";
+import { OpenCalls } from "./open-calls.ts";
 import type { RequestStates } from "./request-state.ts";
 import type { Surface } from "./surface.ts";
 
@@ -40,6 +41,7 @@ export class AgentView {
   readonly states: RequestStates;
   readonly reportFault: (error: unknown) => void;
   readonly surface: Surface;
+  readonly openCalls = new OpenCalls();
   /** The list as it was last asked for, and what it was made from. */
   #shown: readonly ExposedTool[] | undefined;
   #pages = new ListPages<Tool>([], "name");

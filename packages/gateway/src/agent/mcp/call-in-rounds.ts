@@ -2,7 +2,11 @@
  * Calls that may take several rounds: the person in front of the agent is asked, or the device itself wants to know
  * more, and the client comes back with the answer.
  */
-import { type InputRequiredResult, MissingRequiredClientCapabilityError } from "@modelcontextprotocol/server";
+import {
+  type InputRequiredResult,
+  MissingRequiredClientCapabilityError,
+  ProtocolError,
+} from "@modelcontextprotocol/server";
 import { isObject } from "@tendon/protocol";
 import type { TendonError } from "../../errors.ts";
 import type { CallOptions } from "../../registry/registry.ts";
@@ -10,7 +14,9 @@ import type { Asking, CallDevice, CallMany, McpRequest } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
 import { AskPerson, AskPersonForMany, type Confirmation, canBeShown, formFor } from "./confirmation.ts";
 import { givenUp } from "./given-up.ts";
-import { clientOf, relayTo } from "./relay.ts";
+import { inRounds } from "./open-calls.ts";
+import { hasForms } from "./questions.ts";
+import { clientOf } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
 
 type Confirm = NonNullable<CallOptions["confirm"]>;
@@ -20,21 +26,23 @@ export function callsInRounds(request: McpRequest): Pick<Asking, "call" | "callM
 }
 
 function callOne(request: McpRequest): CallDevice {
-  const { view, context } = request;
+  const { view } = request;
   const { registry, principal } = view;
   return async ({ device, tool }, args, timeoutMs) => {
     const rounds = roundsOf(request, `${device} ${tool}`, args);
     try {
-      const done = await registry.calls.call(principal, device, tool, args, {
-        timeoutMs,
-        signal: givenUp(context),
-        // Boards know nothing of it.
-        relay: registry.extras.of(principal, device) === undefined ? undefined : relayTo(request, rounds),
-        confirm: confirmIn(request, rounds, (asked) => new AskPerson(asked)),
-      });
+      const confirm = confirmIn(request, rounds, (asked) => new AskPerson(asked));
+      // Boards have none, and know nothing of rounds.
+      const program = registry.extras.of(principal, device);
+      const round = await inRounds(request, rounds, program, (given) =>
+        registry.calls.call(principal, device, tool, args, { ...given, timeoutMs, confirm }),
+      );
+      if ("asks" in round) return round.asks;
+      const done = round.end;
       const { inputRequired } = done.result;
       return inputRequired === undefined ? finishedResult(done) : rounds.deviceAsks(inputRequired);
     } catch (error) {
+      if (error instanceof ProtocolError) throw error;
       const known = asTendonError(error);
       if (known.cause instanceof AskPerson) return ask(request, rounds, known.cause.confirmation);
       throwIfIncapable(known);
@@ -72,9 +80,7 @@ function confirmIn(
   return async (asked) => {
     const decided = await rounds.decision(asked.binding);
     if (decided !== undefined) return decided;
-    const { elicitation } = clientOf(request);
-    const hasForms = isObject(elicitation) && (elicitation["form"] !== undefined || !("url" in elicitation));
-    if (!hasForms || !canBeShown(asked)) return "unavailable";
+    if (!hasForms(clientOf(request)) || !canBeShown(asked)) return "unavailable";
     throw leave(asked);
   };
 }

@@ -120,6 +120,7 @@ export class Endpoint {
 
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) session.close();
+    this.#view.openCalls.close();
     await this.#modern.close();
     for (const exchange of this.#open) exchange.cut();
   }

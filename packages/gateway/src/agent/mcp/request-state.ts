@@ -17,6 +17,8 @@ export interface Round {
   readonly confirmed?: boolean;
   /** The device's own note. */
   readonly deviceState?: string;
+  /** The call that has stayed open on this node [PRC-10]. */
+  readonly openCall?: string;
 }
 
 export interface CallBinding {

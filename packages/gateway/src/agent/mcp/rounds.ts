@@ -10,12 +10,12 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { cleanText, type InputRequired, isObject, type JsonObject } from "@tendon/protocol";
+import { type InputRequired, isObject, type JsonObject } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 import { confirmKey, decisionIn } from "./confirmation.ts";
+import { cleanForm, isAddress, type Question } from "./questions.ts";
 import { type CallBinding, digestOf, type RequestStates, type Round } from "./request-state.ts";
 
-const longestQuestion = 2_000;
 const passedOn = new Set(["elicitation/create", "sampling/createMessage", "roots/list"]);
 
 export class Rounds {
@@ -31,10 +31,7 @@ export class Rounds {
     this.#binding = binding;
     this.#context = context;
     const state = context.mcpReq.requestState<(Round & { for: string }) | undefined>();
-    if (state !== undefined && state.for !== digestOf(binding)) {
-      const reason = "invalid_request_state";
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", { reason });
-    }
+    if (state !== undefined && state.for !== digestOf(binding)) throw invalidState();
     this.before = state ?? {};
   }
 
@@ -73,6 +70,15 @@ export class Rounds {
     });
   }
 
+  /** The questions of a call that stays open until the client comes back. */
+  callAsks(questions: Record<string, Question>, openCall: string): InputRequiredResult {
+    return inputRequired({
+      // Safe: each has been looked at.
+      inputRequests: questions as NonNullable<InputRequiredResult["inputRequests"]>,
+      requestState: this.#states.seal(this.#binding, { openCall }),
+    });
+  }
+
   /** Our own question to a person. */
   askPerson(form: Parameters<typeof inputRequired.elicit>[0], word: string): InputRequiredResult {
     return inputRequired({
@@ -82,16 +88,19 @@ export class Rounds {
   }
 }
 
+/** What the client brings back belongs to no call, to another one, or to one that is over. */
+export function invalidState(why?: string): ProtocolError {
+  const said = "Invalid or expired requestState";
+  const reason = "invalid_request_state";
+  const detail = why === undefined ? said : `${said}: ${why}`;
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, detail, { reason });
+}
+
 function question(one: unknown): JsonObject {
   if (!isObject(one) || typeof one["method"] !== "string" || !passedOn.has(one["method"])) {
     throw new TendonError("device_error", "the device asks for something that is not passed on");
   }
   if (one["method"] !== "elicitation/create" || !isObject(one["params"])) return one;
-  const { params } = one;
-  // An address chosen by a device is not shown to a person as if it were ours.
-  if (params["mode"] === "url") throw new TendonError("device_error", "the device asks by an address");
-  return {
-    ...one,
-    params: { ...params, message: cleanText(String(params["message"] ?? ""), longestQuestion) },
-  };
+  if (isAddress(one["params"])) throw new TendonError("device_error", "the device asks by an address");
+  return { ...one, params: cleanForm(one["params"]) };
 }

@@ -5,6 +5,7 @@
 import {
   type CompleteResult,
   type GetPromptResult,
+  type InputRequiredResult,
   isSpecType,
   type Prompt,
   ProtocolError,
@@ -17,6 +18,7 @@ import { cleanLine, cleanText, isObject, type JsonObject } from "@tendon/protoco
 import { TendonError } from "../../../errors.ts";
 import type { McpRequest } from "../asking.ts";
 import { givenUp } from "../given-up.ts";
+import { type Given, inRounds } from "../open-calls.ts";
 import { relayTo } from "../relay.ts";
 import { Rounds } from "../rounds.ts";
 
@@ -43,28 +45,50 @@ export function passedPrompts(asking: McpRequest, cursor: string | undefined): P
   return list(asking, "prompts/list", "prompts", isSpecType.Prompt, cursor);
 }
 
-export async function passedResource(asking: McpRequest, uri: string): Promise<ReadResourceResult> {
-  return checked(await ask(asking, "resources/read", { uri }), isSpecType.ReadResourceResult);
+export function passedResource(asking: McpRequest, uri: string) {
+  const rounds = roundsOf(asking, `resource ${deviceOf(asking)} ${uri}`, {});
+  return askInRounds<ReadResourceResult>(
+    asking,
+    "resources/read",
+    { uri },
+    rounds,
+    isSpecType.ReadResourceResult,
+  );
 }
 
 export async function passedCompletion(asking: McpRequest, params: JsonObject): Promise<CompleteResult> {
   return checked(await ask(asking, "completion/complete", params), isSpecType.CompleteResult);
 }
 
-/** A prompt may ask for more before it is given, as a tool may. */
-export async function passedPrompt(asking: McpRequest, name: string, args: JsonObject) {
-  const { view, context } = asking;
-  const binding = { principal: view.principal.id, target: `prompt ${deviceOf(asking)} ${name}`, args };
-  const rounds = new Rounds(view.states, binding, context);
-  const result = await ask(asking, "prompts/get", { name, arguments: args }, rounds);
-  if (isObject(result) && result["resultType"] === "input_required") {
-    const { inputRequests, requestState } = result;
-    return rounds.deviceAsks({
-      inputRequests: isObject(inputRequests) ? inputRequests : {},
-      ...(typeof requestState === "string" ? { requestState } : {}),
-    });
-  }
-  return checked<GetPromptResult>(result, isSpecType.GetPromptResult);
+export function passedPrompt(asking: McpRequest, name: string, args: JsonObject) {
+  const rounds = roundsOf(asking, `prompt ${deviceOf(asking)} ${name}`, args);
+  const params = { name, arguments: args };
+  return askInRounds<GetPromptResult>(asking, "prompts/get", params, rounds, isSpecType.GetPromptResult);
+}
+
+function roundsOf({ view, context }: McpRequest, target: string, args: JsonObject): Rounds {
+  return new Rounds(view.states, { principal: view.principal.id, target, args }, context);
+}
+
+/** A prompt or a resource may ask for more before it is given, as a tool may. */
+async function askInRounds<Result>(
+  asking: McpRequest,
+  method: string,
+  params: JsonObject,
+  rounds: Rounds,
+  is: (value: unknown) => value is Result,
+): Promise<Result | InputRequiredResult> {
+  const round = await inRounds(asking, rounds, asking.view.extras, (given) =>
+    ask(asking, method, params, given),
+  );
+  if ("asks" in round) return round.asks;
+  const result = round.end;
+  if (!isObject(result) || result["resultType"] !== "input_required") return checked(result, is);
+  const { inputRequests, requestState } = result;
+  return rounds.deviceAsks({
+    inputRequests: isObject(inputRequests) ? inputRequests : {},
+    ...(typeof requestState === "string" ? { requestState } : {}),
+  });
 }
 
 async function list<Item>(
@@ -95,14 +119,11 @@ async function ask(
   asking: McpRequest,
   method: string,
   params: JsonObject,
-  rounds?: Rounds,
+  given: Given = { signal: givenUp(asking.context), relay: relayTo(asking) },
 ): Promise<unknown> {
-  const { view, context } = asking;
+  const { view } = asking;
   try {
-    return await view.registry.extras.ask(view.principal, deviceOf(asking), method, params, {
-      signal: givenUp(context),
-      relay: relayTo(asking, rounds),
-    });
+    return await view.registry.extras.ask(view.principal, deviceOf(asking), method, params, given);
   } catch (error) {
     throw asProtocolError(error);
   }

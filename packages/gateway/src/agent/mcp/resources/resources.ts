@@ -3,6 +3,7 @@
  * what it offers itself. Whoever watches one of them is told when it changes.
  */
 import {
+  type InputRequiredResult,
   type ListResourcesResult,
   type ListResourceTemplatesResult,
   type ReadResourceResult,
@@ -69,7 +70,7 @@ async function templates(
   return { resourceTemplates: [...own, ...items], ...next(nextCursor) };
 }
 
-async function read(asking: McpRequest, uri: string): Promise<ReadResourceResult> {
+async function read(asking: McpRequest, uri: string): Promise<ReadResourceResult | InputRequiredResult> {
   const own = await readOwn(asking.view, uri);
   if (own !== undefined) return own;
   if (asking.view.extras?.resources === true) return await passedResource(asking, uri);
