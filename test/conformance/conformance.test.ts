@@ -1,18 +1,22 @@
 /**
- * The official conformance suite against the real gateway, in both eras. The suite's fixtures are a device: a standard
- * MCP server that the gateway runs, shown without prefix at /mcp/devices/suite.
+ * The official conformance suite against the real gateway, in both eras. The suite's fixtures are devices: standard MCP
+ * servers that the gateway runs, each shown without prefix at /mcp/devices/{alias}. One is of the newer era, and its twin
+ * of the older; that one must pass behind the gateway what it passes alone.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
-import { openSite } from "../site.ts";
-import { openForwarder } from "./forwarder.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { type Site, startSite } from "../site.ts";
+import { type Forwarder, openForwarder } from "./forwarder.ts";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const modules = path.join(here, "..", "tools", "node_modules");
-const suite = path.join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js");
+const suite = path.join(modules, "@modelcontextprotocol", "conformance");
+const oldFixtures = path.join(here, "old-fixtures.mjs");
 
 /** The suite wants Node 22: this one, where it is new enough, or one that was installed for it. */
 function nodeForSuite(): string {
@@ -20,75 +24,100 @@ function nodeForSuite(): string {
   return path.join(modules, `node-${process.platform}-${process.arch}`, "bin", "node");
 }
 
-async function run(args: readonly string[]): Promise<{ code: number | null; said: string }> {
-  const child = spawn(nodeForSuite(), [suite, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+/** The scenarios of a server that a revision requires; the suite also runs some that count for nothing. */
+function requiredBy(revision: string): readonly string[] {
+  const file = path.join(suite, "requirements", `${revision}.yaml`);
+  return (parse(fs.readFileSync(file, "utf8")) as { server: string[] }).server;
+}
+
+interface Outcome {
+  readonly code: number | null;
+  readonly passed: readonly string[];
+  readonly failed: readonly string[];
+  readonly said: string;
+}
+
+/** Runs the suite against an address; tells how the required scenarios ended. */
+async function run(url: string, revision: string, results: string): Promise<Outcome> {
+  const args = [
+    ...[path.join(suite, "dist", "index.js"), "server"],
+    ...["--url", url, "--requirements", revision],
+    ...["--expected-failures", path.join(here, "expected-failures.yml")],
+    ...["--output-dir", fs.mkdtempSync(path.join(results, "results-"))],
+  ];
+  const child = spawn(nodeForSuite(), args, { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => {
       said += chunk.toString();
     });
   }
-  return await new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, said }));
-  });
-}
-
-/** The scenarios of a server that a revision requires; the suite also runs some that count for nothing. */
-async function requiredBy(revision: string): Promise<string[]> {
-  const { said } = await run(["list", "--requirements", revision]);
-  const server = said.slice(said.indexOf("Server scenarios"), said.indexOf("Client scenarios"));
-  return [...server.matchAll(/^ {2}- (\S+)$/gm)].map(([, name = ""]) => name);
-}
-
-/** The scenarios of the summary, with how each ended. */
-function scenariosIn(said: string): { name: string; passed: boolean }[] {
+  const [code] = (await once(child, "close")) as [number | null];
+  const required = requiredBy(revision);
   const summary = said.slice(said.indexOf("=== SUMMARY ==="));
-  return [...summary.matchAll(/^([✓✗]) (\S+): \d+ passed/gm)].map(([, mark, name = ""]) => ({
-    name,
-    passed: mark === "✓",
-  }));
+  const ended = [...summary.matchAll(/^([✓✗]) (\S+): \d+ passed/gm)]
+    .map(([, mark, name = ""]) => ({ name, passed: mark === "✓" }))
+    .filter(({ name }) => required.includes(name));
+  const names = (passed: boolean) => ended.filter((one) => one.passed === passed).map(({ name }) => name);
+  return { code, passed: names(true).toSorted(), failed: names(false).toSorted(), said };
 }
 
-describe("the official conformance suite", () => {
+describe.concurrent("the official conformance suite", () => {
+  let site: Site;
+  let forwarder: Forwarder;
+  let alone: ChildProcess;
+  let aloneUrl: string;
+
+  beforeAll(async () => {
+    const device = (alias: string, file: string) => ({
+      alias,
+      command: process.execPath,
+      args: [file],
+      protocol: "mcp" as const,
+    });
+    // One for each run: a run changes the lists of its server, and another would be notified of that.
+    const fixtures = path.join(here, "fixtures.mjs");
+    const stdio = [device("new-25", fixtures), device("new-26", fixtures), device("old-25", oldFixtures)];
+    alone = spawn(process.execPath, [oldFixtures, "http"], { stdio: ["ignore", "pipe", "inherit"] });
+    if (alone.stdout === null) throw new TypeError("its output is a pipe");
+    const [port] = (await once(alone.stdout, "data")) as [Buffer];
+    aloneUrl = `http://127.0.0.1:${port.toString().trim()}/mcp`;
+    site = await startSite({ config: { devices: { stdio } } });
+    await Promise.all(stdio.map(({ alias }) => site.listed(alias)));
+    const { body } = await site.rest("POST", "/tokens", { name: "suite", scopes: ["read", "call"] });
+    forwarder = await openForwarder(site.url, String(body["token"]));
+  });
+  afterAll(async () => {
+    alone.kill();
+    await forwarder.close();
+    await site.stop();
+  });
+
+  const through = (alias: string, revision: string) =>
+    run(`${forwarder.url}/mcp/devices/${alias}`, revision, site.folder);
+
   it.each([
-    ["2025-11-25", 30],
-    ["2026-07-28", 37],
+    ["2025-11-25", "new-25", 30],
+    ["2026-07-28", "new-26", 37],
   ])(
-    "passes what %s requires, all %i scenarios",
-    async (revision, required) => {
-      const site = await openSite({
-        config: {
-          devices: {
-            stdio: [
-              {
-                alias: "suite",
-                command: process.execPath,
-                args: [path.join(here, "fixtures.mjs")],
-                protocol: "mcp",
-              },
-            ],
-          },
-        },
-      });
-      await site.listed("suite");
-      const { body } = await site.rest("POST", "/tokens", { name: "suite", scopes: ["read", "call"] });
-      const forwarder = await openForwarder(site.url, String(body["token"]));
-      const results = fs.mkdtempSync(path.join(site.folder, "results-"));
-      const { code, said } = await run([
-        "server",
-        ...["--url", `${forwarder.url}/mcp/devices/suite`],
-        ...["--requirements", revision],
-        ...["--expected-failures", path.join(here, "expected-failures.yml")],
-        ...["--output-dir", results],
-      ]);
-      await forwarder.close();
-      const scored = await requiredBy(revision);
-      const scenarios = scenariosIn(said).filter(({ name }) => scored.includes(name));
-      expect(scenarios.filter(({ passed }) => !passed)).toEqual([]);
-      expect(scenarios).toHaveLength(required);
+    "passes what %s requires (%s), all %i scenarios",
+    async (revision, alias, required) => {
+      const { code, passed, failed, said } = await through(alias, revision);
+      expect(failed).toEqual([]);
+      expect(passed).toHaveLength(required);
       expect(code, said.slice(-2_000)).toBe(0);
     },
     180_000,
   );
+
+  it("[PRC-10] passes with a server of the older era what that server passes alone, all 30 scenarios", async () => {
+    const [itself, behind] = await Promise.all([
+      run(aloneUrl, "2025-11-25", site.folder),
+      through("old-25", "2025-11-25"),
+    ]);
+    expect(itself.failed, itself.said.slice(-2_000)).toEqual([]);
+    expect(behind.failed, behind.said.slice(-2_000)).toEqual([]);
+    expect(behind.passed).toEqual(itself.passed);
+    expect(behind.passed).toHaveLength(30);
+  }, 180_000);
 });
