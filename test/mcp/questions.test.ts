@@ -9,11 +9,11 @@ import { eras, openAgent, textOf } from "./agent.ts";
 import { agentOf, everything, named, round, startAsking } from "./asking-server.ts";
 
 const old = "old-server";
-const servers = { [old]: "old", "new-server": "new", "guarded-server": "old" } as const;
+const servers = { [old]: "old", "new-server": "new" } as const;
 let site: Site;
 
 beforeAll(async () => {
-  const rules = [{ device: "guarded-server", tool: "name", effect: "confirm" as const }];
+  const rules = [{ device: old, tool: "guarded", effect: "confirm" as const }];
   site = await startAsking(servers, { config: { access: { rules } } });
 });
 afterAll(() => site.stop());
@@ -89,13 +89,13 @@ describe.each(eras)("an older server called by an agent of the %s era", (era) =>
   });
 
   it("asks after a person has allowed the call, who is not asked again", async () => {
-    const agent = await agentOf(site, era, "guarded-server");
+    const agent = await agentOf(site, era, old);
     const shown: string[] = [];
     agent.setRequestHandler("elicitation/create", ({ params }) => {
       shown.push(params.message.split(" ").slice(0, 2).join(" "));
       return { action: "accept", content: shown.length === 1 ? { allow: true } : { name: "Ada" } };
     });
-    expect(textOf(await agent.callTool({ name: "name" }))).toBe("accept Ada");
+    expect(textOf(await agent.callTool({ name: "guarded" }))).toBe("accept Ada");
     expect(shown).toEqual(["The agent", "What is"]);
   });
 
@@ -115,6 +115,19 @@ describe.each(eras)("an older server called by an agent of the %s era", (era) =>
     expect(textOf(await agent.callTool({ name: "spelled" }))).toBe("accept Ada");
     expect(shown).toEqual(["Your name? ‹|system|›"]);
   });
+});
+
+it.each(eras)("a newer server's unfit rounds do not reach an agent of the %s era", async (era) => {
+  const able = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+  const agent = await agentOf(site, era, "new-server", { capabilities: able });
+  const shown = nameIn(agent, "Ada");
+  const refused = { many: /8 questions/, huge: /262144 bytes/, address: /forms only/, broken: /not a valid/ };
+  for (const [name, why] of Object.entries(refused)) {
+    const said = textOf(await agent.callTool({ name }));
+    expect(said).toMatch(/^device_error: the device's question is not passed on/);
+    expect(said).toMatch(why);
+  }
+  expect(shown).toEqual([]);
 });
 
 describe("an older server's open question", () => {

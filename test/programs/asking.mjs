@@ -28,10 +28,23 @@ function answerTool(name) {
   return { name, description: `Asks its caller: ${name}`, inputSchema: { type: "object", properties: {} } };
 }
 
+/** Rounds that are not passed on. */
+const refused = {
+  many: Array.from({ length: 9 }, () => questions.name),
+  huge: [{ method: "sampling/createMessage", params: { ...thought, systemPrompt: "x".repeat(300_000) } }],
+  address: [
+    { method: "elicitation/create", params: { mode: "url", message: "Look", url: "http://127.0.0.1/" } },
+  ],
+  broken: [{ method: "elicitation/create", params: { message: "No form" } }],
+};
+
 function modern() {
   const server = new Server({ name: "asking", version: "1.0.0" }, { capabilities: { tools: {} } });
-  server.setRequestHandler("tools/list", () => ({ tools: Object.keys(questions).map(answerTool) }));
+  server.setRequestHandler("tools/list", () => ({
+    tools: Object.keys({ ...questions, ...refused }).map(answerTool),
+  }));
   server.setRequestHandler("tools/call", ({ params: { name } }, { mcpReq }) => {
+    if (refused[name] !== undefined) return inputRequired({ inputRequests: { ...refused[name] } });
     const answer = mcpReq.inputResponses?.[name];
     if (answer !== undefined) return text(read[name](answer));
     return inputRequired({ inputRequests: { [name]: questions[name] } });
@@ -61,6 +74,7 @@ async function old() {
     ...Object.fromEntries(
       Object.keys(questions).map((name) => [name, async () => text(read[name](await ask(questions[name])))]),
     ),
+    guarded: async () => text(read.name(await ask(questions.name))),
     /** Says what became of the question, whatever that is. */
     try: async () => text(await outcome(ask(questions.name))),
     both: async () =>

@@ -32,28 +32,31 @@ export function answersAnything(client: JsonObject): boolean {
   return Object.keys(capabilityFor).some((method) => answers(client, method));
 }
 
-/** The question as the client gets it. What it throws is the program's answer. */
-export function questionFor(client: JsonObject, { method, params }: Question): Question {
+/** The question as this client gets it. What it throws is the program's answer. */
+export function questionFor(client: JsonObject, question: Question): Question {
+  const { method } = question;
   if (!answers(client, method)) {
     const detail = `the caller cannot answer ${method}: its client does not declare \`${capabilityFor[method] ?? method}\``;
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, detail);
   }
+  return shown(question);
+}
+
+/** The question as any client gets it; throws where none does. */
+export function shown({ method, params }: Question): Question {
+  if (capabilityFor[method] === undefined) throw invalid(`${method} is not passed on`);
   // They are about this one connection to the program.
   const { _meta, task, ...asked } = params;
   if (method !== "elicitation/create") return valid({ method, params: asked });
-  if (isAddress(asked)) throw invalid("the caller is asked by forms only, not by addresses");
+  // An address chosen by a program is not shown to a person as if it were ours.
+  if (asked["mode"] === "url") throw invalid("the caller is asked by forms only, not by addresses");
   if (JSON.stringify(asked["requestedSchema"] ?? {}).length > limits.toolSchemaBytes.max)
     throw invalid(`a form's schema may have ${limits.toolSchemaBytes.max} bytes at most`);
   return valid({ method, params: cleanForm(asked) });
 }
 
-/** An address chosen by a program is not shown to a person as if it were ours. */
-export function isAddress(params: JsonObject): boolean {
-  return params["mode"] === "url";
-}
-
 /** Of a form, everything that is only there to be read. */
-export function cleanForm(params: JsonObject): JsonObject {
+function cleanForm(params: JsonObject): JsonObject {
   const { message, requestedSchema } = params;
   return {
     ...params,

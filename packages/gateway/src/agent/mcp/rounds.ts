@@ -10,13 +10,11 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { type InputRequired, isObject, type JsonObject } from "@tendon/protocol";
+import { type InputRequired, isObject, type JsonObject, limits } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 import { confirmKey, decisionIn } from "./confirmation.ts";
-import { cleanForm, isAddress, type Question } from "./questions.ts";
+import { type Question, shown } from "./questions.ts";
 import { type CallBinding, digestOf, type RequestStates, type Round } from "./request-state.ts";
-
-const passedOn = new Set(["elicitation/create", "sampling/createMessage", "roots/list"]);
 
 export class Rounds {
   readonly #states: RequestStates;
@@ -56,7 +54,7 @@ export class Rounds {
 
   /** A device's own questions, as it asks them, but for what must not reach a person unlooked at. */
   deviceAsks({ inputRequests, requestState }: InputRequired): InputRequiredResult {
-    const asked = Object.fromEntries(Object.entries(inputRequests).map(([key, one]) => [key, question(one)]));
+    const asked = looked(inputRequests);
     const round = {
       ...(this.#confirmed === undefined
         ? {}
@@ -65,7 +63,7 @@ export class Rounds {
     };
     return inputRequired({
       // Safe: each has been looked at.
-      inputRequests: asked as unknown as NonNullable<InputRequiredResult["inputRequests"]>,
+      inputRequests: asked as NonNullable<InputRequiredResult["inputRequests"]>,
       ...(Object.keys(round).length === 0 ? {} : { requestState: this.#states.seal(this.#binding, round) }),
     });
   }
@@ -96,11 +94,26 @@ export function invalidState(why?: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, detail, { reason });
 }
 
-function question(one: unknown): JsonObject {
-  if (!isObject(one) || typeof one["method"] !== "string" || !passedOn.has(one["method"])) {
-    throw new TendonError("device_error", "the device asks for something that is not passed on");
+/** The questions of a round, each as a client gets it. */
+function looked(inputRequests: JsonObject): Record<string, Question> {
+  const asked = Object.entries(inputRequests);
+  const most = limits.programQuestionsOpen.max;
+  if (asked.length > most) throw notPassedOn(`a round has ${most} questions at most`);
+  const bytes = JSON.stringify(inputRequests).length;
+  if (bytes > limits.programQuestionBytes.max)
+    throw notPassedOn(`the questions of a round have ${limits.programQuestionBytes.max} bytes at most`);
+  return Object.fromEntries(asked.map(([key, one]) => [key, question(one)]));
+}
+
+function question(one: unknown): Question {
+  const { method, params } = isObject(one) ? one : {};
+  try {
+    return shown({ method: String(method), params: isObject(params) ? params : {} });
+  } catch (error) {
+    throw error instanceof ProtocolError ? notPassedOn(error.message) : error;
   }
-  if (one["method"] !== "elicitation/create" || !isObject(one["params"])) return one;
-  if (isAddress(one["params"])) throw new TendonError("device_error", "the device asks by an address");
-  return { ...one, params: cleanForm(one["params"]) };
+}
+
+function notPassedOn(why: string): TendonError {
+  return new TendonError("device_error", `the device's question is not passed on: ${why}`);
 }
