@@ -83,7 +83,11 @@ describe.concurrent("the official conformance suite", () => {
     const [port] = (await once(alone.stdout, "data")) as [Buffer];
     aloneUrl = `http://127.0.0.1:${port.toString().trim()}/mcp`;
     site = await startSite({ config: { devices: { stdio } } });
-    await Promise.all(stdio.map(({ alias }) => site.listed(alias)));
+    const versions = stdio.map(async ({ alias }) => {
+      await site.listed(alias);
+      return (await site.device(alias))["protocolVersion"];
+    });
+    expect(await Promise.all(versions)).toEqual(["2026-07-28", "2026-07-28", "2025-11-25"]);
     const { body } = await site.rest("POST", "/tokens", { name: "suite", scopes: ["read", "call"] });
     forwarder = await openForwarder(site.url, String(body["token"]));
   });

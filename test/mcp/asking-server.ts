@@ -1,6 +1,7 @@
 /** Standard MCP servers that ask, each as a device of one gateway, and agents that call them. */
 import path from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
+import { expect } from "vitest";
 import type { Json } from "../http-client.ts";
 import { type Site, type SiteOptions, startSite } from "../site.ts";
 import { type AgentOptions, type Era, openAgent } from "./agent.ts";
@@ -21,7 +22,11 @@ export async function startAsking(servers: Servers, options: SiteOptions = {}): 
   }));
   const { config, ...rest } = options;
   const site = await startSite({ ...rest, config: { ...config, devices: { ...config?.devices, stdio } } });
-  await Promise.all(Object.keys(servers).map((alias) => site.listed(alias)));
+  for (const [alias, era] of Object.entries(servers)) {
+    await site.listed(alias);
+    const { protocolVersion } = await site.device(alias);
+    expect(protocolVersion).toBe(era === "old" ? "2025-11-25" : "2026-07-28");
+  }
   return site;
 }
 

@@ -16,8 +16,11 @@ import type { Dialect, ProcessSession } from "./process-session.ts";
 import type { Relay } from "./relay.ts";
 
 const stepTimeoutMs = 20_000;
-/** How long a server that does not know the newer era may be silent when it is asked about it. */
-const askEraMs = 3_000;
+/**
+ * How long a server may be silent when it is asked about the newer era, before it counts as an older one. Its start is
+ * part of that, which takes seconds on a busy machine; half of the time for its list is left for the older way.
+ */
+const askEraMs = 5_000;
 
 /** Whatever a server answers is taken as it is and checked by us, tool by tool. */
 const anything = {
