@@ -61,9 +61,15 @@ export async function round(
   site: Site,
   alias: string,
   tool: string,
-  given: { state?: string | undefined; answers?: object; token?: string; signal?: AbortSignal } = {},
+  given: {
+    state?: string | undefined;
+    answers?: object;
+    capabilities?: object;
+    token?: string;
+    signal?: AbortSignal;
+  } = {},
 ): Promise<Round> {
-  const { state, answers, token, signal } = given;
+  const { state, answers, capabilities = everything, token, signal } = given;
   const said = modern("tools/call", {
     name: tool,
     arguments: {},
@@ -71,7 +77,7 @@ export async function round(
     ...(answers === undefined ? {} : { inputResponses: answers }),
   });
   const { params } = said.body as { params: { _meta: Record<string, unknown> } };
-  params._meta["io.modelcontextprotocol/clientCapabilities"] = everything;
+  params._meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
   const answer = await say(site, {
     ...said,
     at: `/mcp/devices/${alias}`,

@@ -104,6 +104,7 @@ describe.each(eras)("an older server called by an agent of the %s era", (era) =>
     expect(textOf(await agent.callTool({ name: "try" }))).toMatch(
       /^-32601 the caller cannot answer elicitation\/create: its client does not declare `elicitation`/,
     );
+    expect(textOf(await agent.callTool({ name: "agentic" }))).toMatch(/^-32601 .*`sampling.tools`/);
     const mute = await agentOf(site, era, old, { capabilities: {} });
     expect(textOf(await mute.callTool({ name: "try" }))).toMatch(/^-32601 the caller cannot answer/);
   });
@@ -170,6 +171,12 @@ describe("an older server's open question", () => {
     expect(wrong.result?.content?.[0]?.text).toMatch(/^-32602 .*not valid/);
     const again = await round(site, old, "try", { state, answers: { [key]: named("Ada") } });
     expect(again.error).toMatchObject({ code: -32602, data: { reason: "invalid_request_state" } });
+  });
+
+  it("is refused when the client comes back and no longer declares what it takes", async () => {
+    const { result } = await round(site, old, "try");
+    const last = await round(site, old, "try", { state: result?.requestState, capabilities: {} });
+    expect(last.result?.content?.[0]?.text).toMatch(/^-32601 .*`elicitation`/);
   });
 
   it("has an error of the client as its answer, in a session", async () => {

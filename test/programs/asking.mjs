@@ -75,6 +75,11 @@ async function old() {
       Object.keys(questions).map((name) => [name, async () => text(read[name](await ask(questions[name])))]),
     ),
     guarded: async () => text(read.name(await ask(questions.name))),
+    /** Wants a model that uses tools. */
+    agentic: async () => {
+      const tools = [answerTool("search")];
+      return text(await outcome(ask({ method: "sampling/createMessage", params: { ...thought, tools } })));
+    },
     /** Says what became of the question, whatever that is. */
     try: async () => text(await outcome(ask(questions.name))),
     both: async () =>

@@ -26,7 +26,7 @@ type RoundEnd<End> = { readonly end: End } | { readonly asks: InputRequiredResul
 interface Asked {
   readonly question: Question;
   readonly resolve: (answer: JsonObject) => void;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** One round of a call: begins it, or goes on with the one that the last round left open. */
@@ -131,6 +131,7 @@ class OpenCall<End> {
     this.#request = request;
     this.#waitingRelay = relayTo(request);
     for (const [key, answer] of Object.entries(answers)) this.#answer(key, answer);
+    this.#refuseUnanswerable();
     const signal = givenUp(request.context);
     const cancel = () => this.cancel();
     signal.addEventListener("abort", cancel);
@@ -148,6 +149,18 @@ class OpenCall<End> {
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Every request of the newer era declares anew what its client is able to answer. */
+  #refuseUnanswerable(): void {
+    for (const [key, { question, reject }] of this.#asked) {
+      try {
+        questionFor(clientOf(this.#request), question);
+      } catch (error) {
+        this.#asked.delete(key);
+        reject(error);
+      }
+    }
   }
 
   #answer(key: string, answer: unknown): void {

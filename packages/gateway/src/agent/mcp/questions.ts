@@ -15,11 +15,16 @@ const capabilityFor: Readonly<Record<string, string>> = {
   "roots/list": "roots",
 };
 
-/** Whether a client is able to answer a question of this method. */
-function answers(client: JsonObject, method: string): boolean {
-  const capability = capabilityFor[method];
-  if (capability === undefined || !isObject(client[capability])) return false;
-  return capability !== "elicitation" || hasForms(client);
+/** What a client has to declare for this question and does not. */
+function missing(client: JsonObject, { method, params }: Question): string | undefined {
+  const capability = capabilityFor[method] ?? method;
+  const declared = client[capability];
+  if (!isObject(declared)) return capability;
+  if (capability === "elicitation" && !hasForms(client)) return "elicitation.form";
+  const wantsTools = params["tools"] !== undefined || params["toolChoice"] !== undefined;
+  return capability === "sampling" && wantsTools && !isObject(declared["tools"])
+    ? "sampling.tools"
+    : undefined;
 }
 
 /** A client that names neither forms nor addresses has forms. */
@@ -29,17 +34,15 @@ export function hasForms({ elicitation }: JsonObject): boolean {
 
 /** Whether there is anything that a client is able to answer. */
 export function answersAnything(client: JsonObject): boolean {
-  return Object.keys(capabilityFor).some((method) => answers(client, method));
+  return Object.keys(capabilityFor).some((method) => missing(client, { method, params: {} }) === undefined);
 }
 
 /** The question as this client gets it. What it throws is the program's answer. */
 export function questionFor(client: JsonObject, question: Question): Question {
-  const { method } = question;
-  if (!answers(client, method)) {
-    const detail = `the caller cannot answer ${method}: its client does not declare \`${capabilityFor[method] ?? method}\``;
-    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, detail);
-  }
-  return shown(question);
+  const undeclared = missing(client, question);
+  if (undeclared === undefined) return shown(question);
+  const detail = `the caller cannot answer ${question.method}: its client does not declare \`${undeclared}\``;
+  throw new ProtocolError(ProtocolErrorCode.MethodNotFound, detail);
 }
 
 /** The question as any client gets it; throws where none does. */

@@ -85,10 +85,14 @@ async function askInRounds<Result>(
   const result = round.end;
   if (!isObject(result) || result["resultType"] !== "input_required") return checked(result, is);
   const { inputRequests, requestState } = result;
-  return rounds.deviceAsks({
-    inputRequests: isObject(inputRequests) ? inputRequests : {},
-    ...(typeof requestState === "string" ? { requestState } : {}),
-  });
+  try {
+    return rounds.deviceAsks({
+      inputRequests: isObject(inputRequests) ? inputRequests : {},
+      ...(typeof requestState === "string" ? { requestState } : {}),
+    });
+  } catch (error) {
+    throw asProtocolError(error);
+  }
 }
 
 async function list<Item>(
