@@ -17,7 +17,16 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files beside gateway.ts that know nothing of the rooms, open to each of them. */
-const leaves = ["access-settings", "batch", "errors", "clock", "cancellation", "call-ids", "version"];
+const leaves = [
+  "access-settings",
+  "batch",
+  "errors",
+  "clock",
+  "cancellation",
+  "call-ids",
+  "package-files",
+  "version",
+];
 
 /** Rooms of the gateway: what each may import beside protocol and the leaves. `types` may be imported as types only. */
 const rooms: Readonly<
