@@ -89,7 +89,7 @@ function read(folder: string): Source[] {
   if (!fs.existsSync(full)) return [];
   return fs.readdirSync(full, { withFileTypes: true }).flatMap((entry): Source[] => {
     const file = `${folder}/${entry.name}`;
-    if (["node_modules", "dist", "fixtures"].includes(entry.name)) return [];
+    if (["node_modules", "dist", "bundle", "fixtures"].includes(entry.name)) return [];
     if (entry.isDirectory()) return read(file);
     if (!/\.(ts|tsx|mjs|js)$/.test(entry.name)) return [];
     const text = fs.readFileSync(path.join(root, file), "utf8");
