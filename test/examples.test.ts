@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import net from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { VirtualDevice } from "@tendon/simulator";
@@ -149,28 +150,71 @@ describe("examples/mqtt-app.sh", () => {
 });
 
 describe("examples/own-device.mjs", () => {
-  it("[DEV-3] is a device with a lamp, until the gateway goes", async () => {
-    const site = await openSite();
-    const lamp = run(process.execPath, ["examples/own-device.mjs", site.tendon.addresses.deviceWebSocket]);
-    const id = "02:00:00:00:1a:3d";
-    await until(async () => (await site.device(id))["toolsComplete"] === true, "a list");
-    expect(await site.toolNames(id)).toEqual(["lamp.set", "lamp.get"]);
-    const on = await site.call(id, "lamp.set", { on: true });
+  const file = "examples/own-device.mjs";
+  const approving = { config: { devices: { admission: "approve" } } } as const;
+
+  it("[DEV-3] is a device with a lamp at a gateway that admits by approval, until the gateway goes", async () => {
+    const site = await openSite(approving);
+    const lamp = run(process.execPath, [file, "--url", site.url]);
+    await until(async () => (await site.device("my-lamp"))["toolsComplete"] === true, "a list");
+    expect(await site.toolNames("my-lamp")).toEqual(["lamp.set", "lamp.get"]);
+    const on = await site.call("my-lamp", "lamp.set", { on: true });
     expect(on.body["result"]).toMatchObject({ structuredContent: { on: true } });
-    expect((await site.call(id, "lamp.get")).body["result"]).toMatchObject({
+    expect((await site.call("my-lamp", "lamp.get")).body["result"]).toMatchObject({
       structuredContent: { on: true },
     });
     await site.tendon.stop();
-    expect([await lamp.ended, lamp.output()]).toEqual([0, "lamp is on\nlamp is on\ndisconnected\n"]);
+    expect([await lamp.ended, lamp.output()]).toEqual([
+      0,
+      "my-lamp is connected; Ctrl+C ends it\nlamp is on\nlamp is on\ndisconnected\n",
+    ]);
   });
 
-  it("[DEV-7] that may not come in ends with 1, also with a token that is not its own", async () => {
-    const site = await openSite({ config: { devices: { admission: "closed" } } });
+  it("[DEV-3] has the id that it is given, and comes back with it", async () => {
+    const site = await openSite(approving);
+    const id = "24:6f:28:aa:bb:cc";
+    for (let round = 0; round < 2; round += 1) {
+      const lamp = run(process.execPath, [file, "--id", id, "--url", site.url]);
+      await until(() => lamp.output().includes(`${id} is connected`), "its connection");
+      await until(async () => (await site.device(id))["online"] === true, "the device");
+    }
+  });
+
+  it("[DEV-7] repeats the gateway's reason where it cannot come in, and takes a token of its own", async () => {
+    const site = await openSite(approving);
     const at = site.tendon.addresses.deviceWebSocket;
-    const refused = run(process.execPath, ["examples/own-device.mjs", at]);
-    expect([await refused.ended, refused.output()]).toEqual([1, expect.stringContaining("cannot connect")]);
-    const { websocket } = site.tendon.provision("02:00:00:00:1a:3d", "7f0c9d3a-5b1e-4a77-9a44-000000000001");
-    run(process.execPath, ["examples/own-device.mjs", at, websocket.token]);
-    await until(async () => (await site.device("02:00:00:00:1a:3d"))["online"] === true);
+    const id = "02:00:00:00:1a:3d";
+    const refused = run(process.execPath, [file, "--id", id, "--url", at]);
+    expect([await refused.ended, refused.output()]).toEqual([
+      1,
+      expect.stringContaining("cannot connect: forbidden: this device is not provisioned here"),
+    ]);
+    const { websocket } = site.tendon.provision(id, "7f0c9d3a-5b1e-4a77-9a44-000000000001");
+    run(process.execPath, [file, "--id", id, "--url", at, "--device-token", websocket.token]);
+    await until(async () => (await site.device(id))["online"] === true);
+  });
+
+  it("says what is missing: a token, a gateway, an id that can be one", async () => {
+    const site = await openSite(approving);
+    const free = await freePort();
+    for (const [args, token, text] of [
+      [["--url", site.url], "a-token-nobody-has", "cannot connect: unauthenticated: "],
+      [["--url", site.url], "", "cannot connect: no token: set TENDON_TOKEN"],
+      [["--url", `http://127.0.0.1:${free}`], adminToken, "no gateway answers at http://127.0.0.1:"],
+      [["--url", site.url, "--id", "my lamp"], adminToken, "cannot connect: bad_request: `id` is not"],
+    ] as const) {
+      const lamp = run(process.execPath, [file, ...args], token);
+      expect([await lamp.ended, lamp.output()]).toEqual([1, expect.stringContaining(text)]);
+    }
   });
 });
+
+/** A port that was free a moment ago, for what is to find nothing there. */
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
