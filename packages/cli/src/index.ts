@@ -107,7 +107,10 @@ function build(): Command {
     .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")
     .addOption(new Option("--transport <name>", "how they connect (default ws)").choices(["ws", "mqtt"]))
     .option("--count <number>", "how many", wholeNumber, 1)
-    .option("--id <mac>", "id of the first one; the others follow", "02:00:00:00:10:01")
+    .option(
+      "--id <mac>",
+      "id of the first one; the others follow (default 02:00:00:00:10:01; with --await-approval a new one)",
+    )
     .option("--board <name>", "board name", "virtual-esp32")
     .option("--tools <file>", "more tools, from a YAML, JSON or JavaScript file")
     .option("--fault <name...>", "misbehave; `--fault list` explains each")
@@ -117,7 +120,7 @@ function build(): Command {
     )
     .option(
       "--await-approval",
-      "come as boards from the factory do: show a code, and wait until somebody approves it",
+      "start as boards from the factory: with a new Client-Id, show a code, wait for approval",
     )
     .option("--device-token <token>", "token for a backend given as ws:// or wss://")
     .option("--speak <pause>", "talk to a voice server: ask, and again so long after each answer, such as 5s")

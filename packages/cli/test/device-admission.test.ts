@@ -70,10 +70,26 @@ describe("tendon device", () => {
     await board.until("stderr", /1 of 1 connected/);
     expect((await run(["devices", "--online"], { cwd })).stdout).toContain(id);
     expect((await board.end()).code).toBe(0);
-    // It has kept what it was given, as a board does.
-    const again = start(waits, { cwd });
-    await again.until("stderr", /1 of 1 connected/);
-    expect((await again.end()).stdout).not.toContain("shows the code");
+  });
+
+  it("--await-approval shows a code for an id that is known too, and comes with a new id unless one is given", async () => {
+    const id = "02:00:00:00:79:01";
+    const fleet = start(["simulate", "esp32", "--count", "2", "--id", id], { cwd });
+    await fleet.until("stderr", /2 of 2 connected/);
+    expect((await fleet.end()).code).toBe(0);
+    const codes = /(\S+) {2}shows the code (\d{6});/;
+    const [erased, fresh] = [["--id", id], []].map((ids) =>
+      start(["simulate", "esp32", "--await-approval", ...ids], { cwd }),
+    );
+    const [, , code = ""] = (await erased?.until("stdout", codes)) ?? [];
+    const [, newId = ""] = (await fresh?.until("stdout", codes)) ?? [];
+    expect(erased?.stderr).toContain(`${id} starts as from the factory, with a new Client-Id\n`);
+    expect(fresh?.stderr).toContain(`${newId} starts as from the factory, with a new id and Client-Id\n`);
+    expect(newId).toMatch(/^02(:[0-9a-f]{2}){3}:00:01$/);
+    expect((await run(["devices"], { cwd })).stdout).not.toContain(newId);
+    expect((await run(["device", "approve", code], { cwd })).stdout).toContain(`(${id}) is approved`);
+    await erased?.until("stderr", /1 of 1 connected/);
+    for (const board of [erased, fresh]) expect((await board?.end())?.code).toBe(0);
   });
 
   it.each(["--await-approval", "--ota"])(

@@ -1,3 +1,4 @@
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Provisioned } from "@tendon/protocol";
 import {
   type DeviceEvent,
@@ -21,7 +22,8 @@ interface SimulateOptions extends TargetOptions {
   /** WebSocket where nothing is said. */
   readonly transport?: "ws" | "mqtt";
   readonly count: number;
-  readonly id: string;
+  /** Of the first one. */
+  readonly id?: string;
   readonly board: string;
   readonly tools?: string;
   readonly fault?: string[];
@@ -34,6 +36,7 @@ interface SimulateOptions extends TargetOptions {
 }
 
 const mostDevices = 20_000;
+const usualFirstId = "02:00:00:00:10:01";
 /** Above this, single events would only scroll by. */
 const shownOneByOne = 3;
 const refreshMs = 500;
@@ -53,13 +56,15 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
   const pauseMs = options.speak === undefined ? undefined : readDuration(options.speak);
   const each = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
   const show = each ?? (options.awaitApproval === true ? showCode : undefined);
-  const fleet = await buildFleet(options, (device) => {
+  const firstId = options.id ?? (options.awaitApproval === true ? newId() : usualFirstId);
+  const fleet = await buildFleet({ ...options, id: firstId }, (device) => {
     if (show !== undefined) device.observe((event) => show(device, event));
     if (pauseMs !== undefined) keepTalking(device, pauseMs);
   });
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
+  if (options.awaitApproval === true) complain(fromTheFactory(options, firstId));
   const display = options.json === true ? jsonDisplay(fleet) : textDisplay(fleet, each === undefined);
   const started = fleet.start().then(() => display.started());
   try {
@@ -72,6 +77,17 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
     display.stop();
     await fleet.stop();
   }
+}
+
+/** The last two bytes count the boards, so that every --count fits. */
+function newId(): string {
+  const [a, b, c] = randomBytes(3).toString("hex").match(/../g) ?? [];
+  return `02:${a}:${b}:${c}:00:01`;
+}
+
+function fromTheFactory({ count, id }: SimulateOptions, firstId: string): string {
+  const boards = count === 1 ? `${firstId} starts` : `${count} boards, ${firstId} and following, start`;
+  return `${boards} as from the factory, with a new ${id === undefined ? "id and " : ""}Client-Id`;
 }
 
 /** Boards that ask for their settings are told in them how to connect. */
@@ -104,7 +120,10 @@ const showCode: Show = (device, event) => {
   if (event.kind === "activation-code") showText(device, event);
 };
 
-async function buildFleet(options: SimulateOptions, built: (device: VirtualDevice) => void): Promise<Fleet> {
+async function buildFleet(
+  options: SimulateOptions & { readonly id: string },
+  built: (device: VirtualDevice) => void,
+): Promise<Fleet> {
   try {
     const faults = faultsNamed(options.fault ?? []);
     const tools = options.tools === undefined ? undefined : await loadToolsFile(options.tools);
@@ -145,7 +164,9 @@ async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   // On this machine the gateway's certificate may be for any name; the way there crosses no network.
   const tls = { insecureTls: target.certificate !== undefined };
   const otaUrl = `${target.url}/xiaozhi/ota/`;
-  if (options.awaitApproval === true) return () => Promise.resolve({ tls, otaUrl });
+  // The gateway gives a known pair of id and Client-Id its settings at once; a board from the factory has no such pair.
+  if (options.awaitApproval === true)
+    return () => Promise.resolve({ tls, otaUrl, board: { clientId: randomUUID() } });
   // Asked once before anything starts, so that a wrong address or token is told at once.
   await client.get("/devices/pending");
   return async (id, clientId) => {
