@@ -69,6 +69,51 @@ describe("tendon firmware", () => {
     }
   });
 
+  it("sample: an image that the gateway takes and virtual boards come back with", async () => {
+    const wrote = await firmware("sample", "sample.bin", "--json");
+    expect([wrote.code, wrote.stderr]).toEqual([0, ""]);
+    const size = fs.statSync(path.join(cwd, "sample.bin")).size;
+    expect(JSON.parse(wrote.stdout)).toEqual({
+      file: "sample.bin",
+      board: "virtual-esp32",
+      version: "2.5.0",
+      size,
+    });
+    const added = await firmware("add", "sample.bin", "--board", "virtual-esp32", "--json");
+    expect([added.code, added.stderr]).toEqual([0, ""]);
+    const { id } = JSON.parse(added.stdout) as { id: string };
+    const board = start(["simulate", "esp32", "--ota", "--id", "02:00:00:00:30:01"], { cwd });
+    await board.until("stderr", /1 of 1 connected/);
+    expect((await firmware("show", id)).stdout).toContain("0 offered, 0 fetched, 1 updated, 0 failed");
+    await board.end();
+    expect(await firmware("remove", id)).toMatchObject({ code: 0 });
+  });
+
+  it("sample: names what it wrote, writes over nothing else, and says what cannot be", async () => {
+    const box = ["sample", "a-box.bin", "--board", "esp-box-3", "--version", "3.0.1"];
+    for (let round = 0; round < 2; round += 1) {
+      const wrote = await firmware(...box);
+      expect([wrote.code, wrote.stdout]).toEqual([
+        0,
+        "a-box.bin: esp-box-3 3.0.1, for virtual boards only\n",
+      ]);
+    }
+    const kept = write("kept.bin", Buffer.from("of a real board"));
+    for (const [args, code, text] of [
+      [["sample"], 2, "missing required argument 'file'"],
+      [["sample", "kept.bin"], 1, "kept.bin exists and is another file"],
+      [["sample", "no/such/folder.bin"], 1, "no/such/folder.bin cannot be written"],
+      [["sample", "x.bin", "--version", "v2"], 2, '"v2" is no firmware version; one looks like 2.5.0'],
+      [["sample", "x.bin", "--board", "my board"], 2, '"my board" is no board name'],
+    ] as const) {
+      const refused = await firmware(...args);
+      expect([args, refused.code, refused.stdout]).toEqual([args, code, ""]);
+      expect(refused.stderr).toContain(text);
+    }
+    expect(fs.readFileSync(kept, "utf8")).toBe("of a real board");
+    expect(fs.existsSync(path.join(cwd, "x.bin"))).toBe(false);
+  });
+
   it("updates virtual boards that ask at their boot, and shows those that do not come back", async () => {
     const file = write("virtual.bin", makeImage({ board: "virtual-esp32", version: "2.6.0" }));
     const added = await firmware("add", file, "--board", "virtual-esp32", "--json");

@@ -85,6 +85,7 @@ export {
   webSocketTransport,
 } from "./esp32/esp32.ts";
 export { type FaultDescription, faultList, faultsNamed } from "./faults.ts";
+export { type FirmwareSample, firmwareSample } from "./firmware-sample.ts";
 export { Fleet, type FleetCounters, type FleetIdentity, type FleetOptions, fleetIdentity } from "./fleet.ts";
 export {
   type ClimateReport,

@@ -12,6 +12,14 @@ export function addFirmwareCommand(program: Command, gatewayOptions: (command: C
     .option("--force", "also for boards with a newer version: a way back")
     .option("--any-board", "take it although the board's name does not occur in it")
     .action(async (file, options) => (await import("./firmware.ts")).addFirmware(file, options));
+  firmware
+    .command("sample")
+    .description("Write a small image that updates virtual boards; a real board cannot run it.")
+    .argument("<file>", "the file to write, such as sample.bin")
+    .option("--board <name>", "the board it is for, as in `tendon simulate esp32 --board`", "virtual-esp32")
+    .option("--version <version>", "the version that virtual boards report once they run it", "2.5.0")
+    .option("--json", "print JSON")
+    .action(async (file, options) => (await import("./firmware-sample.ts")).writeSample(file, options));
   gatewayOptions(firmware.command("list"))
     .description("List the images and how far they have come.")
     .action(async (options) => (await import("./firmware.ts")).listFirmware(options));
