@@ -24,6 +24,15 @@ describe("the reader of guides", () => {
     ]);
   });
 
+  it("leaves comments out, between paragraphs and above code", () => {
+    expect(
+      readMarkdown("<!-- for writers -->\nRead this:\n<!-- not run: why -->\n```sh\n<!-- x -->\n```"),
+    ).toEqual([
+      { kind: "paragraph", words: [{ kind: "text", text: "Read this:" }] },
+      { kind: "code", language: "sh", text: "<!-- x -->" },
+    ]);
+  });
+
   it("takes what is in code to the letter, and a code that never ends as code", () => {
     expect(readInline("`a **b** [c](d)` e")).toEqual([
       { kind: "code", text: "a **b** [c](d)" },

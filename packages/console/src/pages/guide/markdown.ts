@@ -19,6 +19,8 @@ export type Block =
 const fence = /^```(\w*)\s*$/;
 const heading = /^(#{1,6}) (.+)$/;
 const item = /^(-|\d+\.) (.+)$/;
+/** For those who write the guide, not for those who read it. */
+const comment = /^<!--.*-->\s*$/;
 
 export function readMarkdown(text: string): Block[] {
   const lines = text.split(/\r?\n/);
@@ -45,7 +47,7 @@ export function readMarkdown(text: string): Block[] {
       blocks.push(table(take((next) => next.startsWith("|"))));
     } else if (item.test(line)) {
       blocks.push(list(take((next) => item.test(next) || /^\s+\S/.test(next))));
-    } else if (line.trim() === "") {
+    } else if (line.trim() === "" || comment.test(line)) {
       at += 1;
     } else {
       at += 1;
@@ -58,7 +60,7 @@ export function readMarkdown(text: string): Block[] {
 }
 
 function startsOther(line: string): boolean {
-  return fence.test(line) || heading.test(line) || item.test(line) || line.startsWith("|");
+  return [fence, heading, item, comment].some((other) => other.test(line)) || line.startsWith("|");
 }
 
 function list(lines: readonly string[]): Block {
