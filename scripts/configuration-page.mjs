@@ -9,9 +9,16 @@ const intro = `# Configuration
 environment, under the name in the second column, which wins over the file; flags win over both. Lists and maps are given there as JSON. An empty file
 is fine. An unknown key or a wrong value stops the start and names the line:
 
+<!-- file: wrong.yaml -->
+\`\`\`yaml
+http:
+  prot: 8080
 \`\`\`
+
+\`\`\`console
+$ npx tendon config check --config wrong.yaml
 tendon: The configuration is not valid:
-  tendon.yaml:2: unknown setting \`http.prot\`; did you mean \`port\`?
+  wrong.yaml:2: unknown setting \`http.prot\`; did you mean \`port\`?
 \`\`\`
 
 \`tendon config check\` says whether the gateway would start with the settings (all that can be known without starting it, certificates and other files included), \`tendon config show\` what they come to, with secrets hidden. \`tendon doctor\` looks at
