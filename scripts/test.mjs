@@ -14,7 +14,7 @@ const args = process.argv.slice(2);
 const paths = args.filter((arg) => !arg.startsWith("-"));
 /** Where a browser opens the console; other tests do without its page. */
 const opensConsole =
-  paths.length === 0 || paths.some((at) => !/^(packages|test)\/(?!console|cli)\w/.test(at));
+  paths.length === 0 || paths.some((at) => !/^(packages|test)\/(?!console|cli|guides)\w/.test(at));
 
 function node(script, scriptArgs, env = process.env) {
   const run = spawnSync(process.execPath, [script, ...scriptArgs], { cwd: root, stdio: "inherit", env });
