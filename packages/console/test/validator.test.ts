@@ -34,4 +34,22 @@ describe("the form's validator", () => {
     });
     expect(await problems({ volume: -1, name: "x" })).toEqual({ ".volume": "At least 0" });
   });
+
+  it("[MCP-14] runs no expression of a device: the page would stand still", async () => {
+    const validator = createValidator(createWords("en", await languages.en.load()));
+    const text = `${"a".repeat(60)}!`;
+    const expressions = {
+      type: "object" as const,
+      properties: {
+        a: { type: "string" as const, pattern: "^(a+)+$" },
+        b: { type: "string" as const, format: "uri-template" },
+      },
+      additionalProperties: { type: "string" as const, format: "url" },
+    };
+    const url = `http://${"a".repeat(60)} `;
+    expect(validator.isValid(expressions, { a: text, b: "{".repeat(60) }, expressions)).toBe(true);
+    expect(validator.validateFormData({ a: text, c: url }, expressions).errors).toMatchObject([
+      { name: "format", property: ".c" },
+    ]);
+  });
 });

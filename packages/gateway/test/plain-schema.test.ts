@@ -1,5 +1,4 @@
-import { Validator } from "@cfworker/json-schema";
-import type { JsonObject } from "@tendon/protocol";
+import { type JsonObject, SchemaValidator } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 import { plainSchema } from "../src/registry/plain-schema.ts";
 
@@ -39,7 +38,7 @@ describe("a plain schema", () => {
     [JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}'), { a: 1 }, true],
   ])("%j is sure of %j: %s", (schema, args, sure) => {
     expect(plainSchema(schema)?.(args)).toBe(sure);
-    if (sure) expect(new Validator(schema, "2020-12", false).validate(args).valid).toBe(true);
+    if (sure) expect(new SchemaValidator(schema).problems(args)).toEqual([]);
   });
 
   it.each<[JsonObject]>([

@@ -121,6 +121,11 @@ export {
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";
+export { pointerPart } from "./json-schema/pointer.ts";
+export { inlineReferences, withoutExpressions } from "./json-schema/published.ts";
+export type { SchemaProblem } from "./json-schema/run.ts";
+export { resolveReference, schemasIn } from "./json-schema/structure.ts";
+export { SchemaValidator } from "./json-schema/validator.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { type Bound, firmwareLimits, limits } from "./limits.ts";
 export {
@@ -148,7 +153,12 @@ export type {
 export { didYouMean, editDistance, misspeltArguments, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
 export { inWords } from "./pattern-words.ts";
-export { isAddressName } from "./tools/address-name.ts";
+export {
+  isAddressFormat,
+  isAddressName,
+  looksLikeAddress,
+  mayBeAddressName,
+} from "./tools/address-name.ts";
 export { agentSchema } from "./tools/agent-schema.ts";
 export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";
 export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";
@@ -172,7 +182,6 @@ export {
   type ToolResult,
   textResult,
 } from "./tools/result.ts";
-export { pointerPart } from "./tools/schema-repair.ts";
 export { toolTitle, wordsOf } from "./tools/title.ts";
 export { type RepairedTool, repairTool } from "./tools/tool-repair.ts";
 export { visionLimits } from "./vision-limits.ts";

@@ -141,6 +141,21 @@ export const limits = {
   ),
   toolSchemaDepth: bound(8, "device_error", "deeper schemas are hostile or useless to a model"),
   toolSchemaProperties: bound(64, "device_error", "a tool with more arguments cannot be used by anybody"),
+  toolSchemaInlinedBytes: bound(
+    64 * KIB,
+    "device_error",
+    "four times the largest schema, for definitions that are referred to more than once; further references are cut",
+  ),
+  toolSchemaInlinedDepth: bound(
+    16,
+    "device_error",
+    "twice the deepest schema, for definitions that refer to others; deeper references are cut",
+  ),
+  argumentCheckSteps: bound(
+    250_000,
+    "arguments_invalid",
+    "64 KiB of arguments take some 150,000 steps with an ordinary schema; so many stop the loop for about 30 ms",
+  ),
   callArgumentBytes: bound(
     64 * KIB,
     "payload_too_large",

@@ -12,8 +12,13 @@ export function compileCheck<Schema extends TSchema>(schema: Schema): Check<Stat
   return {
     fits: (value): value is Static<Schema> => compiled.Check(value),
     whyNot(value) {
-      const [first] = compiled.Errors(value);
+      // A member that is not known is reported twice, first as a schema that is false; the other one names it.
+      const first = compiled.Errors(value).find(({ keyword }) => keyword !== "boolean");
       if (first === undefined) return "does not fit";
+      if (first.keyword === "additionalProperties") {
+        const [name = ""] = first.params.additionalProperties;
+        return `${first.instancePath}/${name} is not known here`;
+      }
       const where = first.instancePath === "" ? "the message" : first.instancePath;
       return `${where} ${first.message}`;
     },

@@ -2,6 +2,7 @@
 // The form alone: the index also leads to a test helper, which wants a validator that is not here.
 import Form from "@rjsf/core/lib/components/Form.js";
 import type { RJSFSchema, UiSchema } from "@rjsf/utils";
+import { withoutExpressions } from "@tendon/protocol";
 import { type ReactNode, useMemo, useState } from "react";
 import { useWords } from "../i18n/i18n.tsx";
 import { ArrayItemTemplate, ArrayTemplate, FieldTemplate, ObjectTemplate } from "./templates.tsx";
@@ -62,9 +63,11 @@ export function ToolForm(props: {
   );
 }
 
-/** Ranges become sliders. Names of fields are what the device calls them; a title of the schema's own would hide that. */
+/**
+ * The form's library would run expressions for names of members, so they are taken out. Ranges become sliders. Names of fields are what the device calls them; a title of the schema's own would hide that.
+ */
 function fit(given: Readonly<Record<string, unknown>>): { schema: RJSFSchema; uiSchema: UiSchema<Values> } {
-  const { title: _title, description: _description, ...schema } = given as RJSFSchema;
+  const { title: _title, description: _description, ...schema } = withoutExpressions(given) as RJSFSchema;
   const uiSchema: UiSchema<Values> = { "ui:submitButtonOptions": { norender: true } };
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (typeof property !== "object" || property.enum !== undefined) continue;

@@ -1,45 +1,37 @@
 /**
- * rjsf's validator on @cfworker/json-schema: schemas come from devices, and the page's policy forbids making code of
- * them. The words are the page's own, because the library's are English.
+ * rjsf's validator on the one that the gateway uses: schemas come from devices, so none of their expressions is run,
+ * and the page's policy forbids making code of them. The words are the page's own, because the others are English.
  */
-import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import { type RJSFSchema, type RJSFValidationError, toErrorSchema, type ValidatorType } from "@rjsf/utils";
+import { type SchemaProblem, SchemaValidator } from "@tendon/protocol";
 import type { Words } from "../i18n/i18n.tsx";
 
 type Values = Record<string, unknown>;
 export type FormValidator = ValidatorType<Values, RJSFSchema>;
 
-/** Keywords that only repeat what one further down says better. */
-const wrappers = new Set(["properties", "items", "allOf", "anyOf", "oneOf", "$ref", "additionalProperties"]);
-
 export function createValidator(words: Words): FormValidator {
-  const check = (schema: RJSFSchema, value: unknown): OutputUnit[] => {
-    const { valid, errors } = new Validator(schema as Schema, "7", false).validate(value ?? {});
-    return valid ? [] : errors.filter(({ keyword }) => !wrappers.has(keyword));
-  };
   return {
     validateFormData(formData, schema) {
-      const errors = check(schema, formData).map((unit) => problemOf(words, unit, schema));
+      const errors = check(schema, formData ?? {}).map((problem) => errorOf(words, problem, schema));
       return { errors, errorSchema: toErrorSchema(errors) };
     },
-    isValid: (schema, formData) => new Validator(schema as Schema, "7").validate(formData).valid,
+    isValid: (schema, formData, rootSchema) => check(schema, formData, rootSchema).length === 0,
     rawValidation: <Result>(schema: RJSFSchema, formData?: Values) => ({
-      errors: check(schema, formData) as unknown as Result[],
+      errors: check(schema, formData ?? {}) as unknown as Result[],
     }),
   };
 }
 
-function problemOf(
-  words: Words,
-  { keyword, instanceLocation, error }: OutputUnit,
-  schema: RJSFSchema,
-): RJSFValidationError {
-  const path = instanceLocation
-    .replace(/^#\/?/, "")
+/** What takes too long to check here is for the gateway to decide. */
+function check(schema: RJSFSchema, value: unknown, root: RJSFSchema = schema): SchemaProblem[] {
+  return new SchemaValidator(schema, root).problems(value).filter(({ keyword }) => keyword !== "steps");
+}
+
+function errorOf(words: Words, { keyword, path }: SchemaProblem, schema: RJSFSchema): RJSFValidationError {
+  const at = path
     .split("/")
-    .filter((part) => part !== "");
-  const missing = keyword === "required" ? /"([^"]+)"/.exec(error)?.[1] : undefined;
-  const at = missing === undefined ? path : [...path, missing];
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const message = sentence(words, keyword, at, schema);
   return { name: keyword, property: `.${at.join(".")}`, message, stack: message };
 }

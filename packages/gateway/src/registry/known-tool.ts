@@ -3,37 +3,38 @@
  * validator of its arguments: less memory, and one shape of schema that the engine knows instead of thousands.
  * Nothing here belongs to a device: the values are equal to the letter and never changed.
  */
-import { Validator } from "@cfworker/json-schema";
 import {
   type ArgumentProblem,
+  inlineReferences,
   isObject,
   type JsonObject,
   misspeltArguments,
+  SchemaValidator,
   type ToolDefinition,
 } from "@tendon/protocol";
-import { readProblems } from "./argument-problems.ts";
 import { plainSchema, type SurelyFits } from "./plain-schema.ts";
+
+const none: readonly ArgumentProblem[] = [];
 
 export class KnownTool {
   readonly definition: ToolDefinition;
   readonly #surelyFits: SurelyFits | undefined;
-  #validator: Validator | undefined;
+  #validator: SchemaValidator | undefined;
 
   constructor(definition: ToolDefinition) {
     this.definition = definition;
     this.#surelyFits = plainSchema(definition.inputSchema);
   }
 
-  misfits(args: JsonObject): ArgumentProblem[] {
-    if (this.#surelyFits?.(args) === true) return [];
-    this.#validator ??= new Validator(this.definition.inputSchema, "2020-12", false);
-    const outcome = this.#validator.validate(args);
-    return outcome.valid ? [] : readProblems(outcome.errors);
+  misfits(args: JsonObject): readonly ArgumentProblem[] {
+    if (this.#surelyFits?.(args) === true) return none;
+    this.#validator ??= new SchemaValidator(this.definition.inputSchema);
+    return this.#validator.problems(args);
   }
 
   /** What may have gone wrong with arguments that do not fit: names that are nearly those of the tool. */
   misspelt(args: JsonObject): string {
-    const { properties } = this.definition.inputSchema;
+    const { properties } = inlineReferences(this.definition.inputSchema);
     return isObject(properties) ? misspeltArguments(Object.keys(args), Object.keys(properties)) : "";
   }
 }

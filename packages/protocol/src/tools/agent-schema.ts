@@ -5,6 +5,7 @@
  */
 
 import { agentLimits } from "../agent-limits.ts";
+import { inlineReferences } from "../json-schema/published.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 import { cleanText, hasInvisible } from "./clean-text.ts";
 import type { ObjectSchema } from "./definition.ts";
@@ -32,7 +33,8 @@ const rooms: readonly Room[] = [
   { depth: 1, textLength: 0, enumValues: 0 },
 ];
 
-export function agentSchema(schema: ObjectSchema): ObjectSchema {
+export function agentSchema(given: ObjectSchema): ObjectSchema {
+  const schema = inlineReferences(given);
   let plain = plainObject(schema, rooms[0] ?? noRoom);
   for (const room of rooms.slice(1)) {
     if (JSON.stringify(plain).length <= agentLimits.schemaBytes.max) break;
@@ -127,8 +129,10 @@ function stringNode(schema: JsonObject, room: Room, notes: string[]): JsonObject
     (value): value is string => typeof value === "string" && isChoice(value),
   );
   const whole = values.length > 0 && values.length <= room.enumValues;
-  const { format } = schema;
+  const { format, pattern } = schema;
   if (typeof format === "string" && format !== "date-time") notes.push(`Format: ${format}.`);
+  if (typeof pattern === "string" && pattern.length <= agentLimits.enumValueLength.max)
+    notes.push(`Pattern: ${pattern}`);
   return {
     type: "string",
     ...described(schema, room, notes),

@@ -2,9 +2,9 @@
  * Values that fit a schema and would still be changed or swallowed by the firmware's JSON parser [MCP-10]. Sent as
  * they are, the device would act on something else or never answer; so they are refused before sending.
  */
+import { pointerPart } from "../json-schema/pointer.ts";
 import { limits } from "../limits.ts";
 import { isObject } from "../outcome.ts";
-import { pointerPart } from "./schema-repair.ts";
 
 export interface ArgumentProblem {
   /** JSON pointer into the arguments; "" is the arguments as a whole. */

@@ -3,9 +3,11 @@
  * gives up on a single tool, never on a list [MCP-8]. Only keywords that are known here survive, each with a value of
  * its kind: anything else could make a validator fetch, recurse, throw or run for ever.
  */
+import { pointerPart } from "../json-schema/pointer.ts";
+import { resolveReference, schemaChildren, schemaLists, schemaMaps } from "../json-schema/structure.ts";
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject, nestedDeeperThan } from "../outcome.ts";
-import { cleanText } from "./clean-text.ts";
+import { cleanText, hasInvisible } from "./clean-text.ts";
 import type { ObjectSchema } from "./definition.ts";
 
 export type RepairedSchema =
@@ -13,18 +15,8 @@ export type RepairedSchema =
   | { readonly ok: false; readonly reason: string };
 
 const knownTypes = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
-const schemaMaps = ["properties"] as const;
-const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
-const schemaChildren = [
-  "items",
-  "additionalProperties",
-  "not",
-  "contains",
-  "propertyNames",
-  "if",
-  "then",
-  "else",
-] as const;
+const formatName = /^[A-Za-z0-9-][A-Za-z0-9_.+-]{0,63}$/;
+const anchorName = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 const turning: ReadonlySet<string> = new Set(["not", "oneOf", "if"]);
 const numbers = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] as const;
 const counts = [
@@ -54,23 +46,30 @@ const known = new Set<string>([
   "default",
   "examples",
   "format",
+  "pattern",
+  "$ref",
+  "$anchor",
 ]);
 const dropped = new Map([
-  ["pattern", "regular expressions of a device are not run"],
-  ["patternProperties", "regular expressions of a device are not run"],
-  ["$ref", "references are not followed"],
-  ["$dynamicRef", "references are not followed"],
+  ["$dynamicRef", "only `$ref` is followed"],
+  ["$recursiveRef", "only `$ref` is followed"],
   ["$id", "a device's schema has no address"],
   ["$schema", "the dialect is always 2020-12"],
   ["x-mcp-header", "a device may not ask for HTTP headers"],
 ]);
+
+interface Mending {
+  /** The whole schema as it came, for what its references lead to. */
+  readonly root: JsonObject;
+  /** What has been changed so far. */
+  readonly repairs: string[];
+}
 
 const tooDeep = `its schema is nested deeper than ${limits.toolSchemaDepth.max}`;
 
 class SchemaTooLarge extends RangeError {}
 
 export function repairSchema(raw: unknown): RepairedSchema {
-  const repairs: string[] = [];
   if (raw === undefined || raw === null) {
     return { ok: true, schema: emptySchema, repairs: ["no schema was given; the tool takes no arguments"] };
   }
@@ -82,14 +81,15 @@ export function repairSchema(raw: unknown): RepairedSchema {
   if (raw["type"] !== undefined && raw["type"] !== "object" && typeof raw["type"] === "string") {
     return { ok: false, reason: `its schema is of type ${raw["type"]}, arguments are always an object` };
   }
+  const mending: Mending = { root: raw, repairs: [] };
   try {
-    const schema = repairNode({ ...raw, type: "object" }, "", 0, repairs);
-    if (raw["type"] !== "object") repairs.push("type was missing; taken as object");
+    const schema = repairRoot({ ...raw, type: "object" }, mending);
+    if (raw["type"] !== "object") mending.repairs.push("type was missing; taken as object");
     const properties = isObject(schema["properties"]) ? schema["properties"] : {};
     if (Object.keys(properties).length > limits.toolSchemaProperties.max) {
       return { ok: false, reason: `it has more than ${limits.toolSchemaProperties.max} arguments` };
     }
-    return { ok: true, schema: { ...schema, type: "object", properties }, repairs };
+    return { ok: true, schema: { ...schema, type: "object", properties }, repairs: mending.repairs };
   } catch (error) {
     if (error instanceof SchemaTooLarge) return { ok: false, reason: error.message };
     throw error;
@@ -98,7 +98,15 @@ export function repairSchema(raw: unknown): RepairedSchema {
 
 const emptySchema: ObjectSchema = { type: "object", properties: {} };
 
-function repairNode(node: JsonObject, at: string, depth: number, repairs: string[]): JsonObject {
+function repairRoot(root: JsonObject, mending: Mending): JsonObject {
+  const before = mending.repairs.length;
+  const schema = repairNode(root, "", 0, mending);
+  if (mending.repairs.length === before) return schema;
+  // What was dropped may be what a reference led to.
+  return repairRoot(schema, { root: schema, repairs: mending.repairs });
+}
+
+function repairNode(node: JsonObject, at: string, depth: number, mending: Mending): JsonObject {
   if (depth > limits.toolSchemaDepth.max) {
     throw new SchemaTooLarge(tooDeep);
   }
@@ -106,20 +114,22 @@ function repairNode(node: JsonObject, at: string, depth: number, repairs: string
   for (const [key, value] of Object.entries(node)) {
     if (known.has(key)) mended[key] = value;
     else
-      repairs.push(`${at}/${pointerPart(key)} dropped: ${dropped.get(key) ?? "not a keyword that is known"}`);
+      mending.repairs.push(
+        `${at}/${pointerPart(key)} dropped: ${dropped.get(key) ?? "not a keyword that is known"}`,
+      );
   }
-  repairType(mended, at, repairs);
-  repairRange(mended, at, repairs);
-  repairPlain(mended, at, repairs);
-  for (const key of schemaMaps) repairMap(mended, key, at, depth, repairs);
+  repairType(mended, at, mending);
+  repairRange(mended, at, mending);
+  repairPlain(mended, at, mending);
+  for (const key of schemaMaps) repairMap(mended, key, at, depth, mending);
   for (const key of schemaLists) {
-    orDrop(mended, key, at, repairs, () => repairList(mended, key, at, depth, repairs));
+    orDrop(mended, key, at, mending, () => repairList(mended, key, at, depth, mending));
   }
   for (const key of schemaChildren) {
-    orDrop(mended, key, at, repairs, () => repairChild(mended, key, at, depth, repairs));
+    orDrop(mended, key, at, mending, () => repairChild(mended, key, at, depth, mending));
   }
   // After the properties, because one that was dropped cannot be required.
-  repairRequired(mended, at, repairs);
+  repairRequired(mended, at, mending);
   return mended;
 }
 
@@ -128,19 +138,19 @@ function orDrop(
   node: Record<string, unknown>,
   key: string,
   at: string,
-  repairs: string[],
+  mending: Mending,
   repair: () => void,
 ): void {
-  const before = repairs.length;
+  const before = mending.repairs.length;
   repair();
-  if (turning.has(key) && repairs.length > before && node[key] !== undefined) {
-    drop(node, key, at, repairs, "what it says cannot be mended");
+  if (turning.has(key) && mending.repairs.length > before && node[key] !== undefined) {
+    drop(node, key, at, mending, "what it says cannot be mended");
   }
 }
 
-function repairPlain(node: Record<string, unknown>, at: string, repairs: string[]): void {
+function repairPlain(node: Record<string, unknown>, at: string, mending: Mending): void {
   const check = (key: string, fits: (value: unknown) => boolean, why: string) => {
-    if (node[key] !== undefined && !fits(node[key])) drop(node, key, at, repairs, why);
+    if (node[key] !== undefined && !fits(node[key])) drop(node, key, at, mending, why);
   };
   for (const key of texts) {
     check(key, (value) => typeof value === "string", "not text");
@@ -149,49 +159,57 @@ function repairPlain(node: Record<string, unknown>, at: string, repairs: string[
   for (const key of flags) check(key, (value) => typeof value === "boolean", "neither true nor false");
   check("enum", (value) => Array.isArray(value) && value.length > 0, "not a list of values");
   check("examples", Array.isArray, "not a list of values");
-  check("format", (value) => typeof value === "string" && /^[a-z0-9-]+$/.test(value), "not a format's name");
+  check("format", (value) => typeof value === "string" && formatName.test(value), "not a format's name");
+  check("pattern", (value) => typeof value === "string" && !hasInvisible(value), "not a visible expression");
+  check("$anchor", (value) => typeof value === "string" && anchorName.test(value), "not an anchor's name");
+  check(
+    "$ref",
+    (value) => typeof value === "string" && value.startsWith("#"),
+    "only references within the schema are followed",
+  );
+  check("$ref", (value) => resolveReference(mending.root, value as string) !== undefined, "it leads nowhere");
 }
 
-function drop(node: Record<string, unknown>, key: string, at: string, repairs: string[], why: string): void {
+function drop(node: Record<string, unknown>, key: string, at: string, mending: Mending, why: string): void {
   delete node[key];
-  repairs.push(`${at}/${key} dropped: ${why}`);
+  mending.repairs.push(`${at}/${key} dropped: ${why}`);
 }
 
-function repairType(node: Record<string, unknown>, at: string, repairs: string[]): void {
+function repairType(node: Record<string, unknown>, at: string, mending: Mending): void {
   const type = node["type"];
   if (type === undefined) return;
   const named = Array.isArray(type) ? type : [type];
   if (named.length === 0 || named.some((name) => typeof name !== "string" || !knownTypes.has(name))) {
-    drop(node, "type", at, repairs, "not a JSON Schema type");
+    drop(node, "type", at, mending, "not a JSON Schema type");
   }
 }
 
-function repairRequired(node: Record<string, unknown>, at: string, repairs: string[]): void {
+function repairRequired(node: Record<string, unknown>, at: string, mending: Mending): void {
   const required = node["required"];
   if (required === undefined) return;
   if (!Array.isArray(required)) {
-    drop(node, "required", at, repairs, "not a list of names");
+    drop(node, "required", at, mending, "not a list of names");
     return;
   }
-  // A branch of anyOf or if may require what its parent declares.
-  const isBranch = at !== "" && node["properties"] === undefined;
+  // A branch of anyOf or if may require what its parent declares, and a reference brings properties of its own.
+  const isBranch = node["$ref"] !== undefined || (at !== "" && node["properties"] === undefined);
   const properties = isObject(node["properties"]) ? node["properties"] : {};
   const kept = required.filter(
     (name) => typeof name === "string" && (isBranch || Object.hasOwn(properties, name)),
   );
   if (kept.length === required.length) return;
   node["required"] = kept;
-  repairs.push(`${at}/required named arguments that do not exist`);
+  mending.repairs.push(`${at}/required named arguments that do not exist`);
 }
 
-function repairRange(node: Record<string, unknown>, at: string, repairs: string[]): void {
+function repairRange(node: Record<string, unknown>, at: string, mending: Mending): void {
   for (const key of [...numbers, ...counts]) {
-    if (node[key] !== undefined && !Number.isFinite(node[key])) drop(node, key, at, repairs, "not a number");
+    if (node[key] !== undefined && !Number.isFinite(node[key])) drop(node, key, at, mending, "not a number");
   }
   const { minimum, maximum } = node;
   if (typeof minimum === "number" && typeof maximum === "number" && minimum > maximum) {
-    drop(node, "minimum", at, repairs, "above the maximum");
-    drop(node, "maximum", at, repairs, "below the minimum");
+    drop(node, "minimum", at, mending, "above the maximum");
+    drop(node, "maximum", at, mending, "below the minimum");
   }
 }
 
@@ -200,19 +218,20 @@ function repairMap(
   key: string,
   at: string,
   depth: number,
-  repairs: string[],
+  mending: Mending,
 ): void {
   const children = node[key];
   if (children === undefined) return;
   if (!isObject(children)) {
-    drop(node, key, at, repairs, "not an object of schemas");
+    drop(node, key, at, mending, "not an object of schemas");
     return;
   }
   node[key] = Object.fromEntries(
     Object.entries(children).flatMap(([name, child]) => {
       const where = `${at}/${key}/${pointerPart(name)}`;
-      if (isArgumentName(name)) return [[name, repairAny(child, where, depth, repairs)]];
-      repairs.push(`${where} dropped: no argument can have this name`);
+      if (key !== "properties" || isArgumentName(name))
+        return [[name, repairAny(child, where, depth, mending)]];
+      mending.repairs.push(`${where} dropped: no argument can have this name`);
       return [];
     }),
   );
@@ -228,15 +247,15 @@ function repairList(
   key: string,
   at: string,
   depth: number,
-  repairs: string[],
+  mending: Mending,
 ): void {
   const children = node[key];
   if (children === undefined) return;
   if (!Array.isArray(children) || children.length === 0) {
-    drop(node, key, at, repairs, "not a list of schemas");
+    drop(node, key, at, mending, "not a list of schemas");
     return;
   }
-  node[key] = children.map((child, index) => repairAny(child, `${at}/${key}/${index}`, depth, repairs));
+  node[key] = children.map((child, index) => repairAny(child, `${at}/${key}/${index}`, depth, mending));
 }
 
 function repairChild(
@@ -244,22 +263,16 @@ function repairChild(
   key: string,
   at: string,
   depth: number,
-  repairs: string[],
+  mending: Mending,
 ): void {
   const child = node[key];
   if (child === undefined || typeof child === "boolean") return;
-  if (isObject(child)) node[key] = repairNode(child, `${at}/${key}`, depth + 1, repairs);
-  else drop(node, key, at, repairs, "not a schema");
+  if (isObject(child)) node[key] = repairNode(child, `${at}/${key}`, depth + 1, mending);
+  else drop(node, key, at, mending, "not a schema");
 }
 
-function repairAny(child: unknown, at: string, depth: number, repairs: string[]): JsonObject {
-  if (isObject(child)) return repairNode(child, at, depth + 1, repairs);
-  repairs.push(`${at} was not a schema; it takes any value`);
+function repairAny(child: unknown, at: string, depth: number, mending: Mending): JsonObject {
+  if (isObject(child)) return repairNode(child, at, depth + 1, mending);
+  mending.repairs.push(`${at} was not a schema; it takes any value`);
   return {};
-}
-
-export function pointerPart(name: string): string {
-  // Hardly any name has them, and replacing costs more than looking.
-  if (!name.includes("~") && !name.includes("/")) return name;
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,3 +1,4 @@
+import { withoutExpressions } from "../json-schema/published.ts";
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 import { readWarnings } from "./annotations.ts";
@@ -66,7 +67,10 @@ function repairOutput(raw: JsonObject, repairs: string[]): ObjectSchema | undefi
   const output = repairSchema(raw["outputSchema"]);
   if (output.ok) {
     repairs.push(...output.repairs.map((repair) => `in the output schema: ${repair}`));
-    return output.schema;
+    const plain = withoutExpressions(output.schema);
+    // Agents check answers with validators that run them.
+    if (plain !== output.schema) repairs.push("in the output schema: regular expressions dropped");
+    return plain;
   }
   repairs.push(`the output schema was dropped: ${output.reason}`);
   return undefined;

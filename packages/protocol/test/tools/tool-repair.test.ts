@@ -169,11 +169,23 @@ describe("an output schema", () => {
   );
 
   it("is mended like an input schema, and the repairs tell the two apart", () => {
-    const tool = repaired({ outputSchema: { type: "object", properties: { a: { pattern: "x" } } } });
+    const tool = repaired({ outputSchema: { type: "object", properties: { a: { $id: "x" } } } });
     expect(tool.outputSchema).toEqual({ type: "object", properties: { a: {} } });
     expect(tool.repairs).toEqual([
-      expect.stringMatching(/^in the output schema: \/properties\/a\/pattern dropped/),
+      expect.stringMatching(/^in the output schema: \/properties\/a\/\$id dropped/),
     ]);
+  });
+
+  it("has no regular expressions: agents would run them over the device's answers", () => {
+    const outputSchema = {
+      type: "object",
+      properties: { a: { type: "string", pattern: "(a+)+$" }, b: { not: { pattern: "x" } } },
+      patternProperties: { "^x": {} },
+      additionalProperties: false,
+    };
+    const tool = repaired({ outputSchema });
+    expect(tool.outputSchema).toEqual({ type: "object", properties: { a: { type: "string" }, b: {} } });
+    expect(tool.repairs).toEqual(["in the output schema: regular expressions dropped"]);
   });
 });
 

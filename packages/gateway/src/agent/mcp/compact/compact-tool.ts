@@ -5,6 +5,7 @@ import {
   type JsonObject,
   misspeltArguments,
   type ObjectSchema,
+  SchemaValidator,
 } from "@tendon/protocol";
 import Type, { type Static, type TObject } from "typebox";
 import { Compile } from "typebox/compile";
@@ -31,12 +32,14 @@ export function compactTool<Schema extends TObject>(
   run: (asking: Asking, args: Static<Schema>) => Promise<CallEnd> | CallToolResult,
 ): CompactTool {
   const compiled = Compile(input);
+  const schema = JSON.parse(JSON.stringify(input)) as ObjectSchema;
+  const inWords = new SchemaValidator(schema);
   return {
     definition: {
       name,
       title,
       description,
-      inputSchema: agentSchema(JSON.parse(JSON.stringify(input)) as ObjectSchema) as Tool["inputSchema"],
+      inputSchema: agentSchema(schema) as Tool["inputSchema"],
       annotations: {
         readOnlyHint: readOnly,
         destructiveHint: !readOnly,
@@ -46,14 +49,11 @@ export function compactTool<Schema extends TObject>(
     },
     run(asking, args) {
       if (compiled.Check(args)) return run(asking, args);
-      const problems = [...compiled.Errors(args)].map(({ instancePath, message }) => ({
-        path: instancePath,
-        message,
-      }));
-      const [first] = problems;
+      const problems = inWords.problems(args).map(({ path, message }) => ({ path, message }));
+      const [first = { path: "", message: "do not fit" }] = problems;
       const hint = misspeltArguments(isObject(args) ? Object.keys(args) : [], Object.keys(input.properties));
-      const detail = `${first?.path || "the arguments"} ${first?.message}${hint}`;
-      throw new TendonError("arguments_invalid", detail, { errors: problems.slice(0, 20) });
+      const detail = `${first.path || "the arguments"} ${first.message}${hint}`;
+      throw new TendonError("arguments_invalid", detail, { errors: problems });
     },
   };
 }

@@ -1,0 +1,127 @@
+/** A device's schema as others get it: without references, and for those that would run its expressions, without them. */
+import { limits } from "../limits.ts";
+import { isObject, type JsonObject } from "../outcome.ts";
+import { mapSchemas, ownLength, resolveReference, schemasIn } from "./structure.ts";
+
+const annotations = new Set([
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+]);
+const referring = new Set(["$ref", "$defs", "definitions", "$anchor"]);
+
+/** With a schema inside that takes more than before, these take less, at worst nothing. */
+const turning = new Set(["not", "oneOf", "if"]);
+
+const inlined = new WeakMap<JsonObject, JsonObject>();
+
+/**
+ * The schema with what its references lead to in their place [AGT-9]. A reference inside what it leads to, one too
+ * deep and one for which there is no more room is cut: any value of the type fits there. A schema without references
+ * is given back as it is.
+ */
+export function inlineReferences<Schema extends JsonObject>(schema: Schema): Schema {
+  const known = inlined.get(schema);
+  if (known !== undefined) return known as Schema;
+  const made = hasReferences(schema) ? (new Inliner(schema).inline(schema, 0) as Schema) : schema;
+  inlined.set(schema, made);
+  return made;
+}
+
+function hasReferences(schema: unknown): boolean {
+  if (!isObject(schema)) return false;
+  return (
+    Object.keys(schema).some((keyword) => referring.has(keyword)) || schemasIn(schema).some(hasReferences)
+  );
+}
+
+class Inliner {
+  readonly #root: JsonObject;
+  readonly #open = new Set<JsonObject>();
+  #cuts = 0;
+  #room: number = limits.toolSchemaInlinedBytes.max;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+    this.#open.add(root);
+  }
+
+  inline(schema: unknown, depth: number): unknown {
+    if (!isObject(schema)) return schema;
+    this.#room -= ownLength(schema);
+    const { $ref: reference, $defs: _defs, definitions: _old, $anchor: _anchor, ...own } = schema;
+    const plain = this.#inside(own, depth);
+    if (typeof reference !== "string") return plain;
+    return together(this.#target(reference, depth), plain);
+  }
+
+  #inside(own: JsonObject, depth: number): JsonObject {
+    const made: Record<string, unknown> = {};
+    for (const [keyword, value] of Object.entries(own)) {
+      const before = this.#cuts;
+      const inside = mapSchemas({ [keyword]: value }, (child) => this.inline(child, depth + 1));
+      if (this.#cuts === before || !turning.has(keyword)) Object.assign(made, inside);
+    }
+    return made;
+  }
+
+  #target(reference: string, depth: number): JsonObject {
+    const target = resolveReference(this.#root, reference);
+    const tooFar = depth >= limits.toolSchemaInlinedDepth.max || this.#room <= 0;
+    if (target === undefined || this.#open.has(target) || tooFar) {
+      this.#cuts += 1;
+      return typeof target?.["type"] === "string" ? { type: target["type"] } : {};
+    }
+    this.#open.add(target);
+    const made = this.inline(target, depth + 1) as JsonObject;
+    this.#open.delete(target);
+    return made;
+  }
+}
+
+/** What stands beside a reference holds as well; words beside it replace those that it leads to. */
+function together(target: JsonObject, own: JsonObject): JsonObject {
+  const news = Object.entries(own).filter(([keyword, value]) => !repeats(target, keyword, value));
+  if (news.every(([keyword]) => annotations.has(keyword))) return { ...target, ...Object.fromEntries(news) };
+  if (Object.keys(target).length === 0) return own;
+  const others = Array.isArray(own["allOf"]) ? own["allOf"] : [];
+  return { ...own, allOf: [target, ...others] };
+}
+
+function repeats(target: JsonObject, keyword: string, value: unknown): boolean {
+  if (keyword === "properties" && isObject(value) && Object.keys(value).length === 0) return true;
+  return keyword === "type" && target["type"] === value;
+}
+
+/**
+ * The schema without its regular expressions, for validators that would run them. It takes more than before, never
+ * less.
+ */
+export function withoutExpressions<Schema extends JsonObject>(schema: Schema): Schema {
+  return (hasExpressions(schema) ? stripped(schema) : schema) as Schema;
+}
+
+function hasExpressions(schema: unknown): boolean {
+  if (!isObject(schema)) return false;
+  return (
+    schema["pattern"] !== undefined ||
+    schema["patternProperties"] !== undefined ||
+    schemasIn(schema).some(hasExpressions)
+  );
+}
+
+function stripped(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const { pattern: _pattern, patternProperties: expressions, ...rest } = schema;
+  const kept = Object.fromEntries(
+    Object.entries(rest).filter(([keyword, value]) => {
+      if (turning.has(keyword)) return !(Array.isArray(value) ? value : [value]).some(hasExpressions);
+      return keyword !== "additionalProperties" || expressions === undefined;
+    }),
+  );
+  return mapSchemas(kept, stripped);
+}

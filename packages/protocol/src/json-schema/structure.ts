@@ -1,0 +1,111 @@
+/** Where schemas stand inside a schema. Everything else in it is data: an `enum`, a `default`, a text. */
+import { isObject, type JsonObject } from "../outcome.ts";
+
+export const schemaMaps = ["properties", "patternProperties", "$defs", "definitions"] as const;
+export const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+export const schemaChildren = [
+  "items",
+  "additionalProperties",
+  "not",
+  "contains",
+  "propertyNames",
+  "if",
+  "then",
+  "else",
+] as const;
+
+const maps: ReadonlySet<string> = new Set(schemaMaps);
+const lists: ReadonlySet<string> = new Set(schemaLists);
+const children: ReadonlySet<string> = new Set(schemaChildren);
+
+/** The same schema with other schemas in it; `undefined` takes one out. */
+export function mapSchemas(
+  schema: JsonObject,
+  change: (child: unknown, keyword: string) => unknown,
+): Record<string, unknown> {
+  const changed: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (children.has(keyword)) changed[keyword] = change(value, keyword);
+    else if (lists.has(keyword) && Array.isArray(value))
+      changed[keyword] = value.map((child) => change(child, keyword) ?? {});
+    else if (maps.has(keyword) && isObject(value))
+      changed[keyword] = Object.fromEntries(
+        Object.entries(value).map(([name, child]) => [name, change(child, keyword) ?? {}]),
+      );
+    else changed[keyword] = value;
+    if (changed[keyword] === undefined) delete changed[keyword];
+  }
+  return changed;
+}
+
+/** Every schema that stands directly in a schema. */
+export function schemasIn(schema: JsonObject): unknown[] {
+  return Object.entries(schema).flatMap(([keyword, value]): unknown[] => {
+    if (children.has(keyword)) return [value];
+    if (lists.has(keyword) && Array.isArray(value)) return value;
+    return maps.has(keyword) && isObject(value) ? Object.values(value) : [];
+  });
+}
+
+/** How long a schema is when written, without the schemas in it. */
+export function ownLength(schema: JsonObject): number {
+  let length = 2;
+  for (const [keyword, value] of Object.entries(schema)) {
+    length += keyword.length + 4;
+    if (maps.has(keyword)) length += Object.keys(isObject(value) ? value : {}).join("____").length;
+    else if (!children.has(keyword) && !lists.has(keyword)) length += JSON.stringify(value)?.length ?? 0;
+  }
+  return length;
+}
+
+/**
+ * The schema that a local reference leads to: `#`, a JSON pointer after it, or an `$anchor`. Pointers lead only to
+ * where schemas stand: a default that looks like a schema has not been repaired and is none.
+ */
+export function resolveReference(root: JsonObject, reference: string): JsonObject | undefined {
+  if (reference === "#") return root;
+  if (reference.startsWith("#/")) return schemaAt(root, reference.slice(2).split("/").map(pointerToken));
+  return reference.startsWith("#") ? anchored(root, reference.slice(1)) : undefined;
+}
+
+function pointerToken(written: string): string {
+  return decoded(written).replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function schemaAt(root: JsonObject, tokens: readonly string[]): JsonObject | undefined {
+  let at: unknown = root;
+  for (let index = 0; index < tokens.length; index += 1) {
+    const keyword = tokens[index] ?? "";
+    if (!isObject(at) || !Object.hasOwn(at, keyword)) return undefined;
+    const value: unknown = at[keyword];
+    if (children.has(keyword)) {
+      at = value;
+    } else if (maps.has(keyword) || lists.has(keyword)) {
+      index += 1;
+      const name = tokens[index];
+      if (name === undefined || typeof value !== "object" || value === null || !Object.hasOwn(value, name))
+        return undefined;
+      at = (value as JsonObject)[name];
+    } else {
+      return undefined;
+    }
+  }
+  return isObject(at) ? at : undefined;
+}
+
+function anchored(schema: JsonObject, name: string): JsonObject | undefined {
+  if (schema["$anchor"] === name) return schema;
+  for (const child of schemasIn(schema)) {
+    const found = isObject(child) ? anchored(child, name) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

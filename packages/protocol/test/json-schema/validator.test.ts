@@ -1,0 +1,350 @@
+import { Validator } from "@cfworker/json-schema";
+import { type JsonObject, limits, repairTool, SchemaValidator } from "@tendon/protocol";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+
+function problems(schema: JsonObject, value: unknown) {
+  return new SchemaValidator(schema).problems(value).map(({ path, message }) => `${path} ${message}`);
+}
+
+function fits(schema: JsonObject, value: unknown): boolean {
+  return problems(schema, value).length === 0;
+}
+
+/** Written so, because an object with a `then` looks like a promise. */
+function keyed(keyword: string, value: unknown): JsonObject {
+  return { [keyword]: value };
+}
+
+function when(condition: JsonObject, fulfilled: JsonObject, otherwise: JsonObject = {}): JsonObject {
+  return { if: condition, else: otherwise, ...keyed("then", fulfilled) };
+}
+
+const argumentsOf = (properties: JsonObject, more: JsonObject = {}) => ({
+  type: "object",
+  properties,
+  ...more,
+});
+
+describe("[MCP-9] what is wrong with a value, in words", () => {
+  test.each<[JsonObject, unknown, string[]]>([
+    [argumentsOf({ a: { type: "integer" } }), { a: "x" }, ["/a must be an integer"]],
+    [argumentsOf({ a: { type: ["string", "null"] } }), { a: 1 }, ["/a must be a string or null"]],
+    [argumentsOf({ a: { minimum: 1 } }), { a: 0 }, ["/a must be at least 1"]],
+    [argumentsOf({ a: { exclusiveMaximum: 1 } }), { a: 1 }, ["/a must be less than 1"]],
+    [argumentsOf({ a: { multipleOf: 0.1 } }), { a: 0.25 }, ["/a must be a multiple of 0.1"]],
+    [argumentsOf({ a: { minLength: 2 } }), { a: "😀" }, ["/a must have at least 2 characters"]],
+    [argumentsOf({ a: { maxItems: 1 } }), { a: [1, 2] }, ["/a must have at most 1 item"]],
+    [
+      argumentsOf({ a: { uniqueItems: true } }),
+      {
+        a: [
+          { b: 1, c: 2 },
+          { c: 2, b: 1 },
+        ],
+      },
+      ["/a must not have the same item twice"],
+    ],
+    [argumentsOf({ a: { enum: ["x", 1] } }), { a: "y" }, ['/a must be one of "x", 1']],
+    [argumentsOf({ a: { const: null } }), { a: 0 }, ["/a must be null"]],
+    [argumentsOf({}, { required: ["a", "b/c"] }), {}, ["/a is required", "/b~1c is required"]],
+    [
+      argumentsOf({ a: {} }, { additionalProperties: false }),
+      { volume: 5 },
+      ["/volume is not an argument of this tool"],
+    ],
+    [argumentsOf({ a: { additionalProperties: false } }), { a: { b: 1 } }, ["/a/b is not accepted here"]],
+    [argumentsOf({ a: { items: false } }), { a: [1] }, ["/a/0 is not accepted"]],
+    [
+      argumentsOf({ a: { propertyNames: { maxLength: 1 } } }),
+      { a: { bb: 1 } },
+      ["/a/bb has a name that is not accepted"],
+    ],
+    [argumentsOf({ a: { not: { const: 1 } } }), { a: 1 }, ["/a has a form that is not accepted"]],
+    [
+      argumentsOf({ a: { contains: { const: 1 }, minContains: 2 } }),
+      { a: [1] },
+      ["/a must contain at least 2 fitting items"],
+    ],
+    [
+      argumentsOf({ a: { anyOf: [{ type: "integer" }, { type: "null" }] } }),
+      { a: "x" },
+      ["/a must be an integer or null"],
+    ],
+    [
+      argumentsOf({ a: { anyOf: [{ const: "on" }, { const: "off" }] } }),
+      { a: "x" },
+      ['/a must be one of "on", "off"'],
+    ],
+    [
+      argumentsOf({ a: { anyOf: [{ type: "integer", minimum: 5 }, { type: "null" }] } }),
+      { a: 1 },
+      ["/a must be at least 5"],
+    ],
+    [argumentsOf({ a: { anyOf: [{ type: "string", enum: ["x"] }, { minimum: 5 }] } }), { a: "y" }, []],
+    [
+      argumentsOf({ a: { oneOf: [{ minimum: 0 }, { maximum: 9 }] } }),
+      { a: 5 },
+      ["/a fits more than one of the forms of which it must have one"],
+    ],
+    [
+      argumentsOf({ a: { allOf: [{ type: "string" }, { type: "string" }] } }),
+      { a: 5 },
+      ["/a must be a string"],
+    ],
+    [argumentsOf({ a: {} }, when({ required: ["a"] }, { required: ["b"] })), { a: 5 }, ["/b is required"]],
+  ])("%j of %j: %j", (schema, value, told) => {
+    expect(problems(schema, value)).toEqual(told);
+  });
+
+  it("at most twenty problems are told", () => {
+    const schema = argumentsOf({ a: { items: { type: "string" } } });
+    expect(problems(schema, { a: Array.from({ length: 1_000 }, () => 1) })).toHaveLength(20);
+  });
+});
+
+describe("[MCP-14] formats", () => {
+  test.each([
+    [
+      "date-time",
+      ["2026-01-31T12:00:00Z", "2024-02-29t23:59:60.25+05:30"],
+      ["2026-02-29T12:00:00Z", "2026-01-31", "2026-01-31T12:00:00", "x"],
+    ],
+    ["date", ["2026-01-31", "2000-02-29"], ["2026-13-01", "1900-02-29", "26-01-01", "2026-01-00"]],
+    ["time", ["12:00:00Z", "00:00:00.1-00:30"], ["24:00:00Z", "12:00Z", "12:00:00"]],
+    [
+      "email",
+      ["a@b.example", '"a b"@b.example', "a+b@[127.0.0.1]", "a@[IPv6:::1]"],
+      ["a", "@b", "a@", ".a@b", "a b@c", "a@b_c", `${"a".repeat(65)}@b`],
+    ],
+    [
+      "hostname",
+      ["a", "a-b.example", "1.2.3.4"],
+      ["", "-a", "a-", "a..b", "a_b", `${"a".repeat(64)}`, "a.".repeat(200)],
+    ],
+    ["ipv4", ["0.0.0.0", "255.255.255.255"], ["256.0.0.1", "1.2.3", "01.2.3.4", "1.2.3.4."]],
+    [
+      "ipv6",
+      ["::", "::1", "1::", "2001:db8::1:2", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4"],
+      ["", ":", ":::", "1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8::", "1.2.3.4::", "g::"],
+    ],
+    [
+      "uuid",
+      ["8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01", "8D0F1C52-3A57-4F3B-9A8E-0C6F3C1C0A01"],
+      ["8d0f1c523a574f3b9a8e0c6f3c1c0a01", ""],
+    ],
+    [
+      "uri",
+      ["https://a.example/b?c#d", "urn:a:b", "mailto:a@b", "http://[::1]/%20", "https://a.example/é"],
+      ["", "a", "/a", "//a", "http:", "http://a b", "http://a/%zz", "1a:b", "http://a\\b"],
+    ],
+    ["URL", ["https://a.example"], ["a.example"]],
+    ["Date-Time", ["2026-01-31T12:00:00Z"], ["today"]],
+  ])("%s", (format, good, bad) => {
+    const schema = argumentsOf({ a: { type: "string", format } });
+    expect(good.filter((text) => !fits(schema, { a: text }))).toEqual([]);
+    expect(bad.filter((text) => fits(schema, { a: text }))).toEqual([]);
+    expect(fits(argumentsOf({ a: { format } }), { a: 5 })).toBe(true);
+  });
+
+  test.each([
+    "regex",
+    "uri-reference",
+    "json-pointer",
+    "duration",
+    "uri-template",
+    "iri",
+    "x-unit",
+    "toString",
+  ])("%s is not evaluated", (format) => {
+    expect(fits(argumentsOf({ a: { format } }), { a: "(((" })).toBe(true);
+  });
+});
+
+describe("[MCP-14] what is not evaluated rejects nothing", () => {
+  const expression = { type: "string", pattern: "^(a+)+$" };
+  test.each<[string, JsonObject]>([
+    ["pattern", expression],
+    ["pattern under not", { not: expression }],
+    ["pattern under not not", { not: { not: expression } }],
+    ["pattern in both of oneOf", { oneOf: [expression, { pattern: "b" }] }],
+    ["pattern beside a fitting form of oneOf", { oneOf: [expression, { const: "b" }] }],
+    ["pattern under if", when(expression, { const: "b" }, { const: "c" })],
+    ["a format under not", { not: { format: "regex" } }],
+    ["a reference that leads nowhere", { $ref: "#/$defs/none" }],
+    ["a reference to itself", { $ref: "#/properties/a" }],
+    ["a reference to itself under not", { not: { $ref: "#/properties/a" } }],
+    ["propertyNames", { propertyNames: expression }],
+  ])("%s", (_, a) => {
+    const value = a["propertyNames"] === undefined ? "b" : { b: 1 };
+    expect(problems(argumentsOf({ a }), { a: value })).toEqual([]);
+  });
+
+  it("but everything else around it is", () => {
+    expect(fits(argumentsOf({ a: expression }), { a: 5 })).toBe(false);
+    expect(fits(argumentsOf({ a: { allOf: [expression, { maxLength: 3 }] } }), { a: "aaaa" })).toBe(false);
+    const both = when(expression, { const: "b" }, { const: "b" });
+    expect(fits(argumentsOf({ a: both }), { a: "c" })).toBe(false);
+  });
+
+  it("expressions for names let any name through, and hide no other problem", () => {
+    const schema = argumentsOf(
+      { a: { type: "string" } },
+      { patternProperties: { "^x-": { type: "integer" } }, additionalProperties: false, maxProperties: 2 },
+    );
+    expect(fits(schema, { "x-b": "any", c: 1 })).toBe(true);
+    expect(fits(schema, { a: 1 })).toBe(false);
+    expect(fits(schema, { a: "b", c: 1, d: 1 })).toBe(false);
+  });
+});
+
+describe("references", () => {
+  const node = {
+    type: "object",
+    properties: { value: { type: "integer" }, next: { $ref: "#/$defs/node" } },
+    required: ["value"],
+  };
+  const schema = argumentsOf(
+    {
+      list: { $ref: "#/$defs/node" },
+      colour: { $ref: "#colour", maxLength: 3 },
+      same: { $ref: "#/properties/colour" },
+    },
+    { $defs: { node, "a/b": { $anchor: "colour", enum: ["red", "green"] } } },
+  );
+
+  test.each<[unknown, string[]]>([
+    [{ list: { value: 1, next: { value: 2 } }, colour: "red" }, []],
+    [{ list: { value: 1, next: { value: "2" } } }, ["/list/next/value must be an integer"]],
+    [{ list: { value: 1, next: {} } }, ["/list/next/value is required"]],
+    [{ colour: "blue" }, ["/colour must have at most 3 characters", '/colour must be one of "red", "green"']],
+    [{ same: "green" }, ["/same must have at most 3 characters"]],
+  ])("%j", (value, told) => {
+    expect(problems(schema, value)).toEqual(told);
+  });
+});
+
+describe("[MCP-15] a check that would take too long", () => {
+  const tooComplex = [" are too complex to check"];
+  const many = <Item>(count: number, item: (index: number) => Item) =>
+    Array.from({ length: count }, (_, index) => item(index));
+  const doubling = Object.fromEntries(
+    many(30, (at) => [`d${at}`, { allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] }]),
+  );
+  test.each<[string, JsonObject, unknown]>([
+    [
+      "a thousand schemas for each item",
+      { items: { allOf: many(1_000, () => ({ type: "integer" })) } },
+      many(20_000, () => 1),
+    ],
+    [
+      "a thousand alternatives for each item",
+      { items: { anyOf: many(1_000, (at) => ({ const: at })) } },
+      many(20_000, () => 999),
+    ],
+    ["references that double", { $ref: "#/$defs/d0" }, 1],
+    [
+      "choices of objects in many branches",
+      { anyOf: many(500, () => ({ enum: [{ a: 1 }] })) },
+      many(5_000, () => ({ a: 1 })),
+    ],
+    [
+      "repeats looked for many times",
+      { allOf: many(500, () => ({ uniqueItems: true })) },
+      many(5_000, (at) => at),
+    ],
+    ["a long text measured many times", { allOf: many(1_000, () => ({ minLength: 1 })) }, "x".repeat(60_000)],
+  ])("is ended: %s", (_, a, value) => {
+    expect(problems(argumentsOf({ a }, { $defs: doubling }), { a: value })).toEqual(tooComplex);
+  });
+
+  it("is not one of large arguments for an ordinary schema", () => {
+    const numbers = JSON.stringify(many(32_000, () => 1)).length;
+    expect(numbers).toBeLessThan(limits.callArgumentBytes.max);
+    const items = { anyOf: [{ type: "string" }, { type: "integer", minimum: 0 }] };
+    expect(problems(argumentsOf({ a: { type: "array", items } }), { a: many(32_000, () => 1) })).toEqual([]);
+    const unique = argumentsOf({ a: { type: "array", uniqueItems: true } });
+    expect(problems(unique, { a: many(8_000, (at) => ({ a: at })) })).toEqual([]);
+  });
+
+  it("is none where a thousand schemas fail: the first problems end it", () => {
+    const schema = argumentsOf({ a: { items: { allOf: many(1_000, () => ({ type: "string" })) } } });
+    expect(problems(schema, { a: many(20_000, () => 1) })).toEqual(["/a/0 must be a string"]);
+  });
+});
+
+describe("another interpreter of the same schemas", () => {
+  const leaf = fc.oneof(
+    fc.record({ type: fc.constantFrom("object", "string", "integer", "number", "array", "null", "boolean") }),
+    fc.record({ enum: fc.array(fc.jsonValue({ maxDepth: 1 }), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ const: fc.jsonValue({ maxDepth: 1 }) }),
+    fc.dictionary(
+      fc.constantFrom(
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "exclusiveMinimum",
+      ),
+      fc.integer({ min: 0, max: 3 }),
+      { maxKeys: 3 },
+    ),
+    fc.record({ uniqueItems: fc.boolean() }),
+  );
+  const names = fc.constantFrom("a", "b", "c");
+  const { node } = fc.letrec<{ node: JsonObject }>((tie) => {
+    const child = fc.oneof({ weight: 5, arbitrary: tie("node") }, { weight: 1, arbitrary: fc.boolean() });
+    const parts = fc
+      .record(
+        {
+          properties: fc.dictionary(names, tie("node"), { maxKeys: 3 }),
+          required: fc.uniqueArray(names, { maxLength: 2 }),
+          additionalProperties: child,
+          propertyNames: child,
+          items: child,
+          prefixItems: fc.array(tie("node"), { minLength: 1, maxLength: 2 }),
+          contains: child,
+          allOf: fc.array(tie("node"), { minLength: 1, maxLength: 2 }),
+          anyOf: fc.array(tie("node"), { minLength: 1, maxLength: 3 }),
+          oneOf: fc.array(tie("node"), { minLength: 1, maxLength: 3 }),
+          not: child,
+          if: child,
+          fulfilled: child,
+          else: child,
+        },
+        { requiredKeys: [] },
+      )
+      .map(({ fulfilled, ...rest }) =>
+        fulfilled === undefined ? rest : { ...rest, ...keyed("then", fulfilled) },
+      );
+    return { node: fc.oneof({ maxDepth: 3 }, leaf, parts) as fc.Arbitrary<JsonObject> };
+  });
+  const value = fc.letrec<{ any: unknown }>((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      fc.jsonValue({ maxDepth: 0 }),
+      fc.integer({ min: 0, max: 3 }),
+      fc.array(tie("any"), { maxLength: 3 }),
+      fc.dictionary(names, tie("any"), { maxKeys: 3 }),
+    ),
+  })).any;
+
+  it("gives the same verdict", () => {
+    fc.assert(
+      fc.property(node, value, (schema, given) => {
+        const repaired = repairTool(
+          { name: "t", inputSchema: { type: "object", properties: { a: schema } } },
+          false,
+        );
+        if (!repaired.ok) return;
+        const { inputSchema } = repaired.tool;
+        const other = new Validator(inputSchema, "2020-12").validate({ a: given }).valid;
+        expect(new SchemaValidator(inputSchema).problems({ a: given }).length === 0).toBe(other);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
