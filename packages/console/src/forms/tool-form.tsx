@@ -64,7 +64,8 @@ export function ToolForm(props: {
 }
 
 /**
- * The form's library would run expressions for names of members, so they are taken out. Ranges become sliders. Names of fields are what the device calls them; a title of the schema's own would hide that.
+ * Ranges become sliders. Names of fields are what the device calls them; a title of the schema's own would hide that.
+ * Expressions are taken out, because the form's library runs those for names of members.
  */
 function fit(given: Readonly<Record<string, unknown>>): { schema: RJSFSchema; uiSchema: UiSchema<Values> } {
   const { title: _title, description: _description, ...schema } = withoutExpressions(given) as RJSFSchema;

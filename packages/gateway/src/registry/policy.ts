@@ -2,7 +2,14 @@
  * May this principal make this call? Scopes, rules and the hosts of addresses together, for every door: a call is
  * refused here, or goes on as it is, or goes on once a person has said yes [ACC-1…8].
  */
-import { type Audience, didYouMean, type JsonObject, nearNames, type ToolDefinition } from "@tendon/protocol";
+import {
+  type Audience,
+  didYouMean,
+  inlineReferences,
+  type JsonObject,
+  nearNames,
+  type ToolDefinition,
+} from "@tendon/protocol";
 import type { AccessSettings } from "../access-settings.ts";
 import { TendonError } from "../errors.ts";
 import { type Access, hasScope, type Principal } from "./access.ts";
@@ -57,7 +64,13 @@ export class Policy {
   ): Ruling | undefined {
     const verdict = this.#rules.idle
       ? undefined
-      : this.#rules.judge(principal, device, tool, args, definition?.inputSchema);
+      : this.#rules.judge(
+          principal,
+          device,
+          tool,
+          args,
+          definition && inlineReferences(definition.inputSchema),
+        );
     if (verdict?.effect === "deny") throw denied(tool, verdict);
     if (definition === undefined && !unlisted) {
       const near = didYouMean(this.#near(principal, device, tool));

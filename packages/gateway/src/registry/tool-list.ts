@@ -1,4 +1,4 @@
-import type { Tool, ToolList } from "@tendon/protocol";
+import { inlineReferences, type Tool, type ToolList } from "@tendon/protocol";
 import type { Principal } from "./access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
@@ -23,8 +23,8 @@ export function toolListOf(
         name: tool.name,
         agentName: record.exposedName(tool.name),
         description: tool.description,
-        inputSchema: tool.inputSchema,
-        ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
+        inputSchema: inlineReferences(tool.inputSchema),
+        ...(tool.outputSchema === undefined ? {} : { outputSchema: inlineReferences(tool.outputSchema) }),
         audience: tool.audience,
         access,
         ...(argumentsDecide ? { argumentsDecide } : {}),

@@ -143,16 +143,42 @@ describe("[ACC-7] other spellings, other schemes", () => {
     "ws://files.example/",
     "mqtt://files.example/",
     "files.example:8080/x",
+    "HTTPS://files.example/",
+    "Http://files.example/",
+    "HTTP:/\\files.example/",
+    "http:\t//files.example/",
+    "ht\ntp://files.example/",
+    "http://\u200bfiles.example/",
+    "http://%66iles.example/",
+    "http://files.example;x/",
+    "http://files.example:@evil.test/",
+    "http://[::ffff:7f00:1]:80@files.example/",
+    "http://files.example\\/evil.test/",
+    "blob:http://files.example/x",
+    "view-source:http://files.example/",
   ])("%j is refused, whatever is listed", (url) => {
     expect(verdict(everything, url)).toBe("forbidden");
   });
 
-  it.each(["", "a", "/path", "//files.example/", "files.example/x", "http://", "http://[::1", "http://a b/"])(
-    "%j is no address at all",
-    (url) => {
-      expect(verdict(everything, url)).toBe("malformed");
-    },
-  );
+  it.each([
+    "",
+    "a",
+    "/path",
+    "//files.example/",
+    "files.example/x",
+    "http://",
+    "http://[::1",
+    "http://a b/",
+    "http://files.example:99999/",
+    "://files.example/",
+    "http://files.example\u0000.evil.test/",
+    "http://files.example\u00a0/",
+    "http://files.example%00.evil.test/",
+    "http://files.example:80;x/",
+    "http//files.example/",
+  ])("%j is no address at all", (url) => {
+    expect(verdict(everything, url)).toBe("malformed");
+  });
 });
 
 describe("[ACC-5] which arguments are addresses", () => {
@@ -162,6 +188,7 @@ describe("[ACC-5] which arguments are addresses", () => {
 
   it.each([
     ...["url", "URL", "Url", "uri", "href", "webhook", "urls", "download_url", "imageUrl", "imageURL"],
+    ...["uRl", "urI", "wEbHook", "ImageuRL", "hREF", "IMAGEURL", "image_uRl_path", "uRLs"],
     ...["url2", "URLPath", "firmware-url", "downloadurl", "callback.uri", "webhook_url", "file_uris"],
   ])("%s by its name", (name) => {
     expect(places({ [name]: evil })).toEqual([`/${name}`]);
@@ -207,4 +234,11 @@ describe("[ACC-5] which arguments are addresses", () => {
     expect(places(args, tool)).toEqual(["/Picture", "/list/0", "/box/target"]);
     expect(places(args)).toEqual([]);
   });
+
+  it.each(["imageurlpath", "iMaGeuRlPaTh", "imaGeUri_path", "wEbhOOks"])(
+    "%s of a tool that is not listed, where the text looks like one",
+    (name) => {
+      expect(places({ [name]: evil })).toEqual([`/${name}`]);
+    },
+  );
 });

@@ -2,6 +2,7 @@
  * What a tool may do, by our own rules [AGT-8]. Agents ask a person less often where a tool only reads, so a device's
  * own word for that is worth nothing; its word that it is dangerous is taken. What is not known counts as dangerous.
  */
+import { inlineReferences } from "../json-schema/published.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 import type { Audience } from "./definition.ts";
 import { wordsOf } from "./title.ts";
@@ -84,7 +85,8 @@ function changesToo(said: readonly string[]): boolean {
 }
 
 /** A tool that is handed an address makes the device talk to somebody else. */
-function withUrls(known: ToolAnnotations, { properties }: JsonObject): ToolAnnotations {
+function withUrls(known: ToolAnnotations, schema: JsonObject): ToolAnnotations {
+  const { properties } = inlineReferences(schema);
   const names = isObject(properties) ? Object.keys(properties) : [];
   const outward = names.some((name) => wordsOf(name).some((word) => addresses.has(word)));
   return outward ? { ...known, readOnlyHint: false, openWorldHint: true } : known;

@@ -2,6 +2,7 @@ import {
   agentLimits,
   agentSchema,
   cleanText,
+  inlineReferences,
   type JsonObject,
   type ToolAnnotations,
   type ToolDefinition,
@@ -87,7 +88,7 @@ function shapeOf(tool: ToolDefinition): Shape {
     title: toolTitle(tool.name),
     description: cleanText(tool.description, agentLimits.descriptionLength.max),
     inputSchema: agentSchema(tool.inputSchema),
-    ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
+    ...(tool.outputSchema === undefined ? {} : { outputSchema: inlineReferences(tool.outputSchema) }),
     annotations: toolAnnotations(tool),
   };
   shapes.set(tool, shape);
