@@ -73,17 +73,17 @@ export class Catalogue {
   checkArguments(name: string, args: JsonObject, text: string, kind: DeviceSession["kind"]): void {
     const entry = this.#entries.get(name);
     // A tool that is not listed has no schema; what a device would misread is refused all the same.
-    // First, because the validator throws on names that are not Unicode and follows any depth.
     const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
     refuseArguments(hazards);
-    const misfits = entry?.misfits(args) ?? none;
-    if (misfits.length > 0) refuseArguments(misfits, entry?.misspelt(args));
+    // Before the schema: the bound on the work of checking is made for arguments of this size.
     if (Buffer.byteLength(text) > limits.callArgumentBytes.max) {
       throw new TendonError(
         "payload_too_large",
         `arguments may take ${limits.callArgumentBytes.max} bytes at most`,
       );
     }
+    const misfits = entry?.misfits(args) ?? none;
+    if (misfits.length > 0) refuseArguments(misfits, entry?.misspelt(args));
   }
 }
 
