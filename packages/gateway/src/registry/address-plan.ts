@@ -20,6 +20,13 @@ export interface Declared {
   readonly holding: Holding;
 }
 
+/** What a schema has somewhere: a format of addresses, a default with something inside, a default that is a text. */
+interface Seen {
+  format: boolean;
+  structure: boolean;
+  text: boolean;
+}
+
 const inPlace = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"] as const;
 const inItems = ["items", "prefixItems", "contains"] as const;
 const none: Holding = [];
@@ -41,7 +48,9 @@ export class AddressPlan {
   constructor(tool: ToolDefinition) {
     this.#root = tool.inputSchema;
     this.top = this.#holdingOf(this.#root);
-    this.needsSchema = this.#read(this.#root);
+    const seen: Seen = { format: false, structure: false, text: false };
+    this.#read(this.#root, seen);
+    this.needsSchema = seen.format || seen.structure || (seen.text && this.#named.size > 0);
   }
 
   /** Whether the schema declares an address under this name, however it is spelt. */
@@ -122,7 +131,11 @@ export class AddressPlan {
   #gather(schema: unknown, found: Set<JsonObject>): void {
     if (!isObject(schema) || found.has(schema)) return;
     found.add(schema);
-    for (const keyword of inPlace) for (const part of [schema[keyword]].flat()) this.#gather(part, found);
+    for (const keyword of inPlace) {
+      const given = schema[keyword];
+      if (Array.isArray(given)) for (const part of given) this.#gather(part, found);
+      else if (given !== undefined) this.#gather(given, found);
+    }
     const { $ref } = schema;
     if (typeof $ref === "string") this.#gather(this.#target($ref), found);
   }
@@ -132,19 +145,16 @@ export class AddressPlan {
     return this.#targets.get(reference);
   }
 
-  /** Notes the names that are addresses; says whether any schema in it needs a closer look at each call. */
-  #read(schema: unknown): boolean {
-    if (!isObject(schema)) return false;
-    const { properties, format } = schema;
-    let found = typeof format === "string" && isAddressFormat(format);
-    for (const [name, child] of Object.entries(isObject(properties) ? properties : {})) {
+  /** Notes the names that are addresses, and what else is said of addresses anywhere in a schema. */
+  #read(schema: unknown, seen: Seen): void {
+    if (!isObject(schema)) return;
+    const { properties, format, default: value } = schema;
+    if (typeof format === "string" && isAddressFormat(format)) seen.format = true;
+    if (typeof value === "object" && value !== null) seen.structure = true;
+    if (typeof value === "string" && value !== "") seen.text = true;
+    for (const name of Object.keys(isObject(properties) ? properties : {}))
       if (isAddressName(name)) this.#named.add(name.toLowerCase());
-      const value = isObject(child) ? defaultIn(this.#holdingOf(child)) : undefined;
-      const maybe = isAddressName(name) ? value !== undefined : typeof value === "object" && value !== null;
-      found ||= maybe;
-    }
-    // Every one, also where the first has decided it: each may declare names.
-    return schemasIn(schema).reduce<boolean>((any, child) => this.#read(child) || any, found);
+    for (const child of schemasIn(schema)) this.#read(child, seen);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Where schemas stand inside a schema. Everything else in it is data: an `enum`, a `default`, a text. */
+import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 
 export const schemaMaps = ["properties", "patternProperties", "$defs", "definitions"] as const;
@@ -101,11 +102,20 @@ function schemaAt(root: JsonObject, tokens: readonly string[]): JsonObject | und
   return isObject(at) ? at : undefined;
 }
 
-function anchored(schema: JsonObject, name: string): JsonObject | undefined {
-  if (schema["$anchor"] === name) return schema;
-  for (const child of schemasIn(schema)) {
-    const found = isObject(child) ? anchored(child, name) : undefined;
-    if (found !== undefined) return found;
-  }
-  return undefined;
+const anchors = new WeakMap<JsonObject, ReadonlyMap<string, JsonObject>>();
+
+function anchored(root: JsonObject, name: string): JsonObject | undefined {
+  const known = anchors.get(root);
+  if (known !== undefined) return known.get(name);
+  const found = new Map<string, JsonObject>();
+  gatherAnchors(root, found, limits.jsonDepth.max);
+  anchors.set(root, found);
+  return found.get(name);
+}
+
+function gatherAnchors(schema: JsonObject, found: Map<string, JsonObject>, levels: number): void {
+  const { $anchor: name } = schema;
+  if (typeof name === "string" && !found.has(name)) found.set(name, schema);
+  if (levels === 0) return;
+  for (const child of schemasIn(schema)) if (isObject(child)) gatherAnchors(child, found, levels - 1);
 }
