@@ -194,6 +194,26 @@ describe("tendon mcp", () => {
     expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
   });
 
+  it("[SRV-14] passes progress on before the answer that follows it at once", async () => {
+    const { folder, serve } = place();
+    const program = fileURLToPath(new URL("../../../test/programs/mcp-results.mjs", import.meta.url));
+    const entry = { alias: "steps", command: process.execPath, args: [program], protocol: "mcp" };
+    fs.writeFileSync(path.join(folder, "tendon.yaml"), JSON.stringify({ devices: { stdio: [entry] } }));
+    await serve([]);
+    for (const era of eras) {
+      const client = await bridge(folder, era, ["--flat"]);
+      await until(async () => (await client.listTools()).tools.some(({ name }) => name === "steps__steps"));
+      let whole = 0;
+      for (let call = 0; call < 24; call += 1) {
+        const steps: number[] = [];
+        const onprogress = ({ progress }: { progress: number }) => void steps.push(progress);
+        await client.callTool({ name: "steps__steps", arguments: {} }, { onprogress });
+        if (steps.join() === "1,2,3") whole += 1;
+      }
+      expect(whole, era).toBe(24);
+    }
+  });
+
   it("ends when its client closes its side, and answers what is no message", async () => {
     const { folder } = place();
     const { spawn } = await import("node:child_process");

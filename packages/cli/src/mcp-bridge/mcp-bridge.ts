@@ -6,15 +6,17 @@ import { type DoorOptions, GatewayDoor } from "./gateway-door.ts";
 import { LegacyLink } from "./legacy-link.ts";
 import { type Message, methodOf, parseMessage, revisionOf } from "./message.ts";
 import { ModernLink } from "./modern-link.ts";
+import { PacedOutput } from "./paced-output.ts";
 
 export class McpBridge {
   readonly #modern: ModernLink;
   readonly #legacy: LegacyLink;
-  readonly #write: (message: Message) => void;
+  readonly #output: PacedOutput;
 
-  constructor(options: DoorOptions, write: (message: Message) => void) {
+  constructor(options: DoorOptions, print: (message: Message) => void) {
     const door = new GatewayDoor(options);
-    this.#write = write;
+    this.#output = new PacedOutput(print);
+    const write = (message: Message) => this.#output.send(message);
     this.#modern = new ModernLink(door, write);
     this.#legacy = new LegacyLink(door, write);
   }
@@ -23,7 +25,8 @@ export class McpBridge {
   receive(line: string): void {
     const message = parseMessage(line);
     if (message === undefined) {
-      this.#write({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "not a JSON-RPC message" } });
+      const error = { code: -32700, message: "not a JSON-RPC message" };
+      this.#output.send({ jsonrpc: "2.0", id: null, error });
       return;
     }
     const modern = revisionOf(message) !== undefined && methodOf(message) !== "initialize";
@@ -33,5 +36,6 @@ export class McpBridge {
   close(): void {
     this.#modern.close();
     this.#legacy.close();
+    this.#output.end();
   }
 }

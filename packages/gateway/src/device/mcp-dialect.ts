@@ -60,7 +60,7 @@ export class McpDialect implements Dialect {
       const call = this.#running;
       if (call !== undefined && message["method"] === undefined && message["id"] === call.requestId)
         call.answered = true;
-      this.#pipes.onmessage?.(message as unknown as JSONRPCMessage);
+      this.#pipes.receive(message as unknown as JSONRPCMessage);
     } else this.#session.events.frameNotUnderstood(this.#session.deviceId, "invalid", "not JSON");
   }
 

@@ -16,6 +16,15 @@ export class McpPipes implements Transport {
     this.#write = write;
   }
 
+  /**
+   * [SRV-14] A message of the process. The client takes a reply in at once and a notification a moment later, so a reply
+   * waits that moment: it would end the request, and progress before it on the same pipe would be dropped.
+   */
+  receive(message: JSONRPCMessage): void {
+    if ("method" in message) this.onmessage?.(message);
+    else queueMicrotask(() => this.onmessage?.(message));
+  }
+
   start(): Promise<void> {
     return Promise.resolve();
   }

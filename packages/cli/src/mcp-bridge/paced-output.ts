@@ -1,0 +1,47 @@
+/**
+ * Messages to the client, in order. The official clients read all lines of one chunk at once and then end the request
+ * before they look at its progress, so an answer keeps a distance from progress that it would share a chunk with.
+ */
+import { answeredBy, type Message, methodOf } from "./message.ts";
+
+/** Long enough for a client on a busy machine to read what came before. */
+const distanceMs = 20;
+
+export class PacedOutput {
+  readonly #write: (message: Message) => void;
+  #waiting: Message[] = [];
+  #progressAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(write: (message: Message) => void) {
+    this.#write = write;
+  }
+
+  send(message: Message): void {
+    this.#waiting.push(message);
+    if (this.#timer === undefined) this.#drain();
+  }
+
+  /** Writes what waits: nothing comes after it. */
+  end(): void {
+    clearTimeout(this.#timer);
+    for (const message of this.#waiting.splice(0)) this.#write(message);
+  }
+
+  #drain(): void {
+    this.#timer = undefined;
+    let next = this.#waiting[0];
+    while (next !== undefined) {
+      const now = performance.now();
+      const waitMs = answeredBy(next) === undefined ? 0 : this.#progressAt + distanceMs - now;
+      if (waitMs > 0) {
+        this.#timer = setTimeout(() => this.#drain(), waitMs);
+        return;
+      }
+      this.#waiting.shift();
+      this.#write(next);
+      if (methodOf(next) === "notifications/progress") this.#progressAt = now;
+      next = this.#waiting[0];
+    }
+  }
+}
