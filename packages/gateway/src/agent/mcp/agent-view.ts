@@ -93,6 +93,12 @@ export class AgentView {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}${near}`);
   }
 
+  /** Whether the tool is listed with the schema of its output. */
+  declaresOutput({ device, tool }: ToolAddress): boolean {
+    const listed = this.registry.toolset.list(this.principal, { device });
+    return listed.find((known) => known.tool === tool)?.outputSchema !== undefined;
+  }
+
   #refresh(): void {
     const shown = this.#deviceTools();
     if (this.#shown !== undefined && isSameList(shown, this.#shown)) return;
