@@ -3,11 +3,13 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { limits } from "@tendon/protocol";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeToken } from "../access/tokens.ts";
 import { Inbox } from "../inbox.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
+import { openMany, openSession } from "./rpc.ts";
 
 const tools = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "tools");
 const requireTool = createRequire(path.join(tools, "package.json"));
@@ -98,6 +100,19 @@ describe("the v1 SDK client", () => {
     const next = site.call(device.id, "set_volume", { volume: 1 });
     device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
     expect((await next).status).toBe(200);
+  });
+});
+
+describe("v1 SDK clients that go without ending their session", () => {
+  it("[SRV-3] are let in however many came before", async () => {
+    const site = await openSite();
+    const { token } = await makeToken(site, {});
+    await openMany(limits.mcpSessionsPerToken.max - 5, () => openSession(site, { token }));
+    for (let count = 0; count < 10; count += 1) {
+      const client = await oldClient(site, token);
+      expect((await client.listTools()).tools.length).toBeGreaterThan(0);
+      await client.close();
+    }
   });
 });
 

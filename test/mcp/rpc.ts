@@ -64,6 +64,16 @@ export async function openSession(site: Site, said: Said = {}): Promise<string> 
   return id;
 }
 
+/** The same thing many times, some at once. */
+export async function openMany<Opened>(count: number, open: () => Promise<Opened>): Promise<Opened[]> {
+  const opened: Opened[] = [];
+  while (opened.length < count) {
+    const some = Math.min(25, count - opened.length);
+    opened.push(...(await Promise.all(Array.from({ length: some }, open))));
+  }
+  return opened;
+}
+
 class NoSession extends Error {
   override readonly name = "NoSession";
 }

@@ -2,8 +2,8 @@ import { limits } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../manual-clock.ts";
 import { tool } from "../raw-device.ts";
-import { openSite, type Site } from "../site.ts";
-import { listen, messagesOf, modern, openSession, say } from "./rpc.ts";
+import { adminToken, openSite, type Site } from "../site.ts";
+import { listen, messagesOf, modern, openMany, openSession, say } from "./rpc.ts";
 
 const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
@@ -60,20 +60,50 @@ describe("a session", () => {
     stream.destroy();
   });
 
-  it("[SRV-3] is refused beyond a token's share, and one that ends makes room", async () => {
+  it("[SRV-3] gives way beyond a token's share: the one idle longest first, none that is in use", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const { token } = await makeToken(site);
+    const others = await openSession(site);
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      ids.push(await openSession(site, { token }));
+      clock.advance(1);
+    }
+    await openMany(limits.mcpSessionsPerToken.max - 4, () => openSession(site, { token }));
+    const [streaming = "", used = "", idle = "", next = ""] = ids;
+    const stream = await listen(site, { method: "GET", token, headers: within(streaming) });
+    const status = async (id: string, as = token) =>
+      (await say(site, { token: as, headers: within(id), body: list })).status;
+    expect(await status(used)).toBe(200);
+    clock.advance(1);
+    await openSession(site, { token });
+    expect(await status(idle)).toBe(404);
+    await openSession(site, { token });
+    expect(await status(next)).toBe(404);
+    expect([await status(streaming), await status(used), await status(others, adminToken)]).toEqual([
+      200, 200, 200,
+    ]);
+    stream.destroy();
+  });
+
+  it("[SRV-3] is refused while all of a token's share are in use, and one that ends makes room", async () => {
     const site = await openSite();
     const { token } = await makeToken(site);
-    const ids: string[] = [];
-    while (ids.length < limits.mcpSessionsPerToken.max) ids.push(await openSession(site, { token }));
+    const open = await openMany(limits.mcpSessionsPerToken.max, async () => {
+      const id = await openSession(site, { token });
+      return { id, stream: await listen(site, { method: "GET", token, headers: within(id) }) };
+    });
     const { status, body } = await say(site, {
       token,
       body: { jsonrpc: "2.0", id: 1, method: "initialize", params: initializeParams },
     });
     expect(status).toBe(429);
-    expect(body["error"]).toMatchObject({ message: expect.stringContaining("too many") });
+    expect(body["error"]).toMatchObject({ message: expect.stringContaining("in use") });
     await openSession(site);
-    await say(site, { method: "DELETE", token, headers: within(ids[0] ?? "") });
+    await say(site, { method: "DELETE", token, headers: within(open[0]?.id ?? "") });
     await openSession(site, { token });
+    for (const { stream } of open) stream.destroy();
   });
 
   it("[SRV-4] and every open stream ends with its token", async () => {

@@ -213,7 +213,7 @@ export const limits = {
   mcpSessionsPerToken: bound(
     200,
     "rate_limited",
-    "a client that forgets to end its sessions hurts only itself",
+    "many clients never end a session: the longest idle one gives way, and only a token's own",
   ),
   mcpSubscriptionStreams: bound(200, "rate_limited", "open streams of one token at one address"),
   eventWaits: bound(1_000, "rate_limited", "agents that wait for events; each holds a request open"),

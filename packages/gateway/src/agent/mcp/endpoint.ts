@@ -18,11 +18,11 @@ import { Subscriptions } from "./resources/resources.ts";
 import { rpcError } from "./rpc-error.ts";
 import { agentServer } from "./server.ts";
 import { Session } from "./session.ts";
-import type { SessionCount } from "./session-count.ts";
+import type { SessionPlace, SessionPlaces } from "./session-places.ts";
 import type { Surface } from "./surface.ts";
 
 export interface EndpointNeeds extends AgentViewNeeds {
-  readonly sessionCount: SessionCount;
+  readonly sessionPlaces: SessionPlaces;
 }
 
 const sessionIdleMs = 30 * 60_000;
@@ -112,7 +112,7 @@ export class Endpoint {
   sweep(): "used" | "unused" {
     const now = this.#needs.clock.monotonic();
     for (const session of this.#sessions.values()) {
-      if (session.idleMs(now) > sessionIdleMs) session.close();
+      if (now - (session.idleSince ?? now) > sessionIdleMs) session.close();
     }
     const unused = this.#sessions.size === 0 && this.#open.size === 0 && now - this.#usedAt > endpointIdleMs;
     return unused ? "unused" : "used";
@@ -186,9 +186,10 @@ export class Endpoint {
   }
 
   async #openSession(exchange: Exchange): Promise<void> {
-    const { sessionCount } = this.#needs;
+    const { sessionPlaces } = this.#needs;
+    let place: SessionPlace;
     try {
-      sessionCount.take(this.principal.id);
+      place = sessionPlaces.take(this.principal.id);
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       rpcError(exchange, error.kind.status, -32000, error.message);
@@ -202,9 +203,10 @@ export class Endpoint {
       (closed) => {
         subscriptions.close();
         this.#sessions.delete(closed.id);
-        sessionCount.give(this.principal.id);
+        sessionPlaces.give(place);
       },
     );
+    place.session = session;
     this.#sessions.set(session.id, session);
     session.serve(exchange);
     if (!session.isOpen) session.close();

@@ -8,10 +8,10 @@ import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { News } from "./news.ts";
 import { RequestStates } from "./request-state.ts";
-import { SessionCount } from "./session-count.ts";
+import { SessionPlaces } from "./session-places.ts";
 import { type Surface, surfaceKey } from "./surface.ts";
 
-export interface HubNeeds extends Omit<EndpointNeeds, "sessionCount" | "waits" | "states"> {
+export interface HubNeeds extends Omit<EndpointNeeds, "sessionPlaces" | "waits" | "states"> {
   readonly tokens: Pick<Tokens, "current">;
   /** What the states of calls in rounds are signed with; every node has the same. */
   readonly stateKey: Buffer;
@@ -30,7 +30,7 @@ export class Hub {
   constructor(needs: HubNeeds) {
     this.#needs = {
       ...needs,
-      sessionCount: new SessionCount(),
+      sessionPlaces: new SessionPlaces(),
       waits: { count: 0 },
       states: new RequestStates(needs.clock, needs.stateKey, needs.registry.approvals),
     };

@@ -61,8 +61,9 @@ export class Session {
     this.#transport.serve(exchange);
   }
 
-  idleMs(now: number): number {
-    return this.#openExchanges > 0 ? 0 : now - this.#usedAt;
+  /** When its last request or stream ended; `undefined` while one is open. */
+  get idleSince(): number | undefined {
+    return this.#openExchanges > 0 ? undefined : this.#usedAt;
   }
 
   keepAlive(): void {
