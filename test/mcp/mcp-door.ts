@@ -35,7 +35,8 @@ export const mcpDoor: CallDoor = async (site, device, tool, args, more): Promise
   if (failed !== undefined) {
     const code = String(failed["code"]) as ErrorCode;
     const [first] = content as { text: string }[];
-    const detail = first?.text.slice(code.length + 2).split("\nlast known state: ")[0] ?? "";
+    const detail =
+      first?.text.slice(code.length + 2).split(/\n(?:last known state: |Do not repeat it)/)[0] ?? "";
     return { ...answer, status: errorKinds[code].status, body: { ...failed, detail } };
   }
   const structured = structuredContent === undefined ? {} : { structuredContent };

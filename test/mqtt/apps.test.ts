@@ -10,9 +10,9 @@ const speaker = tool("self.audio_speaker.set_volume", level, ["volume"]);
 const callTopic = `tendon/devices/${firstDevice}/call`;
 const controlTopic = `tendon/devices/${firstDevice}/control`;
 
-async function open(): Promise<{ site: Site; device: RawDevice; app: MqttApp }> {
+async function open(tools = [speaker]): Promise<{ site: Site; device: RawDevice; app: MqttApp }> {
   const site = await openSite();
-  const device = await site.join({ transport: mqttTransport, tools: [speaker] });
+  const device = await site.join({ transport: mqttTransport, tools });
   const app = await MqttApp.open(site, { clientId: "asker" });
   for (const topic of [callTopic, controlTopic, "tendon/control"]) await app.wire.subscribe(`${topic}/reply`);
   return { site, device, app };
@@ -168,8 +168,9 @@ describe("a call over MQTT", () => {
     await app.wire.ping();
   });
 
-  it("[APP-3] its own timeout and the device's own error come back as such", async () => {
-    const { device, app } = await open();
+  it("[APP-3] [CALL-9] its own timeout and the device's own error come back as such", async () => {
+    const once = tool("self.ring");
+    const { device, app } = await open([speaker, once]);
     app.publish(callTopic, { request_id: "e", tool: speaker.name, arguments: { volume: 1 } });
     device.refuse((await device.nextRequest("tools/call")).id, "the speaker is broken");
     expect(await app.next(`${callTopic}/reply`)).toMatchObject({
@@ -179,7 +180,12 @@ describe("a call over MQTT", () => {
     app.publish(callTopic, { request_id: "t", tool: speaker.name, arguments: { volume: 1 }, timeoutMs: 1 });
     expect(await app.next(`${callTopic}/reply`)).toMatchObject({
       request_id: "t",
-      error: { code: "device_timeout" },
+      error: { code: "device_timeout", retryable: true },
+    });
+    app.publish(callTopic, { request_id: "u", tool: once.name, timeoutMs: 1 });
+    expect(await app.next(`${callTopic}/reply`)).toMatchObject({
+      request_id: "u",
+      error: { code: "device_timeout", sent: true, retryable: false },
     });
   });
 });

@@ -5,7 +5,7 @@ import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site, type SiteOptions } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
 
-const tools = [tool("a"), tool("b"), tool("self.reboot")];
+const tools = [tool("a"), tool("b"), tool("self.reboot"), tool("self.lamp.set_level"), tool("self.lamp.get")];
 
 export function callScenarios(transport: DeviceTransport): void {
   async function joined(options: SiteOptions = {}): Promise<{ site: Site; device: RawDevice }> {
@@ -147,13 +147,33 @@ export function callScenarios(transport: DeviceTransport): void {
       clock.advance(1_000);
       expect(await sent).toMatchObject({
         status: 504,
-        body: { code: "device_timeout", phase: "device", sent: true, retryable: true },
+        body: { code: "device_timeout", phase: "device", sent: true, retryable: false },
       });
-      expect((await waiting).body).toMatchObject({ code: "device_timeout", phase: "queue", sent: false });
+      const unsent = { code: "device_timeout", phase: "queue", sent: false, retryable: true };
+      expect((await waiting).body).toMatchObject(unsent);
       const request = await device.nextRequest("tools/call");
       expect(request.params["name"]).toBe("b");
       device.reply(request.id, textContent("ok"));
       expect((await next).status).toBe(200);
+    });
+
+    it.each([
+      ["self.lamp.get", true],
+      ["self.lamp.set_level", true],
+      ["a", false],
+      ["self.reboot", false],
+    ])("[CALL-9] of %s that may have run says whether to repeat it", async (name, retryable) => {
+      const clock = new ManualClock();
+      const { site, device } = await joined({ clock });
+      const overdue = site.call(device.id, name, {}, { timeoutMs: 1_000 });
+      await device.nextRequest("tools/call");
+      clock.advance(1_000);
+      expect((await overdue).body).toMatchObject({ code: "device_timeout", sent: true, retryable });
+      if (name === "self.reboot") return;
+      const lost = site.call(device.id, name);
+      await device.nextRequest("tools/call");
+      device.cut();
+      expect((await lost).body).toMatchObject({ code: "device_disconnected", sent: true, retryable });
     });
 
     it("[CALL-2] that never got its turn was not sent", async () => {
@@ -266,7 +286,7 @@ export function callScenarios(transport: DeviceTransport): void {
       await device.setUp({ tools });
       device.reply((await device.nextRequest("tools/call")).id, textContent("ok"));
       expect((await answer).status).toBe(200);
-      expect(await list).toEqual(["a", "b", "self.reboot"]);
+      expect(await list).toEqual(tools.map(({ name }) => name));
     });
 
     it("[CALL-2] whose deadline ends before the first list is there has timed out", async () => {

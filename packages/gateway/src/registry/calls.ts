@@ -4,7 +4,14 @@
  * written however it ends.
  */
 
-import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
+import {
+  type JsonObject,
+  normaliseResult,
+  type ToolDefinition,
+  type ToolResult,
+  textResult,
+  toolAnnotations,
+} from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
@@ -305,7 +312,7 @@ export class Calls {
       outcome = known.code;
       detail = known.message;
       unsent = known.context["sent"] === false;
-      throw withCallId(known, turn.callId);
+      throw asReported(known, turn.callId, record.catalogue.find(tool));
     } finally {
       // What the caller was told is what is written down.
       durationMs ??= rounded(turn.elapsedMs);
@@ -347,8 +354,17 @@ function isToolError(result: unknown): boolean {
   return typeof result === "object" && result !== null && "isError" in result && result.isError === true;
 }
 
-function withCallId(error: TendonError, callId: string): TendonError {
-  return new TendonError(error.code, error.message, { ...error.context, callId }, error.cause ?? error);
+/** [CALL-9] A call that may have run is worth repeating only where running twice does no harm. */
+function asReported(error: TendonError, callId: string, tool: ToolDefinition | undefined): TendonError {
+  const { code, message, context, kind, cause = error } = error;
+  const mayHaveRun = kind.retryable && context["sent"] === true;
+  const once = mayHaveRun && !(tool !== undefined && isRepeatable(tool)) ? { retryable: false } : {};
+  return new TendonError(code, message, { ...context, ...once, callId }, cause);
+}
+
+function isRepeatable(tool: ToolDefinition): boolean {
+  const { readOnlyHint, idempotentHint } = toolAnnotations(tool);
+  return readOnlyHint || idempotentHint;
 }
 
 function rounded(ms: number): number {

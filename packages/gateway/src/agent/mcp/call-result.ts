@@ -26,7 +26,7 @@ export function finishedResult({ result, ...call }: Finished): CallToolResult {
 /** The text tells an agent what happened and what to do; programs find the same in `_meta`. */
 export function failedResult(error: TendonError, lastStatus?: JsonObject | null): CallToolResult {
   const { code, message, context, kind } = error;
-  const next = code === "approval_required" ? whatToDoNext(context) : "";
+  const next = code === "approval_required" ? whatToDoNext(context) : whenItMayHaveRun(context);
   const known =
     lastStatus === undefined || lastStatus === null
       ? ""
@@ -43,6 +43,11 @@ function whatToDoNext({ approvalId, approvalState, approvalExpiresAt }: ErrorCon
   if (approvalState === "denied")
     return `\nDo not repeat it: a person said no, which stands until ${String(approvalExpiresAt)}. Tell the user so.`;
   return `\nTell the user that a person has to approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments: events_wait with types ["approval.decided"] tells when.`;
+}
+
+function whenItMayHaveRun({ sent, retryable }: ErrorContext): string {
+  if (sent !== true || retryable !== false) return "";
+  return "\nDo not repeat it at once: the device may have carried it out. Check the device's state first, or ask the user.";
 }
 
 export function asTendonError(error: unknown): TendonError {
