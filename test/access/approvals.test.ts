@@ -47,6 +47,16 @@ describe("a call that needs a person's word", () => {
     expect(used).toMatchObject({ id, state: "consumed", consumedAt: expect.any(String) });
   });
 
+  it("[APR-9] names an event from which its decision can be read, at whatever time", async () => {
+    const { site, call, decide } = await openGuarded();
+    const refused = (await call({ volume: 30 })).body;
+    await decide(String(refused["approvalId"]), "deny");
+    const events = await site.events("?type=approval.decided", { "last-event-id": String(refused["since"]) });
+    expect(await events.next()).toMatchObject({ data: { approvalId: refused["approvalId"] } });
+    // What has been decided is not waited for.
+    expect((await call({ volume: 30 })).body["since"]).toBeUndefined();
+  });
+
   it("[APR-3] goes to exactly one of many that come at once", async () => {
     const { device, call, decide } = await openGuarded();
     await decide(approvalIdOf(await call({ volume: 1 })), "approve");

@@ -157,6 +157,24 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     expect(await board.quiet()).toEqual([]);
   });
 
+  it("[APR-9] learns of a decision that was made before it began to wait", async () => {
+    const site = await guardedSite("queue");
+    await site.join({ tools: [volume] });
+    const { token } = await makeToken(site, {});
+    const agent = await openAgent(site, era, { token });
+    const refused = await agent.callTool(call);
+    const { approvalId, since } = (
+      refused._meta as { "tendon/error": { approvalId: string; since: string } }
+    )["tendon/error"];
+    expect(textOf(refused)).toContain(`"since":"${since}"`);
+    await site.rest("POST", `/approvals/${approvalId}/approve`);
+    const wait = { since, types: ["approval.decided"], timeoutMs: 0 };
+    const { structuredContent } = await agent.callTool({ name: "events_wait", arguments: wait });
+    expect(structuredContent).toMatchObject({
+      events: [{ type: "approval.decided", data: { approvalId, decision: "approved" } }],
+    });
+  });
+
   it("asks once for many devices", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });

@@ -167,6 +167,8 @@ export class Approvals {
 
   async #ask(question: Question, call: GuardedCall): Promise<never> {
     const { tool, principal, reason, targets } = question;
+    // Read before the request can be decided: whoever reads on from here finds the decision.
+    const since = this.#needs.events.lastId;
     const asked = await this.#needs.store.approvals.request({
       call,
       details: { arguments: question.arguments, reason, target: targets?.shown },
@@ -181,7 +183,7 @@ export class Approvals {
       this.#needs.events.approvalRequested(question.device, event);
     }
     const why = reason ?? defaultReason;
-    throw refusal(approval, `\`${tool}\` needs a person's approval (request ${approval.id}): ${why}`);
+    throw refusal(approval, `\`${tool}\` needs a person's approval (request ${approval.id}): ${why}`, since);
   }
 
   async #find(principal: Principal, id: string): Promise<Approval> {
@@ -230,11 +232,13 @@ function deviceOf({ device }: GuardedCall): string | undefined {
   return device === manyDevices ? undefined : device;
 }
 
-function refusal({ id, state, expiresAt }: Approval, detail: string): TendonError {
+/** `since`: the event after which the decision follows [APR-9]. */
+function refusal({ id, state, expiresAt }: Approval, detail: string, since?: string): TendonError {
   return new TendonError("approval_required", detail, {
     approvalId: id,
     approvalState: state,
     approvalExpiresAt: isoTime(expiresAt),
+    ...(since === undefined ? {} : { since }),
     // Until the denial lapses, trying again helps nobody.
     ...(state === "denied" ? { retryable: false } : {}),
   });

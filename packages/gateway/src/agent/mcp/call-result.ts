@@ -39,10 +39,11 @@ export function failedResult(error: TendonError, lastStatus?: JsonObject | null)
 }
 
 /** No flag that an agent could set skips a person's word; it can only tell people, and try again. */
-function whatToDoNext({ approvalId, approvalState, approvalExpiresAt }: ErrorContext): string {
+function whatToDoNext({ approvalId, approvalState, approvalExpiresAt, since }: ErrorContext): string {
   if (approvalState === "denied")
     return `\nDo not repeat it: a person said no, which stands until ${String(approvalExpiresAt)}. Tell the user so.`;
-  return `\nTell the user that a person has to approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments: events_wait with types ["approval.decided"] tells when.`;
+  const wait = JSON.stringify({ types: ["approval.decided"], since });
+  return `\nTell the user that a person has to approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments: events_wait with ${wait} tells when, also if it is decided already.`;
 }
 
 function whenItMayHaveRun({ sent, retryable }: ErrorContext): string {
