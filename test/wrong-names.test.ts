@@ -4,13 +4,13 @@ import { run, tokenWith } from "./functions.ts";
 import { openAgent, textOf } from "./mcp/agent.ts";
 import { MqttApp } from "./mqtt-app.ts";
 import { type RawDevice, tool } from "./raw-device.ts";
-import { firstDevice, openSite, type Site } from "./site.ts";
+import { firstDevice, openSite, type Site, type SiteOptions } from "./site.ts";
 
 const secondDevice = "02:00:00:00:00:02";
 const volume = "self.audio_speaker.set_volume";
 
-async function twoDevices(): Promise<Site> {
-  const site = await openSite();
+async function twoDevices(config: SiteOptions["config"] = {}): Promise<Site> {
+  const site = await openSite({ config });
   const offer = { tools: [tool(volume), tool("self.light.blink")], userTools: [tool("self.reboot")] };
   await site.join(offer);
   await site.join({ deviceId: secondDevice, ...offer });
@@ -126,6 +126,19 @@ describe("a tool that a device does not have", () => {
     );
     expect(await lost("device_list")).toContain("did you mean `devices_list`?");
     expect(await lost("kitchen__rebot")).toMatch(/Unknown tool: kitchen__rebot$/);
+    for (const name of ["kitchen__set_volume", "kitchn__set_volume", `kitchen__${volume}`])
+      expect(await lost(name)).toContain("did you mean `kitchen__audio_speaker_set_volume`?");
+    for (const name of ["tool_describe", "device_call", "fleet_call"]) {
+      const target = name === "fleet_call" ? { all: true } : {};
+      const said = async (meant: string) =>
+        textOf(await agent.callTool({ name, arguments: { ...target, tool: meant } }));
+      for (const meant of ["kitchen__light_blnk", "kitchn__light_blink"])
+        expect(await said(meant), name).toMatch(/^tool_unknown: .*did you mean `kitchen__light_blink`\?/);
+    }
+    const twice = { device: "kitchen", tool: "kitchen__light_blnk" };
+    expect(textOf(await agent.callTool({ name: "device_call", arguments: twice }))).toContain(
+      "did you mean `self.light.blink`?",
+    );
     const described = { name: "tool_describe", arguments: { device: "kitchen", tool: "light_blnk" } };
     expect(textOf(await agent.callTool(described))).toContain("did you mean `light_blink`?");
     const called = {
@@ -140,6 +153,22 @@ describe("a tool that a device does not have", () => {
     expect((await run(site, "kitchen__light_blnk")).body["detail"]).toBe(
       "no function is called `kitchen__light_blnk`; did you mean `kitchen__light_blink`?",
     );
+  });
+});
+
+describe("a tool's whole name in a fleet beyond the budget", () => {
+  it.each([
+    ["kitchn__light_blink", "kitchen__light_blink"],
+    ["kitchen__blink", "kitchen__light_blink"],
+    ["bedrom__set_volume", "bedroom__audio_speaker_set_volume"],
+    ["nobody__light_blink", undefined],
+  ])("%s may be %s", async (name, meant) => {
+    const site = await twoDevices({ agents: { toolBudget: 8 } });
+    const agent = await openAgent(site, "legacy");
+    expect((await agent.listTools()).tools).toHaveLength(7);
+    const refused = await agent.callTool({ name, arguments: {} }).then(textOf, String);
+    const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+    expect(refused.endsWith(`Unknown tool: ${name}${near}`), refused).toBe(true);
   });
 });
 

@@ -89,6 +89,28 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
     }
   });
 
+  it("[SRV-15] take a tool's arguments as an object or as its JSON text", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [volume] });
+    const agent = await openAgent(site, era);
+    const { tools } = await agent.listTools();
+    for (const name of ["device_call", "fleet_call"]) {
+      const { properties } = tools.find((one) => one.name === name)?.inputSchema ?? {};
+      expect(properties?.["arguments"], name).toMatchObject({ type: "object", additionalProperties: true });
+      const target = name === "fleet_call" ? { all: true } : { device: first };
+      const args = { ...target, tool: "audio_speaker_set_volume", arguments: '{"volume": 7}' };
+      const call = agent.callTool({ name, arguments: args });
+      const request = await device.nextRequest("tools/call");
+      expect(request.params["arguments"]).toEqual({ volume: 7 });
+      device.reply(request.id, textContent("true"));
+      expect((await call).isError).toBeFalsy();
+      for (const wrong of ["loud", "[7]", "7"]) {
+        const refused = await agent.callTool({ name, arguments: { ...args, arguments: wrong } });
+        expect(textOf(refused)).toMatch(/^arguments_invalid: \/arguments /);
+      }
+    }
+  });
+
   it("[SRV-5] fail as calls fail: by a result that begins with the code", async () => {
     const site = await openSite();
     await site.join({ tools: [volume], userTools: [tool("self.reboot")] });

@@ -78,10 +78,11 @@ export class KnownDevices {
   /** There is no such device for this principal; it is told of near names among those it may see, and of no other. */
   unknown(principal: Principal, reference: string): TendonError {
     const detail = `no device has the id or alias \`${reference}\``;
-    return new TendonError("device_unknown", `${detail}${didYouMean(this.#near(principal, reference))}`);
+    return new TendonError("device_unknown", `${detail}${didYouMean(this.near(principal, reference))}`);
   }
 
-  #near(principal: Principal, reference: string): string[] {
+  /** Names close to one that no device has, of devices that this principal may see. */
+  near(principal: Principal, reference: string): string[] {
     // Who may not read the list is not told of it piece by piece either.
     if (!hasScope(principal, "read")) return [];
     if (this.#hints.count(principal.id) > 0) return [];

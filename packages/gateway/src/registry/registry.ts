@@ -154,6 +154,7 @@ export class Registry {
       names: this.#devices.names,
       devices: this.#devices.records,
       shows: (principal, record) => this.#devices.shows(principal, record),
+      nearDevices: (principal, reference) => this.#devices.near(principal, reference),
       access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
     this.finder = new ToolFinder(this.#devices, policy);

@@ -10,14 +10,19 @@ import {
   isErrorCode,
   isObject,
   type JsonObject,
-  parseJson,
 } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
 import { asAgent, type Principal, type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
-import { type Asker, compactDefinitions, compactToolCalled, plainCalls } from "../mcp/compact/compact.ts";
+import {
+  type Asker,
+  compactFunctions,
+  compactToolCalled,
+  plainCalls,
+  readArguments,
+} from "../mcp/compact/compact.ts";
 import { HangUp, hangUpSignal } from "./hang-up.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
@@ -104,16 +109,11 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
   );
 }
 
-function shownTo(registry: Registry, principal: Principal): FunctionDefinition[] {
+function shownTo(registry: Registry, principal: Principal): readonly FunctionDefinition[] {
   requireScope(principal, "read");
   const agent = asAgent(principal);
   const { toolset } = registry;
-  const ours = compactDefinitions.map(({ name, description = "", inputSchema }) => ({
-    name,
-    description,
-    inputSchema,
-  }));
-  return toolset.fits(agent) ? [...ours, ...toolset.list(agent)] : ours;
+  return toolset.fits(agent) ? [...compactFunctions, ...toolset.list(agent)] : compactFunctions;
 }
 
 async function run(
@@ -140,13 +140,6 @@ async function run(
     signal,
   });
   return { name, ...done };
-}
-
-/** Some models write nothing at all where there is nothing to say. */
-function readArguments(text: string): JsonObject {
-  const read = text.trim() === "" ? {} : parseJson(text);
-  if (isObject(read)) return read;
-  throw new TendonError("arguments_invalid", "`arguments` is a text, and not that of a JSON object");
 }
 
 /** Safe: nobody asked for progress, and of all else our own tools look at the signal only. */

@@ -11,6 +11,7 @@ import type { Names, ToolAddress } from "../names.ts";
 import { Changes } from "./changes.ts";
 import type { ExposedTool } from "./exposed-tool.ts";
 import { Grace } from "./grace.ts";
+import { nearTools } from "./near-tools.ts";
 import { ToolSearch } from "./search/search.ts";
 import { ShownTools } from "./shown-tools.ts";
 import { type Sight, View } from "./view.ts";
@@ -29,6 +30,8 @@ export interface ToolsetNeeds extends ToolsetSettings {
   readonly names: Names;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
   readonly shows: (principal: Principal, record: DeviceRecord) => boolean;
+  /** Names of devices that may have been meant by one that no device has. */
+  readonly nearDevices: (principal: Principal, reference: string) => readonly string[];
   readonly access: (principal: Principal, record: DeviceRecord, tool: ToolDefinition) => Access;
 }
 
@@ -111,10 +114,7 @@ export class Toolset {
     return record !== undefined && shows(principal, record) ? address : undefined;
   }
 
-  /**
-   * Names that may have been meant by one that leads nowhere, of those that this principal is shown. Beyond the budget
-   * there are too many to look at each: the device at the front of the name narrows them down.
-   */
+  /** Names that may have been meant by one that leads nowhere, of those that this principal is shown. */
   near(
     principal: Principal,
     name: string,
@@ -124,11 +124,17 @@ export class Toolset {
       const bare = this.list(principal, { device }).map(({ bareName }) => bareName);
       return nearNames(name, bare);
     }
-    const owner = this.#needs.names.deviceOf(name.split("__", 1)[0] ?? "");
-    const shown = this.fits(principal) ? {} : { device: owner ?? "" };
+    const { names, nearDevices } = this.#needs;
+    const byParts = nearTools(name, {
+      deviceOf: (alias) => names.deviceOf(alias),
+      nearAliases: (alias) => nearDevices(principal, alias),
+      toolsOf: (id) => this.list(principal, { device: id }),
+    });
+    // Beyond the budget there are too many to look at each.
+    if (byParts.length > 0 || !this.fits(principal)) return byParts;
     return nearNames(
       name,
-      this.list(principal, shown).map((tool) => tool.name),
+      this.list(principal).map((tool) => tool.name),
     );
   }
 

@@ -3,7 +3,7 @@ import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
 import type { Asker } from "../agent-view.ts";
 import { Arguments, answer, compactTool, Device, inputOf, TimeoutMs } from "./compact-tool.ts";
-import { addressOf } from "./tool-address.ts";
+import { addressOf, refuseUnknown } from "./tool-address.ts";
 
 const ToolName = Type.String({
   minLength: 1,
@@ -97,7 +97,9 @@ function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): F
 /** Devices of a kind share their tools' names, so the first device that knows a short name speaks for all. */
 function wireName(view: Asker, tool: string): string {
   const { toolset } = view.registry;
-  return toolset.resolve(view.principal, tool)?.tool ?? toolset.ownName(tool) ?? tool;
+  const known = toolset.resolve(view.principal, tool)?.tool ?? toolset.ownName(tool);
+  if (known === undefined) refuseUnknown(view, tool);
+  return known ?? tool;
 }
 
 /** Hundreds of pictures in one answer help nobody; a single device's is had by device_call. */

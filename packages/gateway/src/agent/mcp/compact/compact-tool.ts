@@ -5,6 +5,7 @@ import {
   type JsonObject,
   misspeltArguments,
   type ObjectSchema,
+  parseJson,
   SchemaValidator,
 } from "@tendon/protocol";
 import Type, { type Static, type TObject } from "typebox";
@@ -15,6 +16,8 @@ import type { Asking, CallEnd } from "../asking.ts";
 /** One of the tools that are always there, whatever devices are. */
 export interface CompactTool {
   readonly definition: Tool;
+  /** Of its arguments, for APIs that take fewer keywords than MCP's clients [AGT-9]. */
+  readonly plainSchema: ObjectSchema;
   run(asking: Asking, args: unknown): Promise<CallEnd> | CallToolResult;
 }
 
@@ -32,14 +35,17 @@ export function compactTool<Schema extends TObject>(
   run: (asking: Asking, args: Static<Schema>) => Promise<CallEnd> | CallToolResult,
 ): CompactTool {
   const compiled = Compile(input);
+  const takesArguments = "arguments" in input.properties;
   const schema = JSON.parse(JSON.stringify(input)) as ObjectSchema;
   const inWords = new SchemaValidator(schema);
+  const plainSchema = agentSchema(schema);
   return {
+    plainSchema,
     definition: {
       name,
       title,
       description,
-      inputSchema: agentSchema(schema) as Tool["inputSchema"],
+      inputSchema: withOpenArguments(plainSchema),
       annotations: {
         readOnlyHint: readOnly,
         destructiveHint: !readOnly,
@@ -47,7 +53,8 @@ export function compactTool<Schema extends TObject>(
         openWorldHint: !readOnly,
       },
     },
-    run(asking, args) {
+    run(asking, given) {
+      const args = takesArguments ? withArgumentsRead(given) : given;
       if (compiled.Check(args)) return run(asking, args);
       const problems = inWords.problems(args).map(({ path, message }) => ({ path, message }));
       const [first = { path: "", message: "do not fit" }] = problems;
@@ -56,6 +63,30 @@ export function compactTool<Schema extends TObject>(
       throw new TendonError("arguments_invalid", detail, { errors: problems });
     },
   };
+}
+
+/** Some clients read an object without properties as one that takes none; `arguments` says that it takes any. */
+function withOpenArguments(schema: ObjectSchema): Tool["inputSchema"] {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const { arguments: free } = properties;
+  const open = isObject(free) ? { arguments: { ...free, additionalProperties: true } } : {};
+  return { ...schema, properties: { ...properties, ...open } } as Tool["inputSchema"];
+}
+
+/** [SRV-15] Models often write an object inside another as text. */
+function withArgumentsRead(given: unknown): unknown {
+  if (!isObject(given) || typeof given["arguments"] !== "string") return given;
+  return { ...given, arguments: readArguments(given["arguments"]) };
+}
+
+/** The arguments of a call from their JSON text; some models write nothing at all where there is nothing to say. */
+export function readArguments(text: string): JsonObject {
+  const read = text.trim() === "" ? {} : parseJson(text);
+  if (isObject(read)) return read;
+  const message = "is a text, and not that of a JSON object";
+  throw new TendonError("arguments_invalid", `/arguments ${message}`, {
+    errors: [{ path: "/arguments", message }],
+  });
 }
 
 /** An answer both as text, which every client shows to its model, and as data. */

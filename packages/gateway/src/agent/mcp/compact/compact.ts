@@ -10,6 +10,7 @@ import { eventsWait } from "./wait-for-events.ts";
 
 export type { Asker } from "../agent-view.ts";
 export { plainCalls } from "../plain-calls.ts";
+export { readArguments } from "./compact-tool.ts";
 
 const tools: readonly CompactTool[] = [
   devicesList,
@@ -22,6 +23,13 @@ const tools: readonly CompactTool[] = [
 ];
 
 export const compactDefinitions = tools.map(({ definition }) => definition);
+
+/** The same for agents that do not speak MCP. */
+export const compactFunctions = tools.map(({ definition: { name, description = "" }, plainSchema }) => ({
+  name,
+  description,
+  inputSchema: plainSchema,
+}));
 
 const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
 

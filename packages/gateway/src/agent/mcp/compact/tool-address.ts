@@ -1,3 +1,4 @@
+import { didYouMean } from "@tendon/protocol";
 import { TendonError } from "../../../errors.ts";
 import type { Asker, ToolAddress } from "../agent-view.ts";
 
@@ -11,6 +12,7 @@ export function addressOf(view: Asker, device: string | undefined, tool: string)
   const whole = toolset.resolve(principal, tool);
   if (device === undefined) {
     if (whole !== undefined) return whole;
+    refuseUnknown(view, tool);
     throw new TendonError("arguments_invalid", `\`${tool}\` needs a device beside it`, {
       errors: [{ path: "/device", message: "is needed" }],
     });
@@ -18,7 +20,22 @@ export function addressOf(view: Asker, device: string | undefined, tool: string)
   const id = registry.idOf(device);
   const own = toolset.list(principal, { device: id }).find((known) => known.tool === tool);
   if (own !== undefined) return { device: id, tool };
+  if (whole?.device === id) return whole;
   return (
-    toolset.resolve(principal, tool, { device: id }) ?? (whole?.device === id ? whole : { device: id, tool })
+    toolset.resolve(principal, tool, { device: id }) ?? { device: id, tool: afterPrefix(view, id, tool) }
   );
+}
+
+/** Of a name that leads nowhere and is close to others, the agent is told those. */
+export function refuseUnknown({ registry, principal }: Asker, tool: string): void {
+  const near = registry.toolset.near(principal, tool);
+  if (near.length > 0) {
+    throw new TendonError("tool_unknown", `no tool is called \`${tool}\`${didYouMean(near)}`);
+  }
+}
+
+/** Behind the device's own alias stands the name that the call is about. */
+function afterPrefix({ registry }: Asker, device: string, tool: string): string {
+  const at = tool.indexOf("__");
+  return at > 0 && registry.idOf(tool.slice(0, at)) === device ? tool.slice(at + 2) : tool;
 }
