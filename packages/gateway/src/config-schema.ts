@@ -2,7 +2,7 @@
  * Every setting there is: its type, its default and what it does. docs/configuration.md is made from this: `unset`
  * says what holds where a setting has no default, `page` where there is more to read.
  */
-import { ActionMap, aliasPattern, limits } from "@tendon/protocol";
+import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
 import { AccessSettings, RateSettings } from "./access-settings.ts";
 import { VoiceSchema } from "./config-voice.ts";
@@ -62,6 +62,13 @@ export const ConfigSchema = Type.Object(
           default: false,
           description:
             "Believe `X-Forwarded-*` of one proxy in front: callers count by the address it has added",
+        }),
+        allowedOrigins: Type.Array(Type.String({ pattern: originPattern, maxLength: 256 }), {
+          default: [],
+          maxItems: limits.allowedOrigins.max,
+          description:
+            "Origins of web pages elsewhere that may use `/mcp` and the REST API with a token, such as `https://agent.example`; never with the console's cookie",
+          page: "agents.md",
         }),
       },
       strict,

@@ -65,12 +65,17 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
   for (const error of allErrors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {
-    const { control, access } = merged as Config;
+    const { control, access, http } = merged as Config;
     const found = [
       ...checkActions(control.actions, defaultActions).map(({ path: at, message }) => ({
         place: ["control", "actions", ...at],
         message,
       })),
+      ...http.allowedOrigins.flatMap((origin, index) =>
+        URL.canParse(origin)
+          ? []
+          : [{ place: ["http", "allowedOrigins", String(index)], message: "must name a host" }],
+      ),
       ...checkAccess(access).map(({ path: at, message }) => ({ place: ["access", ...at], message })),
     ];
     for (const { place, message } of found) {

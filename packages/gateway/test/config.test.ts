@@ -38,7 +38,7 @@ function problems(sources: ConfigSources): readonly string[] {
 describe("settings", () => {
   it("have defaults that need no file", () => {
     expect(load()).toMatchObject({
-      http: { host: "127.0.0.1", port: 8000, trustProxy: false },
+      http: { host: "127.0.0.1", port: 8000, trustProxy: false, allowedOrigins: [] },
       data: "./data",
       devices: { admission: "approve", capabilities: {} },
       calls: { timeoutMs: 30_000, queue: 32 },
@@ -152,6 +152,30 @@ describe("the file", () => {
     const [first = "", ...others] = problems({ file });
     expect(first.startsWith(`${file}:${line}: \`${name}\` must`)).toBe(true);
     expect(others).toEqual([]);
+  });
+
+  test.each([
+    "*",
+    "null",
+    "agent.example",
+    "https://",
+    "https://agent.example/",
+    "https://agent.example/page",
+    "https://*.agent.example",
+    "https://user@agent.example",
+    "https://a.example, https://b.example",
+  ])("with an origin that no browser sends is told what one looks like: %s", (origin) => {
+    const file = write(`http:\n  allowedOrigins:\n    - ${JSON.stringify(origin)}\n`);
+    const [first = "", ...others] = problems({ file });
+    expect(first).toContain(`${file}:3: \`http.allowedOrigins.0\` must be an origin as browsers send it`);
+    expect(others).toEqual([]);
+    const unreadable = { TENDON_HTTP_ALLOWED_ORIGINS: '["https://[::"]' };
+    expect(problems({ env: unreadable })).toEqual([
+      "TENDON_HTTP_ALLOWED_ORIGINS: `http.allowedOrigins.0` must name a host",
+    ]);
+    const good = ["https://agent.example", "http://localhost:6274", "chrome-extension://abcdef"];
+    const env = { TENDON_HTTP_ALLOWED_ORIGINS: JSON.stringify(good) };
+    expect(load({ env }).http.allowedOrigins).toEqual(good);
   });
 
   it("with a word that is not one of the choices is told the choices", () => {

@@ -152,7 +152,7 @@ export type {
 } from "./lines/messages.ts";
 export { didYouMean, editDistance, misspeltArguments, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
-export { inWords } from "./pattern-words.ts";
+export { inWords, originPattern } from "./pattern-words.ts";
 export {
   isAddressFormat,
   isAddressName,

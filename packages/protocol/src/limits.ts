@@ -204,6 +204,7 @@ export const limits = {
     "a reader this far behind resumes by Last-Event-ID",
   ),
   eventsKept: bound(10_000, "bad_request", "how far back Last-Event-ID can resume"),
+  allowedOrigins: bound(64, "bad_request", "origins of web pages that an operator lists"),
   mcpBodyBytes: bound(
     1024 * KIB,
     "payload_too_large",

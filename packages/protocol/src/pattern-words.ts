@@ -4,6 +4,9 @@ import { codePattern, keyPattern, serialPattern, tagPattern } from "./api/provis
 import { actionNamePattern } from "./control/action-map.ts";
 import { aliasPattern } from "./tools/names.ts";
 
+/** The origin of a web page as browsers send it; extensions have schemes of their own. */
+export const originPattern = "^[a-z][a-z0-9+.-]*://[^/?#@*,\\s]+$";
+
 const words: ReadonlyMap<string, string> = new Map([
   [
     aliasPattern,
@@ -17,6 +20,11 @@ const words: ReadonlyMap<string, string> = new Map([
   ],
   [codePattern, "must be the six digits that the board shows, such as `123456`"],
   [serialPattern, "must be 1 to 64 letters, digits and marks of ASCII without spaces, such as `SN-0001`"],
+  [
+    originPattern,
+    "must be an origin as browsers send it: scheme, host and perhaps a port, without a path and without `*`, " +
+      "such as `https://agent.example` or `http://localhost:6274`",
+  ],
   [keyPattern, "must be 64 hexadecimal digits"],
   [
     boardPattern,

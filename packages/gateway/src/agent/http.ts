@@ -7,6 +7,7 @@ import { limits } from "@tendon/protocol";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
+import { Cors } from "./cors.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
@@ -26,6 +27,8 @@ export interface HttpSettings {
   readonly host: string;
   readonly publicUrl?: string | undefined;
   readonly trustProxy: boolean;
+  /** Origins of pages elsewhere that may use this gateway. */
+  readonly allowedOrigins: readonly string[];
   /** Certificate and key, where the port speaks TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly version: string;
@@ -74,12 +77,16 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   });
   http.setValidatorCompiler(compileValidator);
   http.setSerializerCompiler(compileSerializer);
-  const guard = new OriginGuard(settings.host, settings.publicUrl);
-  http.addHook("onRequest", (request, _reply, next) => {
+  const cors = new Cors(settings.allowedOrigins);
+  const guard = new OriginGuard(settings.host, settings.publicUrl, (origin) => cors.allows(origin));
+  http.addHook("onRequest", (request, reply, next) => {
     // By the route that answers, not by the address as it is spelt: `/%61pi` is `/api` to the router.
     const at = request.routeOptions.url ?? request.url;
     const { config } = request.routeOptions;
-    if (config.guarded === true || guarded.some((prefix) => at.startsWith(prefix))) guard.check(request);
+    if (config.guarded === true || guarded.some((prefix) => at.startsWith(prefix))) {
+      guard.check(request);
+      if (cors.answers(request, reply)) return;
+    }
     next();
   });
   http.setErrorHandler(async (error: TendonError, _request, reply) => {

@@ -13,7 +13,10 @@ export class OriginGuard {
   /** Headers that passed, as they were written: nearly every request has the same one. */
   readonly #passed = new Set<string>();
 
-  constructor(listenHost: string, publicUrl: string | undefined) {
+  readonly #allows: (origin: string) => boolean;
+
+  constructor(listenHost: string, publicUrl: string | undefined, allows: (origin: string) => boolean) {
+    this.#allows = allows;
     this.#hosts = new Set(["localhost", "127.0.0.1", "[::1]", listenHost.toLowerCase()]);
     if (publicUrl !== undefined) this.#hosts.add(new URL(publicUrl).hostname.toLowerCase());
     if (listenHost === "0.0.0.0" || listenHost === "::") this.#addOwnAddresses();
@@ -27,10 +30,11 @@ export class OriginGuard {
       );
     }
     const { origin } = request.headers;
-    if (origin === undefined) return;
-    if (!this.#serves(origin)) {
-      throw new TendonError("forbidden", "pages of another origin may not use this gateway");
-    }
+    if (origin === undefined || this.#serves(origin) || this.#allows(origin)) return;
+    throw new TendonError(
+      "forbidden",
+      "pages of another origin may not use this gateway; list the origin in http.allowedOrigins to allow it",
+    );
   }
 
   #serves(address: string): boolean {

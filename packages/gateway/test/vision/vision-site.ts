@@ -62,6 +62,7 @@ export async function startSite(options: SiteOptions = {}) {
     clock,
     host: "127.0.0.1",
     trustProxy: false,
+    allowedOrigins: [],
     version: "0",
     reportFault: (error) => faults.put(error),
     onCut: (from) => faults.put(from),
