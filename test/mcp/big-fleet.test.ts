@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { tool } from "../raw-device.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import { eras, openAgent } from "./agent.ts";
 import { modern, say } from "./rpc.ts";
@@ -17,18 +17,28 @@ const kinds = [
   "off",
 ];
 
+async function answerOne(device: RawDevice): Promise<void> {
+  device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
+}
+
 describe("two hundred devices with ten tools each", () => {
   it("make a first list of less than 16 KB, and every tool is found and called all the same", async () => {
     const site = await openSite();
     const tools = kinds.map((kind) =>
       tool(`self.${kind}`, { level: { type: "integer", minimum: 0, maximum: 100, description: "How much" } }),
     );
+    const warnings: string[] = [];
+    const warned = ({ name }: Error) => void warnings.push(name);
+    process.on("warning", warned);
+    onTestFinished(() => void process.off("warning", warned));
+    const joined: RawDevice[] = [];
     const ids = Array.from({ length: 200 }, (_, index) => {
       const tail = index.toString(16).padStart(4, "0");
       return `02:00:00:00:${tail.slice(0, 2)}:${tail.slice(2)}`;
     });
     for (let from = 0; from < ids.length; from += 20) {
-      await Promise.all(ids.slice(from, from + 20).map((deviceId) => site.join({ deviceId, tools })));
+      const some = ids.slice(from, from + 20).map((deviceId) => site.join({ deviceId, tools }));
+      joined.push(...(await Promise.all(some)));
     }
     const { text, body } = await say(site, modern("tools/list"));
     expect(Buffer.byteLength(text)).toBeLessThan(16 * 1024);
@@ -47,6 +57,15 @@ describe("two hundred devices with ten tools each", () => {
       const all = await flat.listTools();
       expect(all.tools).toHaveLength(2_007);
       expect(new Set(all.tools.map(({ name }) => name)).size).toBe(2_007);
+      const everywhere = { all: true, tool: "set_volume", arguments: { level: 1 } };
+      const called = compact.callTool({ name: "fleet_call", arguments: everywhere });
+      await Promise.all(joined.map(answerOne));
+      expect((await called).structuredContent).toMatchObject({ ok: 200, failed: 0 });
     }
+    const called = site.rest("POST", "/calls", { target: { all: true }, tool: "self.set_volume" });
+    await Promise.all(joined.map(answerOne));
+    expect((await called).body).toMatchObject({ ok: 200, failed: 0 });
+    // However many devices a call waits for, its caller's signal has one listener.
+    expect(warnings).toEqual([]);
   }, 60_000);
 });

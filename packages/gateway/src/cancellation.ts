@@ -10,21 +10,22 @@ export interface Cancellation {
 
 /** The lightest one: whoever has it calls the work off. */
 export class Recall implements Cancellation {
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Set<() => void>();
   aborted = false;
 
   abort(): void {
     if (this.aborted) return;
     this.aborted = true;
-    for (const listener of this.#listeners.splice(0)) listener();
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener();
   }
 
   addEventListener(_type: "abort", listener: () => void): void {
-    this.#listeners.push(listener);
+    this.#listeners.add(listener);
   }
 
   removeEventListener(_type: "abort", listener: () => void): void {
-    const at = this.#listeners.indexOf(listener);
-    if (at !== -1) this.#listeners.splice(at, 1);
+    this.#listeners.delete(listener);
   }
 }

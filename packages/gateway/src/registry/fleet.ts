@@ -11,6 +11,7 @@ import {
   limits,
 } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
+import { type Cancellation, Recall } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
 import { type Principal, requireScope } from "./access.ts";
 import type { CallOptions } from "./calls.ts";
@@ -62,7 +63,9 @@ export class Fleet {
     const call = { ...asked, options: { ...asked.options, ...word } };
     if (devices.length > limits.fanOutAtOnce.max) return { job: this.#startJob(principal, devices, call) };
     const results: FleetResult[] = [];
-    await this.#runAll(principal, devices, call, results);
+    await withOneListener(call.options.signal, (signal) =>
+      this.#runAll(principal, devices, { ...call, options: { ...call.options, signal } }, results),
+    );
     return summary(inOrder(results, devices));
   }
 
@@ -155,6 +158,23 @@ export class Fleet {
       const durationMs = Math.round((this.#needs.clock.monotonic() - startedAt) * 100) / 100;
       return { device, ok: false, error: { code, detail: message, ...context }, durationMs };
     }
+  }
+}
+
+/** Each device's call listens for its caller's leaving; the caller's own signal gets one listener for all of them. */
+async function withOneListener(
+  caller: Cancellation | undefined,
+  work: (signal: Cancellation | undefined) => Promise<void>,
+): Promise<void> {
+  if (caller === undefined) return await work(undefined);
+  const shared = new Recall();
+  const leave = () => shared.abort();
+  if (caller.aborted) leave();
+  caller.addEventListener("abort", leave);
+  try {
+    await work(shared);
+  } finally {
+    caller.removeEventListener("abort", leave);
   }
 }
 

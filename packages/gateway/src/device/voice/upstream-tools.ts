@@ -3,6 +3,7 @@
  * known, and its calls take the way of all calls. Its ids are its own and meet nobody else's.
  */
 import { isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
+import { type Cancellation, Recall } from "../../cancellation.ts";
 import { TendonError } from "../../errors.ts";
 import { type ShownTool, toolPage } from "./tool-pages.ts";
 
@@ -19,7 +20,7 @@ export interface BoardTools {
     deviceId: string,
     tool: string,
     args: JsonObject,
-    options: { readonly signal: AbortSignal; readonly vision: JsonObject | undefined },
+    options: { readonly signal: Cancellation; readonly vision: JsonObject | undefined },
   ): Promise<{ readonly content: readonly JsonObject[]; readonly isError: boolean }>;
 }
 
@@ -41,7 +42,8 @@ export class UpstreamTools {
   readonly #tools: BoardTools;
   readonly #deviceId: string;
   readonly #send: (payload: JsonObject) => void;
-  readonly #ended = new AbortController();
+  /** Shared by all calls of the conversation, of which there may be many at once. */
+  readonly #ended = new Recall();
   #vision: JsonObject | undefined;
   #running = 0;
   /** How many calls the voice server has made. */
@@ -76,7 +78,7 @@ export class UpstreamTools {
     } catch (error) {
       reply = { jsonrpc: "2.0", id, error: inRpc(error) };
     }
-    if (!this.#ended.signal.aborted) this.#send(reply);
+    if (!this.#ended.aborted) this.#send(reply);
   }
 
   async #serve(method: string, params: JsonObject): Promise<unknown> {
@@ -127,7 +129,7 @@ export class UpstreamTools {
     this.calls += 1;
     try {
       const { content, isError } = await this.#tools.call(this.#deviceId, name, args, {
-        signal: this.#ended.signal,
+        signal: this.#ended,
         vision: this.#vision,
       });
       return { content, isError };
