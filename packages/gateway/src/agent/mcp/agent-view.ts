@@ -6,7 +6,7 @@ import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events.ts";
 import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
 import { compactDefinitions } from "./compact/compact.ts";
-import { ListPages } from "./list-pages.ts";
+import { cursorOf, ListPages, nameOf, pageSize, wrongCursor } from "./list-pages.ts";
 import { OpenCalls } from "./open-calls.ts";
 import type { RequestStates } from "./request-state.ts";
 import type { Surface } from "./surface.ts";
@@ -42,11 +42,8 @@ export class AgentView {
   readonly reportFault: (error: unknown) => void;
   readonly surface: Surface;
   readonly openCalls = new OpenCalls();
-  /** The list as it was last asked for, and what it was made from. */
-  #shown: readonly ExposedTool[] | undefined;
-  #pages = new ListPages<Tool>([], "name");
-  /** What those who listen know: somebody who asks by himself changes nothing for them. */
-  #told: readonly ExposedTool[];
+  /** The state of the list that those who listen know: somebody who asks for it changes nothing for them. */
+  #told: number | "none";
 
   constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
     this.principal = principal;
@@ -57,7 +54,9 @@ export class AgentView {
     this.states = needs.states;
     this.reportFault = needs.reportFault;
     this.surface = surface;
-    this.#told = this.#deviceTools();
+    this.#told = this.#version();
+    // Whoever sees the compact tools is likely to search next.
+    if (surface.kind !== "device") needs.registry.toolset.prepareSearch();
   }
 
   /** What a standard MCP server offers beside its tools, where it is shown alone. */
@@ -68,16 +67,26 @@ export class AgentView {
   }
 
   list(cursor: string | undefined): ListToolsResult {
-    this.#refresh();
-    const { items, nextCursor } = this.#pages.page(cursor);
-    return { tools: [...items], ...(nextCursor === undefined ? {} : { nextCursor }) };
+    const { surface, principal, registry } = this;
+    if (surface.kind === "device") {
+      const tools = registry.toolset.list(principal, { device: surface.device });
+      const pages = new ListPages(tools.map((tool) => listed(tool, true)));
+      const { items, nextCursor } = pages.page(cursor);
+      return { tools: [...items], ...(nextCursor === undefined ? {} : { nextCursor }) };
+    }
+    const after = cursor === undefined ? undefined : this.#nameIn(cursor);
+    const ours = after === undefined ? compactDefinitions : [];
+    const room = pageSize - ours.length;
+    const found = this.#showsDevices() ? registry.toolset.page(principal, after, room + 1) : none;
+    const tools = [...ours, ...found.slice(0, room).map((tool) => listed(tool, false))];
+    return { tools, ...(found.length > room ? { nextCursor: cursorOf(tools.at(-1)?.name ?? "") } : {}) };
   }
 
   /** Whether a change of these devices makes the list another than those who listen know. */
   noticeChange(devices: ReadonlySet<string>): boolean {
     if (this.surface.kind === "device" && !devices.has(this.surface.device)) return false;
-    const now = this.#deviceTools();
-    const isNew = !isSameList(now, this.#told);
+    const now = this.#version();
+    const isNew = now !== this.#told;
     this.#told = now;
     return isNew;
   }
@@ -99,38 +108,28 @@ export class AgentView {
     return listed.find((known) => known.tool === tool)?.outputSchema !== undefined;
   }
 
-  #refresh(): void {
-    const shown = this.#deviceTools();
-    if (this.#shown !== undefined && isSameList(shown, this.#shown)) return;
-    this.#shown = shown;
-    const bare = this.surface.kind === "device";
-    const tools = shown.map((tool) => listed(tool, bare));
-    this.#pages = new ListPages(bare ? tools : [...compactDefinitions, ...tools], "name");
+  /** A cursor names the last tool of a page: a name that was given to one, whatever has become of it since. */
+  #nameIn(cursor: string): string {
+    const name = nameOf(cursor);
+    if (this.registry.toolset.resolve(this.principal, name) === undefined) throw wrongCursor();
+    return name;
   }
 
-  #deviceTools(): readonly ExposedTool[] {
+  #showsDevices(): boolean {
+    const { surface, principal } = this;
+    return surface.kind === "auto" ? this.registry.toolset.fits(principal) : surface.kind === "flat";
+  }
+
+  #version(): number | "none" {
     const { surface, principal } = this;
     const { toolset } = this.registry;
-    switch (surface.kind) {
-      case "auto":
-        return toolset.fits(principal) ? toolset.list(principal) : none;
-      case "flat":
-        return toolset.list(principal);
-      case "compact":
-        return none;
-      case "device":
-        return toolset.list(principal, { device: surface.device });
-    }
+    if (surface.kind === "device") return toolset.version(principal, surface.device);
+    return this.#showsDevices() ? toolset.version(principal) : "none";
   }
 }
 
 const none: readonly ExposedTool[] = [];
 const compactNames = compactDefinitions.map(({ name }) => name);
-
-function isSameList(one: readonly ExposedTool[], other: readonly ExposedTool[]): boolean {
-  if (one === other) return true;
-  return one.length === other.length && one.every((tool, index) => tool === other[index]);
-}
 
 function listed(tool: ExposedTool, bare: boolean): Tool {
   return {

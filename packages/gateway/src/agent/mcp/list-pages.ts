@@ -1,32 +1,39 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
-const pageSize = 250;
+export const pageSize = 250;
 
-/**
- * A list cut into pages. A cursor names the last item of a page, so that it keeps its meaning when the list changes
- * between two of them.
- */
-export class ListPages<Item extends object> {
+/** A cursor names the last item of a page, so that it keeps its meaning when the list changes between two of them. */
+export function cursorOf(name: string): string {
+  return Buffer.from(name).toString("base64url");
+}
+
+export function nameOf(cursor: string): string {
+  return Buffer.from(cursor, "base64url").toString();
+}
+
+export function wrongCursor(): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, "the cursor is not one of ours");
+}
+
+/** A short list cut into pages. */
+export class ListPages<Item extends { readonly name: string }> {
   readonly #items: readonly Item[];
-  readonly #key: keyof Item;
 
-  constructor(items: readonly Item[], key: keyof Item) {
+  constructor(items: readonly Item[]) {
     this.#items = items;
-    this.#key = key;
   }
 
   page(cursor: string | undefined): { readonly items: readonly Item[]; readonly nextCursor?: string } {
-    const from = cursor === undefined ? 0 : this.#after(cursor);
+    const from = cursor === undefined ? 0 : this.#after(nameOf(cursor));
     const items = this.#items.slice(from, from + pageSize);
     const last = items.at(-1);
     if (from + pageSize >= this.#items.length || last === undefined) return { items };
-    return { items, nextCursor: Buffer.from(String(last[this.#key])).toString("base64url") };
+    return { items, nextCursor: cursorOf(last.name) };
   }
 
-  #after(cursor: string): number {
-    const name = Buffer.from(cursor, "base64url").toString();
-    const at = this.#items.findIndex((item) => item[this.#key] === name);
-    if (at === -1) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "the cursor is not one of ours");
+  #after(name: string): number {
+    const at = this.#items.findIndex((item) => item.name === name);
+    if (at === -1) throw wrongCursor();
     return at + 1;
   }
 }

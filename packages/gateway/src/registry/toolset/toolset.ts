@@ -1,7 +1,7 @@
 /**
  * The tools of the whole fleet as agents see them: under names that every client accepts, hidden where the caller may
- * not use them, found by what they do. Everything here is worked out when a device changes and kept, so that listing
- * costs nothing and a name leads to its tool by one look into a table.
+ * not use them, found by what they do. What is shown of a device is worked out when it is first looked at and kept until
+ * the device changes: a list is made page by page, and a name leads to its tool by one look into a table.
  */
 import { nearNames, type ToolDefinition } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
@@ -9,10 +9,11 @@ import { type Access, asAgent, type Principal } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
 import type { Names, ToolAddress } from "../names.ts";
 import { Changes } from "./changes.ts";
+import { DeviceOrder } from "./device-order.ts";
 import type { ExposedTool } from "./exposed-tool.ts";
 import { Grace } from "./grace.ts";
 import { nearTools } from "./near-tools.ts";
-import { ToolSearch } from "./search/search.ts";
+import { SearchUpkeep } from "./search-upkeep.ts";
 import { ShownTools } from "./shown-tools.ts";
 import { type Sight, View } from "./view.ts";
 
@@ -58,23 +59,24 @@ export class Toolset {
   readonly #grace: Grace;
   readonly #shown: ShownTools;
   readonly #views = new WeakMap<Principal, Viewing>();
-  readonly #search = new ToolSearch();
+  readonly #search: SearchUpkeep;
+  readonly #order: DeviceOrder;
   readonly #sight: Sight;
-  /** How many changes the search has taken in; `undefined` before anybody has searched. */
-  #searchable: number | undefined;
 
   constructor(needs: ToolsetNeeds) {
     this.#needs = needs;
     this.#changes = new Changes(needs.clock);
     this.#grace = new Grace(needs.clock, needs.offlineGraceMs, (device) => this.#changes.note(device));
     this.#shown = new ShownTools(needs.names);
+    this.#order = new DeviceOrder(needs.devices);
+    this.#search = new SearchUpkeep(this.#changes, needs.devices);
     this.#sight = {
+      devices: () => needs.devices.keys(),
+      has: (device) => needs.devices.has(device),
+      isListed: (device) => !this.#grace.isOver(device),
       countListed: (principal, device) => this.#countListed(principal, device),
       toolsOf: (principal, device) => this.#toolsOf(principal, device),
     };
-    this.#changes.subscribe(() => {
-      if (this.#searchable !== undefined) this.#updateSearch();
-    });
   }
 
   /** The devices of earlier runs are there. */
@@ -94,8 +96,28 @@ export class Toolset {
    * use, and user-only tools only where its token names that scope [AGT-5].
    */
   list(principal: Principal, filter: { readonly device?: string | undefined } = {}): readonly ExposedTool[] {
+    if (filter.device !== undefined) return this.#viewOf(principal).toolsOf(filter.device);
+    return this.page(principal, undefined, Number.POSITIVE_INFINITY);
+  }
+
+  /** So many tools of the list, in the order of their names, from the first one after this name. */
+  page(principal: Principal, after: string | undefined, most: number): readonly ExposedTool[] {
     const view = this.#viewOf(principal);
-    return filter.device === undefined ? view.tools() : view.toolsOf(filter.device);
+    const found: ExposedTool[] = [];
+    for (const device of this.#order.after(after)) {
+      for (const tool of view.listedOf(device).toSorted(byName)) {
+        if (after !== undefined && tool.name <= after) continue;
+        found.push(tool);
+        if (found.length === most) return found;
+      }
+    }
+    return found;
+  }
+
+  /** Another number whenever this principal's list, or what it is shown of one device, may be another. */
+  version(principal: Principal, device?: string): number {
+    const view = this.#viewOf(principal);
+    return device === undefined ? view.version : view.versionOf(device);
   }
 
   /**
@@ -150,9 +172,13 @@ export class Toolset {
   }
 
   /** The devices' own name for a tool that some of them have, by that name or by the one without prefix. */
-  ownName(name: string): string | undefined {
-    this.#updateSearch();
-    return this.#search.ownName(name);
+  async ownName(name: string): Promise<string | undefined> {
+    return (await this.#search.current()).ownName(name);
+  }
+
+  /** Makes the search ready ahead of the first request. */
+  prepareSearch(): void {
+    void this.#search.current();
   }
 
   /** Whether this principal's device tools stand beside the compact ones on /mcp. */
@@ -164,15 +190,15 @@ export class Toolset {
    * [AGT-11] The tools that fit a request best, best first; those of devices that are away are found too, after those
    * that fit as well and can be called.
    */
-  search(
+  async search(
     principal: Principal,
     query: string,
     { device, limit }: { readonly device?: string | undefined; readonly limit: number },
-  ): FoundTool[] {
-    this.#updateSearch();
+  ): Promise<FoundTool[]> {
+    const search = await this.#search.current();
     const view = this.#viewOf(principal);
     const find = (id: string, tool: string) => view.toolsOf(id).find((shown) => shown.tool === tool);
-    const matches = this.#search.find({
+    const matches = search.find({
       query,
       limit,
       wanted: (id, tool) => find(id, tool) !== undefined,
@@ -196,6 +222,7 @@ export class Toolset {
       this.#shown.forget(device);
       this.#grace.came(device);
     }
+    this.#order.update(device);
     this.#changes.note(device);
   }
 
@@ -210,6 +237,7 @@ export class Toolset {
   stop(): void {
     this.#changes.stop();
     this.#grace.stop();
+    this.#search.stop();
   }
 
   #viewOf(principal: Principal): View {
@@ -222,7 +250,6 @@ export class Toolset {
       return viewing.view;
     }
     const view = new View(principal, this.#sight);
-    for (const device of this.#needs.devices.keys()) view.refresh(device);
     this.#views.set(principal, { view, upTo: count });
     return view;
   }
@@ -264,26 +291,8 @@ export class Toolset {
     const since = record?.awaySince;
     return { online: false, ...(since === undefined ? {} : { offlineSince: isoTime(since) }) };
   }
+}
 
-  #updateSearch(): void {
-    const { count } = this.#changes;
-    if (this.#searchable === count) return;
-    const changed = this.#searchable === undefined ? undefined : this.#changes.since(this.#searchable);
-    for (const device of changed ?? this.#needs.devices.keys()) {
-      const record = this.#needs.devices.get(device);
-      this.#search.update(
-        device,
-        record === undefined
-          ? undefined
-          : {
-              id: record.id,
-              alias: record.alias,
-              board: record.board,
-              tags: record.tags,
-              tools: record.catalogue.tools(),
-            },
-      );
-    }
-    this.#searchable = count;
-  }
+function byName(a: ExposedTool, b: ExposedTool): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

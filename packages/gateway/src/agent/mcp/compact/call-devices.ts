@@ -71,7 +71,7 @@ export const fleetCall = compactTool(
     }
     const { tool, arguments: args = {}, timeoutMs, ...named } = call;
     if (tool === undefined) throw new TendonError("arguments_invalid", "`tool` is needed, or `job` alone");
-    const end = await callMany(targetOf(named), wireName(view, tool), args, timeoutMs);
+    const end = await callMany(targetOf(named), await wireName(view, tool), args, timeoutMs);
     if ("asks" in end) return end.asks;
     const { reply } = end;
     if ("job" in reply) {
@@ -95,9 +95,9 @@ function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): F
 }
 
 /** Devices of a kind share their tools' names, so the first device that knows a short name speaks for all. */
-function wireName(view: Asker, tool: string): string {
+async function wireName(view: Asker, tool: string): Promise<string> {
   const { toolset } = view.registry;
-  const known = toolset.resolve(view.principal, tool)?.tool ?? toolset.ownName(tool);
+  const known = toolset.resolve(view.principal, tool)?.tool ?? (await toolset.ownName(tool));
   if (known === undefined) refuseUnknown(view, tool);
   return known ?? tool;
 }

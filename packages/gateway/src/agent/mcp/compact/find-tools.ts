@@ -21,10 +21,10 @@ export const toolsSearch = compactTool(
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 where it is left out" })),
     }),
   },
-  ({ view }, { query, device, limit = foundAtOnce }) => {
+  async ({ view }, { query, device, limit = foundAtOnce }) => {
     const { registry, principal } = view;
     const only = device === undefined ? {} : { device: registry.device(principal, device).id };
-    const found = registry.toolset.search(principal, query, { ...only, limit });
+    const found = await registry.toolset.search(principal, query, { ...only, limit });
     return answer({ tools: found.map(inShort) });
   },
 );

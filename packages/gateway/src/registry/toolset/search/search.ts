@@ -218,10 +218,10 @@ function best<Id>(
   met: ReadonlyMap<Id, Met>,
   isFirst: (id: Id) => boolean = () => true,
 ): ReadonlyMap<Id, Met> {
-  const ranked = [...met].sort(
-    ([a, ofA], [b, ofB]) => total(ofB, none) - total(ofA, none) || Number(isFirst(b)) - Number(isFirst(a)),
-  );
-  return new Map(ranked.slice(0, mostLookedAt));
+  const ranked = [...met]
+    .map(([id, each]) => ({ id, each, score: total(each, none), first: Number(isFirst(id)) }))
+    .sort((a, b) => b.score - a.score || b.first - a.first);
+  return new Map(ranked.slice(0, mostLookedAt).map(({ id, each }) => [id, each]));
 }
 
 interface Spread {
