@@ -184,6 +184,8 @@ describe("admission by a list", () => {
 describe("an import", () => {
   it.each([
     ["an id that is none", [{ id: "two words" }], "/devices/0/id"],
+    ["a MAC address with a letter that is no digit", [{ id: "24:6f:28:aa:bb:zz" }], "/devices/0/id"],
+    ["a MAC address that is too short", [{ id: "24-6F-28-AA-BB" }], "/devices/0/id"],
     ["a key without a serial number", [{ id: firstDevice, hmacKey: serial.key }], "/devices/0/serial"],
     ["an id twice, in two spellings", [{ id: firstDevice }, { id: "020000000001" }], "/devices/1/id"],
     ["a key that is too short", [{ id: firstDevice, serial: "S", hmacKey: "00" }], "/devices/0/hmacKey"],
@@ -198,6 +200,17 @@ describe("an import", () => {
     expect((answer.body["errors"] as { path: string }[]).map(({ path }) => path)).toContain(place);
     expect(answer.text).not.toContain(serial.key);
     expect(await new OtaBoard(site.url, { deviceId: "02:00:00:00:00:77" }).mqtt()).toBeUndefined();
+  });
+
+  it("[PRV-6] takes ids of own devices, and says what is wrong with a mistyped MAC address", async () => {
+    const site = await listSite([{ id: "lamp_1" }, { id: "kitchen-2.a" }, { id: "00:12:4b:00:14:d7:a1:b2" }]);
+    const answer = await site.rest("POST", "/devices/import", { devices: [{ id: "24:6f:28:aa:bb:zz" }] });
+    expect(answer.body["errors"]).toEqual([
+      {
+        path: "/devices/0/id",
+        message: "looks like a MAC address, but group 6 is not two hexadecimal digits (0-9, a-f)",
+      },
+    ]);
   });
 
   it("[PRV-6] done again changes nothing, and may be corrected; devices that are here keep their tags", async () => {

@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import readline from "node:readline";
-import { type ImportRow, normaliseDeviceId } from "@tendon/protocol";
+import { type ImportRow, isMacAddress, macMistake, normaliseDeviceId } from "@tendon/protocol";
 import { splitCsvLine } from "./csv-line.ts";
 
 export type ImportLine =
@@ -12,6 +12,11 @@ export type ImportLine =
   | { readonly line: number; readonly problem: string };
 
 type Fields = { readonly [column: string]: unknown };
+
+interface Header {
+  readonly columns: readonly (keyof ImportRow)[];
+  readonly asMac: boolean;
+}
 
 const columns: Readonly<Record<string, keyof ImportRow>> = {
   id: "id",
@@ -23,6 +28,8 @@ const columns: Readonly<Record<string, keyof ImportRow>> = {
   key: "hmacKey",
   tags: "tags",
 };
+/** Ids under this name are MAC addresses; under the others, a device's own id counts too. */
+const macColumn = "mac";
 const known = "id, serial, hmac_key, tags";
 
 export async function* readImport(file: string): AsyncGenerator<ImportLine> {
@@ -30,7 +37,7 @@ export async function* readImport(file: string): AsyncGenerator<ImportLine> {
     input: fs.createReadStream(file, "utf8"),
     crlfDelay: Number.POSITIVE_INFINITY,
   });
-  let header: (keyof ImportRow)[] | undefined;
+  let header: Header | undefined;
   let number = 0;
   for await (const text of lines) {
     number += 1;
@@ -51,7 +58,7 @@ export async function* readImport(file: string): AsyncGenerator<ImportLine> {
   }
 }
 
-function readHeader(line: string): (keyof ImportRow)[] | string {
+function readHeader(line: string): Header | string {
   const names = splitCsvLine(line) ?? [];
   const header: (keyof ImportRow)[] = [];
   for (const name of names) {
@@ -60,15 +67,16 @@ function readHeader(line: string): (keyof ImportRow)[] | string {
     if (header.includes(column)) return `the column ${column} is there twice`;
     header.push(column);
   }
-  return header.includes("id") ? header : `the first line names the columns: ${known}`;
+  const asMac = names.some((name) => plainName(name) === macColumn);
+  return header.includes("id") ? { columns: header, asMac } : `the first line names the columns: ${known}`;
 }
 
-function readCsv(line: string, header: readonly (keyof ImportRow)[]) {
+function readCsv(line: string, { columns: header, asMac }: Header) {
   const fields = splitCsvLine(line);
   if (fields === undefined) return { problem: "a quote is not closed" };
   if (fields.length !== header.length)
     return { problem: `${fields.length} fields where the header has ${header.length}` };
-  return readRow(Object.fromEntries(header.map((column, index) => [column, fields[index]])));
+  return readRow(Object.fromEntries(header.map((column, index) => [column, fields[index]])), asMac);
 }
 
 function readJson(line: string) {
@@ -81,25 +89,32 @@ function readJson(line: string) {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { problem: "not a JSON object" };
   const fields: Record<string, unknown> = {};
+  let asMac = false;
   for (const [name, content] of Object.entries(value)) {
     const column = columns[plainName(name)];
     if (column === undefined || column in fields) return { problem: `fields are ${known}, each once` };
     fields[column] = content;
+    asMac ||= plainName(name) === macColumn;
   }
-  return readRow(fields);
+  return readRow(fields, asMac);
 }
 
 function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z]/g, "");
 }
 
-function readRow(fields: Fields): { readonly row: ImportRow } | { readonly problem: string } {
+function readRow(fields: Fields, asMac: boolean): { readonly row: ImportRow } | { readonly problem: string } {
   const id = text(fields["id"]);
   const serial = text(fields["serial"]);
   const hmacKey = text(fields["hmacKey"]);
   const tags = readTags(fields["tags"]);
   const deviceId = id === undefined ? undefined : normaliseDeviceId(id);
-  if (deviceId === undefined) return { problem: "the id is missing, or is not a device's id" };
+  if (id === undefined || deviceId === undefined)
+    return { problem: "the id is missing, or is not a device's id" };
+  const mistake = macMistake(id);
+  if (mistake !== undefined) return { problem: `the id looks like a MAC address, but ${mistake}` };
+  if (asMac && !isMacAddress(id))
+    return { problem: "the id is no MAC address, and the column is called mac" };
   if (serial !== undefined && !/^[\x21-\x7e]{1,64}$/.test(serial))
     return { problem: "a serial number has 1 to 64 characters without spaces" };
   if (hmacKey !== undefined && !/^[0-9a-fA-F]{64}$/.test(hmacKey))

@@ -246,6 +246,8 @@ describe("tendon device import", () => {
       "02:00:00:00:00:06,SN-6,,",
       "02-00-00-00-00-06,SN-7,,",
       "02:00:00:00:00:07,SN-6,,",
+      "24:6f:28:aa:bb:zz,SN-8,,",
+      "lamp_1,SN-9,,",
     ]);
     const { code, stdout, stderr } = await run(["device", "import", file], { cwd });
     expect([code, stdout]).toEqual([1, ""]);
@@ -259,6 +261,7 @@ describe("tendon device import", () => {
       "bad.csv:7: a quote is not closed",
       "bad.csv:9: the same id as line 8",
       "bad.csv:10: the same serial number as line 8",
+      "bad.csv:11: the id looks like a MAC address, but group 6 is not two hexadecimal digits (0-9, a-f)",
     ]);
     expect(stderr).not.toContain(key);
     expect((await ota(url, "02:00:00:00:00:06")).mqtt).toBeUndefined();
@@ -272,6 +275,16 @@ describe("tendon device import", () => {
     ],
     ["an unknown column", ["id,colour", "x,red"], ":1: the first line names the columns"],
     ["nothing in it", ["id,serial"], "has no devices in it"],
+    [
+      "a column `mac` and another id in it",
+      ["mac", "02:00:00:00:00:01", "lamp_1"],
+      ":3: the id is no MAC address, and the column is called mac",
+    ],
+    [
+      "a MAC address as switches write it",
+      ['{"id":"246f.28aa.bbcc"}'],
+      ":1: the id looks like a MAC address, but is written with dots: write it as aa:bb:cc:dd:ee:ff",
+    ],
     ["a line that is no JSON", ['{"id":"02:00:00:00:00:01"}', "{oops"], ":2: not a JSON object"],
     [
       "an unknown field",

@@ -108,7 +108,7 @@ export {
   type ServerMessage,
 } from "./device/codec.ts";
 export { type DeviceHello, type ServerHello, speaksMcp } from "./device/hello.ts";
-export { clientIdMark, isClientId, normaliseDeviceId } from "./device/identity.ts";
+export { clientIdMark, isClientId, isMacAddress, macMistake, normaliseDeviceId } from "./device/identity.ts";
 export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
 export { isMonoOpus, opusDurationMs } from "./device/opus.ts";
 export {

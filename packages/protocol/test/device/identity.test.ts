@@ -1,4 +1,4 @@
-import { isClientId, limits, normaliseDeviceId } from "@tendon/protocol";
+import { isClientId, limits, macMistake, normaliseDeviceId } from "@tendon/protocol";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
@@ -56,6 +56,39 @@ describe("a device's id", () => {
         else expect(text).not.toMatch(/^[a-z0-9]{1,64}$/);
       }),
     );
+  });
+});
+
+describe("what is typed as a MAC address", () => {
+  test.each([
+    ["24:6f:28:aa:bb:zz", "group 6 is not two hexadecimal digits (0-9, a-f)"],
+    ["24:6f:28:aa:bb:c", "group 6 is not two hexadecimal digits (0-9, a-f)"],
+    ["24-6f-2o-aa-bb-cc", "group 3 is not two hexadecimal digits (0-9, a-f)"],
+    ["24_6f__28_aa_bb_cc", "has 7 groups, where a MAC address has 6"],
+    ["24:6f:28:aa:bb", "has 5 groups, where a MAC address has 6"],
+    ["24:6f:28:aa:bb:cc:dd", "has 7 groups, where a MAC address has 6"],
+    ["246f28aabbzz", "characters 11 and 12 are not hexadecimal digits (0-9, a-f)"],
+    ["o46f28aabbcc", "character 1 is not a hexadecimal digit (0-9, a-f)"],
+    ["246F.28AA.BBCC", "is written with dots: write it as aa:bb:cc:dd:ee:ff"],
+  ])("and is none is found out: %s", (text, mistake) => {
+    expect(macMistake(text)).toBe(mistake);
+  });
+
+  test.each([
+    "24:6f:28:aa:bb:cc",
+    "246F28AABBCC",
+    "00:12:4b:00:14:d7:a1:b2",
+    "lamp_1",
+    "home",
+    "kitchenlamp1",
+    "cafebabelamp",
+    "living-room-tv-1-b",
+    "7b94d69a-9808-4c59-9c9b-704333b38aff",
+    "node-1-2-3-4-5",
+    "2026-11-15-01-02-03",
+    "",
+  ])("or is an id of its own is left alone: %j", (text) => {
+    expect(macMistake(text)).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-import { type ImportReply, type ImportRow, limits, normaliseDeviceId } from "@tendon/protocol";
+import { type ImportReply, type ImportRow, limits, macMistake, normaliseDeviceId } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 import type { ImportedDevice, Store } from "../../store/store.ts";
 import { maySee, type Principal, requireScope } from "../access.ts";
@@ -68,7 +68,9 @@ export class Imports {
 
 function problemsOf(row: ImportRow, id: string | undefined, index: number): RowProblem[] {
   const problems: RowProblem[] = [];
+  const mistake = macMistake(row.id);
   if (id === undefined) problems.push(at(index, "id", "is not a device's id"));
+  else if (mistake !== undefined) problems.push(at(index, "id", `looks like a MAC address, but ${mistake}`));
   if (row.hmacKey !== undefined && row.serial === undefined)
     problems.push(at(index, "serial", "is missing: the key proves a serial number"));
   return problems;
