@@ -61,6 +61,28 @@ describe("the documents", () => {
   });
 });
 
+describe("the two commands", () => {
+  const readmes = fs.readdirSync(root).filter((file) => /^README(\.\w+)?\.md$/.test(file));
+  const { scripts } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+
+  it.each(readmes)("%s begins with `npm start` and `npm test`, and says what each takes", (file) => {
+    const [, section = ""] = fs.readFileSync(path.join(root, file), "utf8").split(/^## /m);
+    const [, block = "", below = ""] = section.split(/^```(?:sh)?$/m);
+    const typed = block
+      .trim()
+      .split("\n")
+      .map((line) => line.split("#")[0]?.trim());
+    expect(typed).toEqual(["npm start", "npm test"]);
+    for (const command of typed) expect(below).toContain(`\`${command}\``);
+  });
+
+  it.each(["start", "test"])("npm %s installs and builds first, on a fresh clone too", (script) => {
+    expect(scripts[`pre${script}`]).toMatch(/^node scripts\/prepare\.mjs/);
+  });
+});
+
 describe("docs/configuration.md", () => {
   const text = fs.readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
   const settings = settingsReference();
