@@ -26,8 +26,21 @@ export interface Target {
 }
 
 export interface RunningSettings {
-  readonly http: { readonly host: string; readonly port: number; readonly publicUrl?: string };
-  readonly mqtt: { readonly port: number; readonly publicEndpoint?: string };
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    readonly publicUrl?: string;
+    readonly trustProxy: boolean;
+  };
+  readonly mqtt: {
+    /** Without user name and password. */
+    readonly broker?: string;
+    readonly port: number;
+    readonly tlsPort?: number;
+    readonly publicEndpoint?: string;
+  };
+  readonly tls: { readonly cert?: string; readonly key?: string };
+  readonly devices: { readonly admission: "approve" | "list" | "open" | "closed" };
 }
 
 export function dataFolderOf(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): string {

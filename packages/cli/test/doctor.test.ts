@@ -239,9 +239,20 @@ describe("tendon doctor", () => {
       TENDON_HTTP_PUBLIC_URL: "http://192.0.2.7:8000",
       TENDON_MQTT_PUBLIC_ENDPOINT: "192.0.2.7:1884",
     };
-    const { process: gateway, url } = await startServe(cwd, ["--host", "127.0.0.2"]);
+    const own = selfSigned("IP:127.0.0.2", 30);
+    const tls = { TENDON_TLS_CERT: own.cert, TENDON_TLS_KEY: own.key };
+    const { process: gateway, url } = await startServe(cwd, ["--host", "127.0.0.2"], {
+      ...tls,
+      TENDON_MQTT_TLS_PORT: "0",
+    });
     const { of } = await diagnose(cwd, { TENDON_HTTP_PORT: "8000", TENDON_MQTT_PORT: "1883" });
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.2:/);
+    expect(url).toMatch(/^https:\/\/127\.0\.0\.2:/);
+    expect(of("gateway")).toMatchObject([{ state: "ok", message: `running at ${url}, ready` }]);
+    expect(of("certificate")).toMatchObject([{ state: "ok", message: expect.stringContaining(own.cert) }]);
+    const { stdout: shown } = await run(["doctor"], { cwd });
+    expect(shown).toContain(`curl --cacert ${own.cert} `);
+    expect(shown).toContain(`${url}/api/v1/devices`);
+    expect(shown).not.toContain("http://");
     expect(of("OTA address")).toMatchObject([{ message: `${url}/xiaozhi/ota/` }]);
     expect(of("device address")).toMatchObject([{ message: "127.0.0.2 is this machine alone" }]);
     const [, mqtt = ""] = /devices \(MQTT\)\s+(\S+)/.exec(gateway.stdout) ?? [];
@@ -250,7 +261,9 @@ describe("tendon doctor", () => {
     await gateway.end();
 
     const known = await startServe(cwd, [], env);
-    const outside = await diagnose(cwd);
+    // A certificate that is set in the doctor's shell alone is not the gateway's.
+    const outside = await diagnose(cwd, tls);
+    expect(outside.of("certificate")).toEqual([]);
     expect(outside.of("OTA address")).toMatchObject([{ message: "http://192.0.2.7:8000/xiaozhi/ota/" }]);
     expect(outside.of("MQTT address")).toMatchObject([
       { message: expect.stringContaining("192.0.2.7:1884") },

@@ -109,9 +109,17 @@ function checkStart(config: Config): Finding[] {
 
 function asRunning(config: Config, settings: RunningSettings | undefined): Config {
   if (settings === undefined) return config;
+  // What the running gateway has left out is not set there, whatever this shell says.
   const { publicUrl: _url, ...http } = config.http;
-  const { publicEndpoint: _endpoint, ...mqtt } = config.mqtt;
-  return { ...config, http: { ...http, ...settings.http }, mqtt: { ...mqtt, ...settings.mqtt } };
+  const { publicEndpoint: _endpoint, broker: _broker, tlsPort: _port, ...mqtt } = config.mqtt;
+  const { tls, devices } = settings;
+  return {
+    ...config,
+    http: { ...http, ...settings.http },
+    mqtt: { ...mqtt, ...settings.mqtt },
+    tls,
+    devices: { ...config.devices, ...devices },
+  };
 }
 
 function addressesFrom({ http, mqtt, tls }: Config, runningAt: string | undefined): Addresses {

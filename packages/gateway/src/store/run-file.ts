@@ -2,11 +2,18 @@ import fs from "node:fs";
 import path from "node:path";
 import { runFileName } from "./living-gateway.ts";
 
-/** Settings that decide about addresses. */
+/** Settings that decide about addresses, and about who is let in there. */
 interface AddressConfig {
   readonly data: string;
-  readonly http: { readonly host: string; readonly publicUrl?: string };
-  readonly mqtt: { readonly broker?: string; readonly port: number; readonly publicEndpoint?: string };
+  readonly http: { readonly host: string; readonly publicUrl?: string; readonly trustProxy: boolean };
+  readonly mqtt: {
+    readonly broker?: string;
+    readonly port: number;
+    readonly tlsPort?: number;
+    readonly publicEndpoint?: string;
+  };
+  readonly tls: { readonly cert?: string; readonly key?: string };
+  readonly devices: { readonly admission: string };
 }
 
 interface Listening {
@@ -26,11 +33,19 @@ interface Listening {
 export function announceGateway(config: AddressConfig, listening: Listening): () => void {
   const { url, ports, certificate, locked } = listening;
   const file = path.resolve(config.data, runFileName);
-  const { host, publicUrl } = config.http;
-  const { broker, port, publicEndpoint } = config.mqtt;
+  const { host, publicUrl, trustProxy } = config.http;
+  const { broker, port, tlsPort, publicEndpoint } = config.mqtt;
+  const { cert, key } = config.tls;
   const settings = {
-    http: { host, port: ports.http, publicUrl },
-    mqtt: { port: broker === undefined ? ports.mqtt : port, publicEndpoint },
+    http: { host, port: ports.http, publicUrl, trustProxy },
+    mqtt: {
+      broker: broker && withoutCredentials(broker),
+      port: broker === undefined ? ports.mqtt : port,
+      tlsPort,
+      publicEndpoint,
+    },
+    tls: { cert: cert && path.resolve(cert), key: key && path.resolve(key) },
+    devices: { admission: config.devices.admission },
   };
   const text = `${JSON.stringify({ url, pid: process.pid, locked, certificate, settings })}\n`;
   fs.writeFileSync(`${file}.${process.pid}`, text);
@@ -39,6 +54,13 @@ export function announceGateway(config: AddressConfig, listening: Listening): ()
     // Another gateway on the same folder may have written its own since.
     if (read(file) === text) fs.rmSync(file, { force: true });
   };
+}
+
+function withoutCredentials(broker: string): string {
+  const url = new URL(broker);
+  url.username = "";
+  url.password = "";
+  return url.href;
 }
 
 function read(file: string): string | undefined {
