@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { ManualClock } from "../manual-clock.ts";
 import { adminToken, openSite } from "../site.ts";
 import { closeBrowser, openConsole, openPage } from "./browser.ts";
 
@@ -87,5 +88,77 @@ describe("the entrance", () => {
       await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
     }
     await page.getByText("Too many wrong tries from here; wait a few seconds, then try again.").waitFor();
+  });
+});
+
+describe("a page whose gateway restarts", () => {
+  it("stays signed in, and goes on", async () => {
+    const site = await openSite();
+    const { page, complaints } = await openConsole(site, "/overview");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await site.tendon.stop();
+    await page.getByText("Connection lost, trying again.").waitFor();
+    const again = await openSite({
+      config: { data: site.folder, http: { port: Number(new URL(site.url).port) } },
+    });
+    const device = await again.join();
+    await page.getByText("Connection lost, trying again.").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Fleet" }).first().click();
+    await page.getByText(device.id).first().waitFor();
+    expect(
+      complaints.all.filter((text) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY/.test(text)),
+    ).toEqual([]);
+  });
+});
+
+describe("a page that is no longer signed in", () => {
+  const languages = {
+    en: ["You were signed out", "Sessions end after 12 hours without use."],
+    zh: ["你已退出登录", "会话在 12 小时未使用后结束。"],
+    es: ["Su sesión se ha cerrado", "Las sesiones terminan tras 12 horas sin uso."],
+    vi: ["Bạn đã bị đăng xuất", "Phiên kết thúc sau 12 giờ không sử dụng."],
+  };
+  it.each(Object.entries(languages))(
+    "says in %s that it was, why, and what to do",
+    async (locale, [title = "", why = ""]) => {
+      const clock = new ManualClock();
+      const site = await openSite({ clock });
+      const { page } = await openConsole(site, "/calls", { locale });
+      clock.advance(12 * 3_600_000);
+      await page.reload();
+      const said = page.getByRole("status").filter({ hasText: title });
+      await said.waitFor();
+      expect(await said.textContent()).toContain(why);
+      await page.getByText("npx tendon console").waitFor();
+      await page.locator("input[name=secret]").fill(adminToken);
+      await page.locator("input[name=secret]").press("Enter");
+      await page.getByRole("navigation").first().waitFor();
+      expect(page.url()).toBe(`${site.url}/calls`);
+      expect(await said.count()).toBe(0);
+    },
+  );
+
+  it("says so at once when its token is revoked, and in a tab whose neighbour signs out", async () => {
+    const site = await openSite();
+    const { body } = await site.rest("POST", "/tokens", { name: "viewer", scopes: ["read"] });
+    const viewer = await openPage();
+    await viewer.page.goto(site.url);
+    await viewer.page.getByLabel("Token or code").fill(String(body["token"]));
+    await viewer.page.getByLabel("Token or code").press("Enter");
+    await viewer.page.getByRole("navigation").first().waitFor();
+    await site.rest("DELETE", `/tokens/${String(body["id"])}`);
+    await viewer.page
+      .getByText("The token you signed in with was revoked or replaced, or it has expired.")
+      .waitFor();
+
+    const { page, context } = await openConsole(site);
+    const neighbour = await context.newPage();
+    await neighbour.goto(site.url);
+    await neighbour.getByRole("navigation").first().waitFor();
+    await page.getByRole("button", { name: "admin" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByLabel("Token or code").waitFor();
+    await neighbour.getByText("You signed out in another tab, or the browser deleted its cookies.").waitFor();
+    expect(await page.getByText("You were signed out").count()).toBe(0);
   });
 });

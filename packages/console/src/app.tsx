@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useState } from "react";
 import { ApiError, onSignedOut } from "./api/client.ts";
-import { becomeSomebody, nobody, sessionQuery } from "./api/queries.ts";
+import { learnWhySignedOut, sessionQuery } from "./api/queries.ts";
 import { SessionProvider } from "./api/session.tsx";
 import { type Catalogue, type LanguageCode, languages, WordsProvider } from "./i18n/i18n.tsx";
 import { LiveProvider } from "./live/live-context.tsx";
@@ -49,12 +49,10 @@ export function App({ firstLanguage }: { readonly firstLanguage: Chosen }) {
 function Door() {
   const client = useQueryClient();
   const { data } = useQuery(sessionQuery);
-  const leave = useCallback(() => {
-    becomeSomebody(client, nobody);
-  }, [client]);
+  const leave = useCallback(() => void learnWhySignedOut(client), [client]);
   useEffect(() => onSignedOut(leave), [leave]);
   if (data === undefined) return null;
-  if (data.principal === null || data.gateway === null) return <SignInPage />;
+  if (data.principal === null || data.gateway === null) return <SignInPage ended={data.ended} />;
   return (
     <SessionProvider principal={data.principal} gateway={data.gateway}>
       <LiveProvider onSignedOut={leave}>

@@ -42,6 +42,16 @@ export function becomeSomebody(client: QueryClient, session: SessionView): void 
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.session[0] });
 }
 
+/** A request was refused for want of a session: the gateway knows why, and the page says so. */
+export async function learnWhySignedOut(client: QueryClient): Promise<void> {
+  // Without an answer the page stays as it is: the next refusal asks again.
+  const found = await api<SessionView>("/session").catch(() => undefined);
+  // Whoever has signed out here in the meantime knows why.
+  const before = client.getQueryData<SessionView>(keys.session);
+  if (found === undefined || found.principal !== null || before?.principal == null) return;
+  becomeSomebody(client, { ...found, ended: found.ended ?? "signed_out" });
+}
+
 export function fleetQuery(filter: FleetFilter) {
   return infiniteQueryOptions({
     queryKey: keys.fleet(filter),

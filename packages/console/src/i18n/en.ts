@@ -1,3 +1,4 @@
+import { entrance } from "./en-entrance.ts";
 import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
 import { voice } from "./en-voice.ts";
@@ -5,6 +6,7 @@ import { voice } from "./en-voice.ts";
 /** The words of the console. The other languages have the same keys and the same places for values. */
 export const en = {
   ...errors,
+  ...entrance,
   ...voice,
   ...firmware,
   "action.cancel": "Cancel",
@@ -32,17 +34,6 @@ export const en = {
   "action.guide": "Read the guide",
   "live.memory": "Not live: this is how it was last.",
   "live.reconnecting": "Connection lost, trying again. What you see was true at",
-
-  "signIn.title": "Welcome to Tendon",
-  "signIn.lead": "Your devices, what they can do, and who asked them to.",
-  "signIn.field": "Token or code",
-  "signIn.submit": "Sign in",
-  "signIn.busy": "Signing in…",
-  "signIn.hint": "A link that signs you in is printed by",
-  "signIn.wrong":
-    "This gateway does not know that token or code; its administrator's token is in the file admin-token of its data folder.",
-  "signIn.usedLink": "This link has been used or is too old; the command below prints a new one.",
-  "signIn.wait": "Too many wrong tries from here; wait a few seconds, then try again.",
 
   "notFound.title": "This page does not exist",
   "notFound.back": "Back to the fleet",
@@ -89,13 +80,6 @@ export const en = {
   "fleet.nothing": "No device fits",
   "fleet.nothingHint": "Search for something else, or take the filters away.",
   "fleet.tooMany": "Only the first devices are shown. Search to find the others.",
-
-  "firstRun.title": "No devices yet",
-  "firstRun.board":
-    "Type this OTA address into the settings page of a board with the xiaozhi firmware. It shows up here by itself.",
-  "firstRun.otaLabel": "OTA address",
-  "firstRun.demo": "No board on the desk? A virtual one behaves the same.",
-  "firstRun.start": "Start a virtual device",
 
   "action.save": "Save",
 

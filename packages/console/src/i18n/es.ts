@@ -1,3 +1,4 @@
+import { entrance } from "./es-entrance.ts";
 import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { voice } from "./es-voice.ts";
@@ -5,6 +6,7 @@ import type { Catalogue } from "./i18n.tsx";
 
 export const es: Catalogue = {
   ...errors,
+  ...entrance,
   ...voice,
   ...firmware,
   "action.cancel": "Cancelar",
@@ -33,17 +35,6 @@ export const es: Catalogue = {
   "action.guide": "Leer la guía",
   "live.memory": "No es en vivo: así estaba por última vez.",
   "live.reconnecting": "Conexión perdida, reintentando. Lo que ve era cierto a las",
-
-  "signIn.title": "Bienvenido a Tendon",
-  "signIn.lead": "Sus dispositivos, lo que saben hacer y quién se lo pidió.",
-  "signIn.field": "Token o código",
-  "signIn.submit": "Entrar",
-  "signIn.busy": "Entrando…",
-  "signIn.hint": "Un enlace para entrar lo muestra",
-  "signIn.wrong":
-    "Esta pasarela no conoce ese token ni ese código; el token de su administrador está en el archivo admin-token de su carpeta de datos.",
-  "signIn.usedLink": "Este enlace ya se usó o es demasiado antiguo; la orden de abajo muestra uno nuevo.",
-  "signIn.wait": "Demasiados intentos fallidos desde aquí; espere unos segundos e inténtelo de nuevo.",
 
   "notFound.title": "Esta página no existe",
   "notFound.back": "Volver a la flota",
@@ -100,13 +91,6 @@ export const es: Catalogue = {
   "fleet.nothing": "Ningún dispositivo coincide",
   "fleet.nothingHint": "Busque otra cosa o quite los filtros.",
   "fleet.tooMany": "Solo se muestran los primeros dispositivos. Busque para encontrar los demás.",
-
-  "firstRun.title": "Aún no hay dispositivos",
-  "firstRun.board":
-    "Escriba esta dirección OTA en la página de ajustes de una placa con el firmware xiaozhi. Aparecerá aquí sola.",
-  "firstRun.otaLabel": "Dirección OTA",
-  "firstRun.demo": "¿No tiene una placa a mano? Una virtual se comporta igual.",
-  "firstRun.start": "Iniciar un dispositivo virtual",
 
   "approvals.waiting.one": "{count} petición espera",
   "approvals.waiting.other": "{count} peticiones esperan",

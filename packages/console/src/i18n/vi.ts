@@ -1,10 +1,12 @@
 import type { Catalogue } from "./i18n.tsx";
+import { entrance } from "./vi-entrance.ts";
 import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
 import { voice } from "./vi-voice.ts";
 
 export const vi: Catalogue = {
   ...errors,
+  ...entrance,
   ...voice,
   ...firmware,
   "action.cancel": "Hủy",
@@ -33,17 +35,6 @@ export const vi: Catalogue = {
   "action.guide": "Đọc hướng dẫn",
   "live.memory": "Không trực tiếp: đây là trạng thái biết lần cuối.",
   "live.reconnecting": "Mất kết nối, đang thử lại. Những gì bạn thấy đúng vào lúc",
-
-  "signIn.title": "Chào mừng đến với Tendon",
-  "signIn.lead": "Thiết bị của bạn, chúng làm được gì, và ai đã yêu cầu.",
-  "signIn.field": "Token hoặc mã",
-  "signIn.submit": "Đăng nhập",
-  "signIn.busy": "Đang đăng nhập…",
-  "signIn.hint": "Liên kết đăng nhập được in ra bởi",
-  "signIn.wrong":
-    "Gateway này không biết token hay mã đó; token của quản trị viên nằm trong tệp admin-token ở thư mục dữ liệu của gateway.",
-  "signIn.usedLink": "Liên kết này đã được dùng hoặc quá cũ; lệnh bên dưới in ra liên kết mới.",
-  "signIn.wait": "Nhập sai quá nhiều lần từ đây; hãy chờ vài giây rồi thử lại.",
 
   "notFound.title": "Trang này không tồn tại",
   "notFound.back": "Về danh sách thiết bị",
@@ -99,13 +90,6 @@ export const vi: Catalogue = {
   "fleet.nothing": "Không có thiết bị phù hợp",
   "fleet.nothingHint": "Tìm từ khác hoặc bỏ bộ lọc.",
   "fleet.tooMany": "Chỉ hiện những thiết bị đầu tiên. Hãy tìm kiếm để thấy các thiết bị khác.",
-
-  "firstRun.title": "Chưa có thiết bị nào",
-  "firstRun.board":
-    "Nhập địa chỉ OTA này vào trang cài đặt của bo mạch dùng firmware xiaozhi. Nó sẽ tự xuất hiện ở đây.",
-  "firstRun.otaLabel": "Địa chỉ OTA",
-  "firstRun.demo": "Không có bo mạch? Thiết bị ảo hoạt động y như thật.",
-  "firstRun.start": "Khởi động thiết bị ảo",
 
   "approvals.waiting.one": "{count} yêu cầu đang chờ",
   "approvals.waiting.other": "{count} yêu cầu đang chờ",

@@ -1,10 +1,12 @@
 import type { Catalogue } from "./i18n.tsx";
+import { entrance } from "./zh-entrance.ts";
 import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
 import { voice } from "./zh-voice.ts";
 
 export const zh: Catalogue = {
   ...errors,
+  ...entrance,
   ...voice,
   ...firmware,
   "action.cancel": "取消",
@@ -33,16 +35,6 @@ export const zh: Catalogue = {
   "action.guide": "阅读指南",
   "live.memory": "非实时：这是最后已知的情况。",
   "live.reconnecting": "连接已断开，正在重试。所见内容截至",
-
-  "signIn.title": "欢迎使用 Tendon",
-  "signIn.lead": "你的设备、它们能做什么，以及谁让它们去做。",
-  "signIn.field": "令牌或登录码",
-  "signIn.submit": "登录",
-  "signIn.busy": "正在登录…",
-  "signIn.hint": "可用此命令获得登录链接：",
-  "signIn.wrong": "此网关不认识该令牌或登录码；管理员令牌在网关数据文件夹的 admin-token 文件里。",
-  "signIn.usedLink": "此链接已用过或已过期；运行下面的命令可获得新链接。",
-  "signIn.wait": "从此处输错的次数太多，请等几秒后再试。",
 
   "notFound.title": "没有这个页面",
   "notFound.back": "返回设备列表",
@@ -98,12 +90,6 @@ export const zh: Catalogue = {
   "fleet.nothing": "没有符合的设备",
   "fleet.nothingHint": "换个搜索词，或去掉筛选条件。",
   "fleet.tooMany": "只显示前面的设备，请搜索查找其他设备。",
-
-  "firstRun.title": "还没有设备",
-  "firstRun.board": "在使用小智固件的开发板设置页中填入这个 OTA 地址，它会自动出现在这里。",
-  "firstRun.otaLabel": "OTA 地址",
-  "firstRun.demo": "手边没有开发板？虚拟设备的表现完全一样。",
-  "firstRun.start": "启动虚拟设备",
 
   "approvals.waiting.one": "{count} 个请求在等待",
   "approvals.waiting.other": "{count} 个请求在等待",

@@ -31,6 +31,7 @@ export class Live {
   #abort: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #stopped = false;
   #recent: readonly GatewayEvent[] = [];
   readonly #stateListeners = new Set<() => void>();
   readonly #listeners = new Set<Listener>();
@@ -70,6 +71,7 @@ export class Live {
     document.addEventListener("visibilitychange", onVisible);
     window.addEventListener("online", onNetwork);
     window.addEventListener("offline", onNoNetwork);
+    this.#stopped = false;
     void this.#connect();
     return () => {
       document.removeEventListener("visibilitychange", onVisible);
@@ -77,6 +79,7 @@ export class Live {
       window.removeEventListener("offline", onNoNetwork);
       clearTimeout(this.#timer);
       clearTimeout(this.#restTimer);
+      this.#stopped = true;
       this.#abort?.abort();
     };
   }
@@ -98,10 +101,8 @@ export class Live {
         signal: abort.signal,
         cache: "no-store",
       });
-      if (response.status === 401) {
-        this.#onSignedOut();
-        return;
-      }
+      // The page asks why, and leaves; should the session be there after all, the stream goes on.
+      if (response.status === 401) this.#onSignedOut();
       if (response.ok && response.body !== null) {
         // Without an id to resume from, what happened while there was no connection is not known.
         if (this.#state.kind === "reconnecting" && resume === undefined) this.#onMissed();
@@ -112,7 +113,7 @@ export class Live {
     } catch {
       // The state below says so.
     }
-    if (this.#abort !== abort) return;
+    if (this.#abort !== abort || this.#stopped) return;
     clearTimeout(this.#timer);
     if (this.#state.kind === "resting") return;
     if (this.#state.kind !== "reconnecting") this.#become({ kind: "reconnecting", since: this.#lastByteAt });

@@ -1,7 +1,7 @@
 /** One field that takes a token or a code; a link with a code in its fragment signs in by itself. */
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { SessionView } from "@tendon/protocol";
+import type { SessionEnding, SessionView } from "@tendon/protocol";
 import { useEffect, useId, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { becomeSomebody } from "../api/queries.ts";
@@ -10,7 +10,7 @@ import { LanguageMenu, ThemeMenu } from "../shell/preferences.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/field.tsx";
 import { Logo } from "../ui/icon.tsx";
-import { Alert, ProblemNote } from "../ui/problem.tsx";
+import { Alert, ProblemNote, Warning } from "../ui/problem.tsx";
 
 interface Attempt {
   readonly secret: string;
@@ -21,7 +21,7 @@ function codeInFragment(): string | undefined {
   return /^#code=([\w-]+)$/.exec(window.location.hash)?.[1];
 }
 
-export function SignInPage() {
+export function SignInPage({ ended }: { readonly ended: SessionEnding | undefined }) {
   const { t } = useWords();
   const client = useQueryClient();
   const [secret, setSecret] = useState("");
@@ -59,6 +59,12 @@ export function SignInPage() {
           <h1 className="text-2xl font-semibold">{t("signIn.title")}</h1>
           <p className="text-soft">{t("signIn.lead")}</p>
         </div>
+        {ended !== undefined && (
+          <Warning title={t("signedOut.title")}>
+            <p>{t(`signedOut.${ended}`)}</p>
+            <p>{t("signedOut.next")}</p>
+          </Warning>
+        )}
         <form
           className="flex flex-col gap-3"
           onSubmit={(event) => {

@@ -51,3 +51,18 @@ export function Alert({ children }: { readonly children: ReactNode }) {
     </div>
   );
 }
+
+/** Nothing failed here, but something has to be done. */
+export function Warning({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <div role="status" className="flex gap-2 rounded-lg bg-warn-soft px-3 py-2 text-left text-warn">
+      <span className="pt-0.5">
+        <Icon name="alert" size={15} />
+      </span>
+      <div className="min-w-0 text-sm">
+        <p className="font-medium">{title}</p>
+        <div className="text-text">{children}</div>
+      </div>
+    </div>
+  );
+}

@@ -3,6 +3,7 @@
  * until each has taken it in, so that what a caller is told is true on every node.
  */
 import { randomUUID } from "node:crypto";
+import type { SessionEnding } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { NatsLink } from "./nats-link.ts";
 
@@ -14,9 +15,11 @@ export type News =
       readonly kind: "session";
       readonly key: string;
       readonly principalId: string;
+      readonly credential: string;
       readonly openedAt: number;
+      readonly usedAt: number;
     }
-  | { readonly kind: "session_ended"; readonly key: string }
+  | { readonly kind: "session_ended"; readonly key: string; readonly why: SessionEnding }
   /** What a device said of itself; nobody waits until it is known. */
   | { readonly kind: "status"; readonly id: string; readonly at: number; readonly value: unknown }
   /** The level a device had before it was muted; without one it was set anew. */

@@ -109,6 +109,13 @@ export class Tokens {
     return expiresAt !== undefined && expiresAt <= this.#needs.clock.now() ? undefined : held?.principal;
   }
 
+  /** Names the token behind a principal, also over restarts, and opens nothing: what is kept with it ends with that token. */
+  credentialOf(principalId: string): string | undefined {
+    const digest =
+      principalId === this.#admin.id ? this.#adminHash : this.#byId.get(principalId)?.stored.hash;
+    return digest === undefined ? undefined : hash("sha256", `credential ${digest}`);
+  }
+
   async create(principal: Principal, request: TokenRequest): Promise<TokenView & { readonly token: string }> {
     requireScope(principal, "admin");
     const now = this.#needs.clock.now();

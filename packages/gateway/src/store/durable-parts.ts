@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Approvals } from "./approvals.ts";
+import { ConsoleSessions } from "./console-sessions.ts";
 import { Devices } from "./devices.ts";
 import type { Database } from "./engine.ts";
 import { ExposedNames } from "./exposed-names.ts";
@@ -29,6 +30,7 @@ export interface StoreTransaction {
   readonly firstAnswers: FirstAnswers;
   readonly settings: Settings;
   readonly voiceAccounts: VoiceAccounts;
+  readonly consoleSessions: ConsoleSessions;
 }
 
 export function durableParts(db: Database, clock: Clock): StoreTransaction {
@@ -46,5 +48,6 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
     firstAnswers: new FirstAnswers(db, clock),
     settings: new Settings(db, clock),
     voiceAccounts: new VoiceAccounts(db, clock),
+    consoleSessions: new ConsoleSessions(db),
   };
 }

@@ -57,6 +57,7 @@ export class Store implements StoreTransaction {
   readonly firstAnswers: StoreTransaction["firstAnswers"];
   readonly settings: StoreTransaction["settings"];
   readonly voiceAccounts: StoreTransaction["voiceAccounts"];
+  readonly consoleSessions: StoreTransaction["consoleSessions"];
   /** Written a moment after they are handed over; the rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
@@ -84,6 +85,7 @@ export class Store implements StoreTransaction {
     this.firstAnswers = parts.firstAnswers;
     this.settings = parts.settings;
     this.voiceAccounts = parts.voiceAccounts;
+    this.consoleSessions = parts.consoleSessions;
     this.#buffers = new Buffers(clock, onProblem);
     this.calls = new Calls(engine, this.#buffers);
     this.events = new StoredEvents(engine, this.#buffers);

@@ -22,6 +22,15 @@ export interface Tables {
   tendon_firmware: FirmwareTable;
   tendon_voice_accounts: VoiceAccountsTable;
   tendon_firmware_updates: FirmwareUpdatesTable;
+  tendon_console_sessions: ConsoleSessionsTable;
+}
+
+interface ConsoleSessionsTable {
+  key: string;
+  principal: string;
+  credential: string;
+  opened_at: number;
+  used_at: number;
 }
 
 interface VoiceAccountsTable {

@@ -95,8 +95,6 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
   };
 }
 
-const sessionsMs = 2_000;
-
 async function takeNews(parts: ClusterParts, news: News): Promise<void> {
   switch (news.kind) {
     case "token":
@@ -113,7 +111,7 @@ async function takeNews(parts: ClusterParts, news: News): Promise<void> {
       parts.sessions.learn(news);
       return;
     case "session_ended":
-      parts.sessions.forget(news.key);
+      parts.sessions.forget(news.key, news.why);
       return;
     case "status":
       if (isObject(news.value)) parts.registry.book.find(news.id)?.rememberStatus(news.at, news.value);
@@ -130,21 +128,14 @@ async function takeNews(parts: ClusterParts, news: News): Promise<void> {
   }
 }
 
-/** Who is signed in at one node is at this one too; one of the others tells who that is. */
+/** Who is signed in at one node is at this one too. The storage has them all; the news come sooner. */
 async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void> {
-  cluster.courier.serveNode("sessions", async () => sessions.all());
   sessions.shareWith({
     opened: (session) => cluster.news.tell({ kind: "session", ...session }),
-    ended: (key) => void cluster.news.tell({ kind: "session_ended", key }),
+    ended: (key, why) => void cluster.news.tell({ kind: "session_ended", key, why }),
   });
-  const other = cluster.nodes().find(({ instance }) => instance !== cluster.instance);
-  if (other === undefined) return;
-  try {
-    const asked = await cluster.courier.askNode(other.instance, "sessions", {}, { timeoutMs: sessionsMs });
-    for (const session of asked as ReturnType<Sessions["all"]>) sessions.learn(session);
-  } catch {
-    // It has just gone; whoever was signed in there signs in again.
-  }
+  // Once more, now that the news are heard: what was opened since the first time came by neither way.
+  await sessions.load();
 }
 
 const findMs = 1_000;

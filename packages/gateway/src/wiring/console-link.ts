@@ -31,6 +31,7 @@ export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<
   return await consoleRoutes(http, {
     ...rest,
     startDemoDevice,
+    sessionStorage: store.consoleSessions,
     onlineAlready: rest.registry.sessions().length,
     frames: (device) => frames.of(device),
     instanceId: String(instanceId),

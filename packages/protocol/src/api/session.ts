@@ -29,9 +29,22 @@ const About = Type.Object({
   voice: Type.Boolean({ description: "Whether devices talk to a voice server through this gateway" }),
 });
 
+/** Why somebody is no longer signed in. */
+const sessionEndings = ["signed_out", "token", "idle", "age", "displaced", "unknown"] as const;
+export type SessionEnding = (typeof sessionEndings)[number];
+
 /** Who is signed in here, and what the page needs to know of its gateway. Asked without a session it says so. */
 export const SessionView = Type.Object(
-  { principal: Type.Union([Who, Type.Null()]), gateway: Type.Union([About, Type.Null()]) },
+  {
+    principal: Type.Union([Who, Type.Null()]),
+    gateway: Type.Union([About, Type.Null()]),
+    ended: Type.Optional(
+      Type.Enum([...sessionEndings], {
+        description:
+          "Why the cookie's session has ended: signed out; its token was revoked, replaced or has expired; not used for too long; too old; made room for others; not known here",
+      }),
+    ),
+  },
   { $id: "Session" },
 );
 export type SessionView = Static<typeof SessionView>;

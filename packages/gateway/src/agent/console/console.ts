@@ -20,11 +20,12 @@ export interface Console {
 
 export async function consoleRoutes(http: Http, needs: ConsoleNeeds): Promise<Console> {
   const signIn = new SignIn(needs);
+  await signIn.sessions.load();
   const overview = new Overview(needs);
   http.decorateRequest("consoleSession", undefined);
-  http.addHook("onClose", () => {
-    signIn.sessions.stop();
+  http.addHook("onClose", async () => {
     overview.stop();
+    await signIn.sessions.stop();
   });
   await http.register(
     async (api) => {

@@ -1,5 +1,13 @@
 /** Who sits at the page: signing in and out, and telling the requests of a page from those of anybody else. */
-import { consoleHeader, Problem, SessionView, SignInCode, SignInRequest, scopes } from "@tendon/protocol";
+import {
+  consoleHeader,
+  Problem,
+  type SessionEnding,
+  SessionView,
+  SignInCode,
+  SignInRequest,
+  scopes,
+} from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { type Clock, isoTime } from "../../clock.ts";
@@ -9,7 +17,7 @@ import { hasScope, type Principal, type Tokens } from "../../registry/registry.t
 import { authenticate, type IdentifyToken } from "../authentication.ts";
 import type { Http } from "../http.ts";
 import { cookieName, readCookie, writeCookie } from "./cookie.ts";
-import { Sessions, sessionMostMs } from "./sessions.ts";
+import { type SessionStorage, Sessions, sessionIdleMs, sessionMostMs } from "./sessions.ts";
 import { SignInCodes } from "./sign-in-codes.ts";
 import { SignInThrottle } from "./sign-in-throttle.ts";
 
@@ -23,7 +31,8 @@ declare module "fastify" {
 export interface SignInNeeds {
   readonly clock: Clock;
   readonly events: Events;
-  readonly tokens: Pick<Tokens, "current" | "onRevoked">;
+  readonly tokens: Pick<Tokens, "current" | "credentialOf" | "onRevoked">;
+  readonly sessionStorage: SessionStorage;
   readonly identify: IdentifyToken;
   /** Counts a request; throws where there were too many. */
   readonly spend: (principal: Principal) => void;
@@ -34,6 +43,16 @@ export interface SignInNeeds {
 
 const failures = { "4xx": Problem, "5xx": Problem };
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
+const hourMs = 3_600_000;
+
+const endingWords: Readonly<Record<SessionEnding, string>> = {
+  signed_out: "the session was signed out",
+  token: "the session ended with its token, which was revoked, replaced or has expired",
+  idle: `the session ended after ${sessionIdleMs / hourMs} hours without use`,
+  age: `the session ended after ${sessionMostMs / hourMs / 24} days`,
+  displaced: "the session made room for others that were used later",
+  unknown: "this gateway does not know the session",
+};
 
 export class SignIn {
   readonly sessions: Sessions;
@@ -46,7 +65,9 @@ export class SignIn {
     this.#needs = needs;
     this.sessions = new Sessions({
       clock: needs.clock,
+      storage: needs.sessionStorage,
       current: (id) => needs.tokens.current(id),
+      credentialOf: (id) => needs.tokens.credentialOf(id),
       onRevoked: (listener) => needs.tokens.onRevoked(listener),
     });
     this.#codes = new SignInCodes(needs.clock);
@@ -66,7 +87,11 @@ export class SignIn {
       request.headers.authorization === undefined ? readCookie(request, this.#cookie) : undefined;
     if (cookie === undefined) return authenticate(request, this.#needs.identify, this.#needs.events);
     const found = this.sessions.find(cookie);
-    if (found === undefined) throw new TendonError("unauthenticated", "the session is over; sign in again");
+    if (found === undefined)
+      throw new TendonError(
+        "unauthenticated",
+        `${endingWords[this.sessions.whyEnded(cookie)]}; sign in again`,
+      );
     if (!safeMethods.has(request.method)) this.#requireOwnPage(request);
     this.#needs.spend(found.principal);
     request.consoleSession = found.key;
@@ -101,7 +126,7 @@ export class SignIn {
         const principal = this.#recognise(request.body.secret, request.ip);
         // Whoever signs in again leaves the old session behind.
         const old = readCookie(request, this.#cookie);
-        if (old !== undefined) this.sessions.close(old);
+        if (old !== undefined) await this.sessions.close(old);
         const value = await this.sessions.open(principal);
         reply.header("set-cookie", writeCookie(request, this.#cookie, value, sessionMostMs / 1000));
         return this.#viewOf(principal);
@@ -113,7 +138,7 @@ export class SignIn {
       async (request, reply) => {
         this.#requireOwnPage(request);
         const cookie = readCookie(request, this.#cookie);
-        if (cookie !== undefined) this.sessions.close(cookie);
+        if (cookie !== undefined) await this.sessions.close(cookie);
         reply.header("set-cookie", writeCookie(request, this.#cookie, "", 0));
         await reply.code(204).send(null);
       },
@@ -155,7 +180,9 @@ export class SignIn {
     if (authorization !== undefined) return this.#viewOf(this.principalOf(request));
     const cookie = readCookie(request, this.#cookie);
     const found = cookie === undefined ? undefined : this.sessions.find(cookie);
-    return found === undefined ? { principal: null, gateway: null } : this.#viewOf(found.principal);
+    if (found !== undefined) return this.#viewOf(found.principal);
+    const ended = cookie === undefined ? {} : { ended: this.sessions.whyEnded(cookie) };
+    return { principal: null, gateway: null, ...ended };
   }
 
   #viewOf(principal: Principal): SessionView {

@@ -16,6 +16,7 @@ import { createVoiceAccounts } from "./0008-voice-accounts.ts";
 import { createFirstAnswers } from "./0009-first-answers.ts";
 import { createToolPins } from "./0010-tool-pins.ts";
 import { linkCalls } from "./0011-call-lines.ts";
+import { createConsoleSessions } from "./0012-console-sessions.ts";
 
 export interface Migration {
   readonly name: string;
@@ -35,4 +36,5 @@ export const migrations: readonly Migration[] = [
   { name: "first answers", run: createFirstAnswers },
   { name: "tool pins", run: createToolPins },
   { name: "call lines", run: linkCalls },
+  { name: "console sessions", run: createConsoleSessions },
 ];

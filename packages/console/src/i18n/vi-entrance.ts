@@ -1,0 +1,38 @@
+import type { entrance as en } from "./en-entrance.ts";
+
+export const entrance: Readonly<Record<keyof typeof en, string>> = {
+  "signIn.title": "Chào mừng đến với Tendon",
+  "signIn.lead": "Thiết bị của bạn, chúng làm được gì, và ai đã yêu cầu.",
+  "signIn.field": "Token hoặc mã",
+  "signIn.submit": "Đăng nhập",
+  "signIn.busy": "Đang đăng nhập…",
+  "signIn.hint": "Liên kết đăng nhập được in ra bởi",
+  "signIn.wrong":
+    "Gateway này không biết token hay mã đó; token của quản trị viên nằm trong tệp admin-token ở thư mục dữ liệu của gateway.",
+  "signIn.usedLink": "Liên kết này đã được dùng hoặc quá cũ; lệnh bên dưới in ra liên kết mới.",
+  "signIn.wait": "Nhập sai quá nhiều lần từ đây; hãy chờ vài giây rồi thử lại.",
+
+  "signedOut.title": "Bạn đã bị đăng xuất",
+  "signedOut.signed_out": "Bạn đã đăng xuất ở một thẻ khác, hoặc trình duyệt đã xóa cookie.",
+  "signedOut.token": "Token bạn dùng để đăng nhập đã bị thu hồi, bị thay thế hoặc đã hết hạn.",
+  "signedOut.idle": "Phiên kết thúc sau 12 giờ không sử dụng.",
+  "signedOut.age": "Phiên kết thúc sau 7 ngày.",
+  "signedOut.displaced": "Có quá nhiều người đăng nhập; phiên của bạn không hoạt động lâu nhất.",
+  "signedOut.unknown": "Gateway không biết phiên của bạn. Bộ lưu trữ của nó có thể đã bị thay thế.",
+  "signedOut.next": "Hãy đăng nhập lại bằng token, hoặc bằng liên kết mới từ lệnh bên dưới.",
+
+  "firstRun.title": "Chưa có thiết bị nào",
+  "firstRun.board":
+    "Nhập địa chỉ OTA này vào trang cài đặt của bo mạch dùng firmware xiaozhi. Nó sẽ tự xuất hiện ở đây.",
+  "firstRun.otaLabel": "Địa chỉ OTA",
+  "firstRun.demo": "Không có bo mạch? Thiết bị ảo hoạt động y như thật.",
+  "firstRun.start": "Khởi động thiết bị ảo",
+
+  "reach.title": "Bo mạch không kết nối được tới địa chỉ này",
+  "reach.this_machine":
+    "{host} chỉ là máy này: bo mạch nhận địa chỉ này sẽ tìm gateway trên chính nó. Hãy chạy gateway với --host 0.0.0.0 để nhận kết nối từ mạng.",
+  "reach.public_url":
+    "{host} chỉ là máy này: bo mạch nhận địa chỉ này sẽ tìm gateway trên chính nó. Hãy đặt http.publicUrl là địa chỉ của máy này trong mạng của bo mạch.",
+  "reach.unreadable":
+    "Firmware không đọc được địa chỉ này. Hãy đặt http.publicUrl là http(s)://HOST:PORT với tên đơn giản hoặc địa chỉ IPv4.",
+};
