@@ -92,19 +92,22 @@ describe("the entrance", () => {
 });
 
 describe("a page whose gateway restarts", () => {
-  it("stays signed in, and goes on", async () => {
+  it("stays signed in, and goes on counting", async () => {
     const site = await openSite();
+    const device = await site.join();
+    await site.call(device.id, "nothing");
     const { page, complaints } = await openConsole(site, "/overview");
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("definition").filter({ hasText: /^1$/ }).first().waitFor();
+    device.cut();
     await site.tendon.stop();
     await page.getByText("Connection lost, trying again.").waitFor();
     const again = await openSite({
       config: { data: site.folder, http: { port: Number(new URL(site.url).port) } },
     });
-    const device = await again.join();
+    const back = await again.join();
     await page.getByText("Connection lost, trying again.").waitFor({ state: "detached" });
-    await page.getByRole("link", { name: "Fleet" }).first().click();
-    await page.getByText(device.id).first().waitFor();
+    await again.call(back.id, "nothing");
+    await page.getByRole("definition").filter({ hasText: /^2$/ }).waitFor();
     expect(
       complaints.all.filter((text) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY/.test(text)),
     ).toEqual([]);

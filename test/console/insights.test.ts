@@ -1,7 +1,7 @@
 /** What the console asks for beside the REST of everybody, over HTTP. */
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../manual-clock.ts";
-import { textContent, tool } from "../raw-device.ts";
+import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
 
 interface Frame {
@@ -165,6 +165,46 @@ describe("the overview", () => {
     const later = await site.rest("GET", "/overview?range=1h");
     expect(later.body).toMatchObject({ calls: 0, failed: 0, p50: null });
     expect((await site.rest("GET", "/overview?range=24h")).body).toMatchObject({ calls: 4 });
+  });
+
+  it("counts the calls of earlier runs from the history, once, and says since when it counts", async () => {
+    const clock = new ManualClock();
+    const first = await openSite({ clock });
+    const device = await first.join({ tools: [tool("a")] });
+    const call = async (site: Site, from: RawDevice, name: string, ms: number) => {
+      const answer = site.call(from.id, name);
+      const { id } = await from.nextRequest("tools/call");
+      clock.advance(ms);
+      from.reply(id, textContent("ok"));
+      await answer;
+    };
+    await call(first, device, "a", 900);
+    await first.call(device.id, "none");
+    const before = (await first.rest("GET", "/overview?range=24h")).body;
+    expect(before).toMatchObject({ calls: 2, failed: 1, since: before["from"] });
+    device.cut();
+    await first.tendon.stop();
+    clock.advance(2 * 3_600_000);
+
+    const second = await openSite({ clock, config: { data: first.folder } });
+    const again = await second.join({ tools: [tool("a")] });
+    await call(second, again, "a", 10);
+    for (let view = 0; view < 2; view += 1) {
+      const day = (await second.rest("GET", "/overview?range=24h")).body;
+      expect(day).toMatchObject({
+        calls: 3,
+        failed: 1,
+        online: 1,
+        since: day["from"],
+        failures: [{ reason: "tool_unknown", count: 1 }],
+      });
+      expect((day["slowest"] as { tool: string; calls: number }[])[0]).toMatchObject({ tool: "a", calls: 2 });
+      const points = day["points"] as { at: string; calls: number; online: number | null }[];
+      expect(points.map(({ at }) => at)).toEqual(points.map(({ at }) => at).sort());
+      expect(points[0]).toMatchObject({ calls: 2, online: null });
+    }
+    expect((await second.rest("GET", "/overview?range=15m")).body).toMatchObject({ calls: 1, failed: 0 });
+    expect((await second.rest("GET", "/calls")).body["calls"]).toHaveLength(3);
   });
 
   it("is for those who may read, and see all devices", async () => {

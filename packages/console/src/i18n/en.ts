@@ -258,7 +258,8 @@ export const en = {
   "home.asOf": "As the home told it",
 
   "overview.title": "Overview",
-  "overview.lead": "How the gateway has been doing since it started.",
+  "overview.lead": "Devices, calls, failures and response times.",
+  "overview.since": "Calls are counted since {when}; earlier ones are in the list of calls.",
   "overview.range": "Time range",
   "overview.range.15m": "Last 15 minutes",
   "overview.range.1h": "Last hour",

@@ -259,7 +259,8 @@ export const es: Catalogue = {
   "home.asOf": "Según dijo la casa",
 
   "overview.title": "Resumen",
-  "overview.lead": "Cómo le ha ido a la pasarela desde que arrancó.",
+  "overview.lead": "Dispositivos, llamadas, fallos y tiempos de respuesta.",
+  "overview.since": "Las llamadas se cuentan desde {when}; las anteriores están en la lista de llamadas.",
   "overview.range": "Periodo",
   "overview.range.15m": "Últimos 15 minutos",
   "overview.range.1h": "Última hora",

@@ -257,7 +257,8 @@ export const vi: Catalogue = {
   "home.asOf": "Ngôi nhà báo",
 
   "overview.title": "Tổng quan",
-  "overview.lead": "Gateway hoạt động ra sao từ khi khởi động.",
+  "overview.lead": "Thiết bị, lệnh gọi, lỗi và thời gian phản hồi.",
+  "overview.since": "Lệnh gọi được đếm từ {when}; các lệnh cũ hơn nằm trong danh sách lệnh gọi.",
   "overview.range": "Khoảng thời gian",
   "overview.range.15m": "15 phút qua",
   "overview.range.1h": "Một giờ qua",

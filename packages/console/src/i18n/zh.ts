@@ -252,7 +252,8 @@ export const zh: Catalogue = {
   "home.asOf": "家的报告时间：",
 
   "overview.title": "概览",
-  "overview.lead": "网关启动以来的运行情况。",
+  "overview.lead": "设备、调用、失败和响应时间。",
+  "overview.since": "从 {when} 起统计调用；更早的调用见调用列表。",
   "overview.range": "时间范围",
   "overview.range.15m": "最近 15 分钟",
   "overview.range.1h": "最近一小时",

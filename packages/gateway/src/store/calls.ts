@@ -33,6 +33,9 @@ export interface CallPage {
   readonly nextCursor: string | undefined;
 }
 
+/** What is counted of a call. */
+export type EndedCall = Pick<CallRecord, "at" | "tool" | "outcome" | "durationMs">;
+
 /** Half of what may be lost by kill -9, so that the writing itself has time too. */
 const delayMs = 50;
 const maxRows = 50_000;
@@ -143,6 +146,32 @@ export class Calls {
       await stepAside();
     }
     return undefined;
+  }
+
+  /**
+   * Gives every call that ended in a span of time, the newest first, in bounded steps. Resolves with the time from which
+   * on they were all given: the beginning of the span, or later where there are more than `limit`.
+   */
+  async endedIn(
+    { since, before, limit }: { readonly since: number; readonly before: number; readonly limit: number },
+    take: (call: EndedCall) => void,
+  ): Promise<number> {
+    let last: CallKey | undefined;
+    for (let given = 0; given < limit; ) {
+      const wanted = Math.min(stepRows, limit - given);
+      const rows = await this.#walk({ since }, last)
+        .select(["at", "seq", "tool", "outcome", "duration_ms"])
+        .where("at", "<", before)
+        .limit(wanted)
+        .execute();
+      for (const { at, tool, outcome, duration_ms: durationMs } of rows)
+        take({ at, tool, outcome, durationMs });
+      if (rows.length < wanted) return since;
+      given += rows.length;
+      last = rows.at(-1);
+      await stepAside();
+    }
+    return last?.at ?? before;
   }
 
   /** One step of retention; says how many rows went. */

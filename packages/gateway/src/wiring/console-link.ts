@@ -24,6 +24,9 @@ export interface ConsoleLinkNeeds {
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }
 
+/** Of earlier runs, for the overview: about a call a second for a day, read in well under a second. */
+const mostCallsRead = 100_000;
+
 export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<Console> {
   const { store, frames, addresses, voice, startDemoDevice, ...rest } = needs;
   // Made with the storage and kept in it.
@@ -32,6 +35,7 @@ export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<
     ...rest,
     startDemoDevice,
     sessionStorage: store.consoleSessions,
+    callHistory: (span, take) => store.calls.endedIn({ ...span, limit: mostCallsRead }, take),
     onlineAlready: rest.registry.sessions().length,
     frames: (device) => frames.of(device),
     instanceId: String(instanceId),

@@ -52,6 +52,22 @@ describe.each(kinds)("the call history in %s", (kind) => {
     await expect(store.calls.query({ cursor: "nonsense" })).rejects.toMatchObject({ code: "bad_request" });
   });
 
+  it("gives what ended in a span, the newest first, and says where it stopped", async () => {
+    const { store } = await databases.open();
+    for (let number = 0; number < 30; number += 1)
+      store.calls.append(call(number, { at: 1_000 + (number >> 1) }));
+    await store.flush();
+    const read = async (limit: number) => {
+      const times: number[] = [];
+      const from = await store.calls.endedIn({ since: 1_002, before: 1_010, limit }, ({ at }) =>
+        times.push(at),
+      );
+      return { from, first: times[0], count: times.length };
+    };
+    expect(await read(100)).toEqual({ from: 1_002, first: 1_009, count: 16 });
+    expect(await read(5)).toEqual({ from: 1_007, first: 1_009, count: 5 });
+  });
+
   it("is read in pages that no new row disturbs", async () => {
     const { store } = await databases.open();
     for (let number = 0; number < 95; number += 1)

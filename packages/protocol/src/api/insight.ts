@@ -27,6 +27,11 @@ export const OverviewView = Type.Object(
   {
     range: Range,
     from: Time,
+    since: Type.String({
+      format: "date-time",
+      description:
+        "Calls are counted from here on; later than `from` where the history does not reach back, or is too long to be read",
+    }),
     stepMs: Type.Integer(),
     online: Type.Integer({ description: "Devices connected now" }),
     calls: Type.Integer(),
@@ -37,7 +42,7 @@ export const OverviewView = Type.Object(
     points: Type.Array(
       Type.Object({
         at: Time,
-        online: Type.Integer(),
+        online: OrNull(Type.Integer({ description: "Null before this gateway started" })),
         calls: Type.Integer(),
         failed: Type.Integer(),
         p50: Milliseconds,

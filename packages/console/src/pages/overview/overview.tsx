@@ -57,12 +57,15 @@ export function OverviewPage() {
 
 function Figures({ view }: { readonly view: OverviewView }) {
   const words = useWords();
-  const { t, number, duration } = words;
+  const { t, number, duration, clock } = words;
   const series = useMemo(() => seriesOf(view, Date.now()), [view]);
   const share = view.calls === 0 ? 0 : (100 * view.failed) / view.calls;
   const time = (ms: number | null) => (ms === null ? "—" : duration(ms));
   return (
     <div className="grid grid-cols-1 gap-5">
+      {Date.parse(view.since) > Date.parse(view.from) && (
+        <p className="text-sm text-soft">{t("overview.since", { when: clock(new Date(view.since)) })}</p>
+      )}
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line md:grid-cols-4">
         <Figure name={t("overview.online")} value={number(view.online)} />
         <Figure name={t("overview.calls")} value={number(view.calls)} />

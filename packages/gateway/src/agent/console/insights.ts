@@ -56,17 +56,18 @@ export function insightRoutes(http: Http, needs: InsightNeeds): void {
     {
       schema: {
         summary: "Devices, calls, failures and times over the last hours",
-        description: "Since the gateway started, in memory. Needs `read` for all devices.",
+        description:
+          "Calls from the history and from memory, `online` since the gateway started. Needs `read` for all devices.",
         tags: ["operations"],
         querystring: OverviewQuery,
         response: { 200: OverviewView, ...failures },
       },
     },
-    (request) => {
+    async (request) => {
       requireScope(request.principal, "read");
       if (request.principal.devices !== undefined)
         throw new TendonError("forbidden", "the overview counts all devices; this token is limited to some");
-      return needs.overview.view(request.query.range ?? "1h");
+      return await needs.overview.view(request.query.range ?? "1h");
     },
   );
   http.post(

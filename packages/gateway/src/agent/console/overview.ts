@@ -1,6 +1,7 @@
 /**
  * How the gateway has been doing: a small series in memory, made of the same events as everything else. Fine steps for
- * the last hour, coarse ones for the last day; both are rings, so that it never grows.
+ * the last hour, coarse ones for the last day; both are rings, so that it never grows. Calls from before the start are
+ * read from the history, once, when somebody first looks.
  */
 import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
@@ -9,7 +10,8 @@ import { bucketOf, Histogram } from "./histogram.ts";
 
 interface Step {
   readonly from: number;
-  online: number;
+  /** Not known of earlier runs. */
+  online: number | null;
   calls: number;
   readonly failures: Map<string, number>;
   readonly times: Histogram;
@@ -30,8 +32,20 @@ const scales = {
 const mostTools = 200;
 const slowestShown = 8;
 
+interface EndedCall {
+  readonly at: number;
+  readonly tool: string;
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
 export interface OverviewNeeds {
   readonly clock: Clock;
+  /** Gives the calls of a span, the newest first; resolves with the time from which on they are complete. */
+  readonly callHistory: (
+    span: { readonly since: number; readonly before: number },
+    take: (call: EndedCall) => void,
+  ) => Promise<number>;
   readonly events: Pick<Events, "subscribe" | "settle">;
   /** Programs are started before anybody counts. */
   readonly onlineAlready: number;
@@ -43,10 +57,14 @@ export class Overview {
   readonly #coarse: Step[] = [];
   readonly #tools = new Map<string, { readonly times: Histogram; failed: number }>();
   #online = 0;
+  /** From here on every call is counted. */
+  #since: number;
+  #recalled: Promise<void> | undefined;
   readonly #unsubscribe: () => void;
 
   constructor(needs: OverviewNeeds) {
     this.#needs = needs;
+    this.#since = needs.clock.now();
     this.#online = needs.onlineAlready;
     this.#countOnline();
     this.#unsubscribe = needs.events.subscribe((event) => this.#take(event));
@@ -56,7 +74,9 @@ export class Overview {
     this.#unsubscribe();
   }
 
-  view(range: OverviewRange): OverviewView {
+  async view(range: OverviewRange): Promise<OverviewView> {
+    this.#recalled ??= this.#recall();
+    await this.#recalled;
     this.#needs.events.settle();
     const { stepMs, steps } = scales[range];
     const now = this.#needs.clock.now();
@@ -74,6 +94,7 @@ export class Overview {
     return {
       range,
       from: isoTime(from),
+      since: isoTime(Math.max(from, this.#since)),
       stepMs,
       online: this.#online,
       calls,
@@ -106,6 +127,28 @@ export class Overview {
       .slice(0, slowestShown);
   }
 
+  /** The rings go back a day; what is older needs no reading. */
+  async #recall(): Promise<void> {
+    const now = this.#needs.clock.now();
+    const [fineFrom, coarseFrom] = [scales["1h"], scales["24h"]].map(
+      ({ stepMs, steps }) => Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs,
+    ) as [number, number];
+    if (coarseFrom >= this.#since) return;
+    const span = { since: coarseFrom, before: this.#since };
+    try {
+      this.#since = await this.#needs.callHistory(span, ({ at, tool, outcome, durationMs }) => {
+        const counted = countedAs(outcome, durationMs);
+        this.#since = at;
+        if (at >= fineFrom) countCall(earlierStep(this.#fine, scales["1h"], at), counted);
+        countCall(earlierStep(this.#coarse, scales["24h"], at), counted);
+        this.#countTool(tool, counted);
+      });
+    } catch {
+      // The storage is away, which is reported elsewhere: `since` says how far this got, and the next view goes on there.
+      this.#recalled = undefined;
+    }
+  }
+
   #take(event: GatewayEvent): void {
     if (event.type === "device.online" || event.type === "device.offline") {
       // Every coming has its going, so that counting them is enough.
@@ -113,14 +156,11 @@ export class Overview {
       this.#countOnline();
     } else if (event.type === "call.finished") {
       const { outcome, durationMs, tool } = event.data;
-      // A call that waits for a person has not failed.
-      const failed = outcome !== "ok" && outcome !== "approval_required";
       const now = this.#needs.clock.now();
-      const bucket = bucketOf(Number(durationMs));
-      const reason = failed ? String(outcome) : undefined;
-      countCall(this.#current(this.#fine, scales["1h"], now), bucket, reason);
-      countCall(this.#current(this.#coarse, scales["24h"], now), bucket, reason);
-      this.#countTool(String(tool), bucket, failed);
+      const counted = countedAs(String(outcome), Number(durationMs));
+      countCall(this.#current(this.#fine, scales["1h"], now), counted);
+      countCall(this.#current(this.#coarse, scales["24h"], now), counted);
+      this.#countTool(String(tool), counted);
     }
   }
 
@@ -135,28 +175,47 @@ export class Overview {
     // A clock that was set back must not make steps out of order.
     if (last !== undefined && now < last.from + stepMs) return last;
     const from = Math.floor(now / stepMs) * stepMs;
-    const step: Step = {
-      from,
-      online: this.#online,
-      calls: 0,
-      failures: new Map(),
-      times: new Histogram(),
-    };
+    const step = emptyStep(from, this.#online);
     series.push(step);
     if (series.length > steps) series.shift();
     return step;
   }
 
-  #countTool(tool: string, bucket: number, failed: boolean): void {
+  #countTool(tool: string, { bucket, failure }: Counted): void {
     const name = this.#tools.has(tool) || this.#tools.size < mostTools ? tool : "…";
     const known = this.#tools.get(name) ?? { times: new Histogram(), failed: 0 };
     known.times.addTo(bucket);
-    if (failed) known.failed += 1;
+    if (failure !== undefined) known.failed += 1;
     this.#tools.set(name, known);
   }
 }
 
-function countCall(step: Step, bucket: number, failure: string | undefined): void {
+interface Counted {
+  readonly bucket: number;
+  readonly failure: string | undefined;
+}
+
+/** A call that waits for a person has not failed. */
+function countedAs(outcome: string, durationMs: number): Counted {
+  const failed = outcome !== "ok" && outcome !== "approval_required";
+  return { bucket: bucketOf(durationMs), failure: failed ? outcome : undefined };
+}
+
+function emptyStep(from: number, online: number | null): Step {
+  return { from, online, calls: 0, failures: new Map(), times: new Histogram() };
+}
+
+/** The step of a call that is older than all that were counted before it. */
+function earlierStep(series: Step[], { stepMs }: Scale, at: number): Step {
+  const from = Math.floor(at / stepMs) * stepMs;
+  const [first] = series;
+  if (first !== undefined && from >= first.from) return first;
+  const step = emptyStep(from, null);
+  series.unshift(step);
+  return step;
+}
+
+function countCall(step: Step, { bucket, failure }: Counted): void {
   step.calls += 1;
   step.times.addTo(bucket);
   if (failure !== undefined) step.failures.set(failure, (step.failures.get(failure) ?? 0) + 1);
