@@ -139,10 +139,37 @@ describe("the fleet", () => {
     const { page, complaints } = await openConsole(site);
     await page.getByText("No devices yet").waitFor();
     await page.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
+    const warning = page.getByRole("status").filter({ hasText: "Boards cannot reach this address" });
+    await warning.getByText(/^127\.0\.0\.1 is this machine only: .* --host 0\.0\.0\.0/).waitFor();
     await page.getByRole("button", { name: "Start a virtual device" }).click();
     await page.getByRole("link", { name: /desk/ }).waitFor();
     complaints.check();
   });
+
+  const otaAddresses = [
+    ["en", "http://192.0.2.7:8000", undefined],
+    ["zh", "http://localhost:8000", "localhost 只指本机：.*http\\.publicUrl"],
+    ["es", "http://[fd00::1]:8000", "El firmware no puede leer esta dirección\\."],
+  ] as const;
+  it.each(otaAddresses)(
+    "says in %s whether boards can use the address %s",
+    async (locale, publicUrl, said) => {
+      const site = await openConsoleSite({ config: { http: { publicUrl } } });
+      const { page } = await openConsole(
+        site,
+        "/",
+        { locale },
+        site.tendon.consoleLink().replace(publicUrl, site.url),
+      );
+      await page.getByText(`${publicUrl}/xiaozhi/ota/`).waitFor();
+      const warning = page
+        .getByRole("main")
+        .getByRole("status")
+        .getByText(/publicUrl/);
+      expect(await warning.count()).toBe(said === undefined ? 0 : 1);
+      if (said !== undefined) expect(await warning.textContent()).toMatch(new RegExp(`^${said}`));
+    },
+  );
 
   it("lets a board in by the code it shows", async () => {
     const site = await openConsoleSite();

@@ -20,13 +20,22 @@ describe("tendon serve", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n")[0]).toBe(`tendon ready ${url}`);
     expect(stdout).toContain(`ws://${new URL(url).host}/xiaozhi/v1/`);
+    expect(stdout).toContain(
+      `${url}/xiaozhi/ota/  (this machine only; for boards, listen with --host 0.0.0.0)\n`,
+    );
     for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg");
   });
 
   it("with an outside broker tells devices its address, and apps of none", async () => {
     const broker = "mqtt://tendon:secret@127.0.0.1:9";
-    const { process } = await startServe(folder.path, [], { TENDON_MQTT_BROKER: broker });
+    const publicUrl = "http://192.0.2.7:8000";
+    const { process } = await startServe(folder.path, [], {
+      TENDON_MQTT_BROKER: broker,
+      TENDON_HTTP_PUBLIC_URL: publicUrl,
+      TENDON_MQTT_PUBLIC_ENDPOINT: "127.0.0.1:9",
+    });
     const { stdout } = await process.end("SIGTERM");
+    expect(stdout).toContain(`${publicUrl}/xiaozhi/ota/\n`);
     expect(stdout).toMatch(/devices \(MQTT\) +127\.0\.0\.1:9\n/);
     expect(stdout).not.toContain("apps (MQTT)");
     expect(stdout).not.toContain("secret");

@@ -1,6 +1,7 @@
 /** The addresses that people and devices are given. They come from settings and interfaces, never from a request. */
 import type { IncomingMessage } from "node:http";
 import os from "node:os";
+import { type OtaProblem, readBoardUrl } from "@tendon/protocol";
 
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "::1" || host.startsWith("127.");
@@ -21,6 +22,23 @@ export function lanAddresses(): { readonly address: string; readonly network: st
 
 function lanAddress(): string | undefined {
   return lanAddresses()[0]?.address;
+}
+
+/** Why no board elsewhere can use the OTA address it is given; `undefined` where nothing known here speaks against it. */
+export function otaProblem({
+  ota,
+  publicUrl,
+  host,
+}: {
+  readonly ota: string;
+  readonly publicUrl: string | undefined;
+  /** Where the gateway listens. */
+  readonly host: string;
+}): OtaProblem | undefined {
+  const read = readBoardUrl(ota);
+  if (read.kind === "misread") return "unreadable";
+  if (!isLoopbackHost(read.host)) return undefined;
+  return publicUrl === undefined && isLoopbackHost(host) ? "this_machine" : "public_url";
 }
 
 /** Where a request comes from. Of a proxy's list only what the proxy itself has added, the last, can be believed. */

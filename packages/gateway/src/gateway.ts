@@ -266,6 +266,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     mqtt,
     frames,
     addresses,
+    listening: config.http,
     settingsOf,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
     reportFault,

@@ -1,5 +1,5 @@
 /** The gateway as a library: start one inside your own program or test, and stop it again. */
-export { type Addresses, addressesOf, isLoopbackHost, lanAddresses } from "./addresses.ts";
+export { type Addresses, addressesOf, isLoopbackHost, lanAddresses, otaProblem } from "./addresses.ts";
 export { type Clock, systemClock, type Timer } from "./clock.ts";
 export { keepYoungApart } from "./collector.ts";
 export {

@@ -66,7 +66,13 @@ export {
   Provisioned,
   ProvisionRequest,
 } from "./api/provisioning.ts";
-export { type SessionEnding, SessionView, SignInCode, SignInRequest } from "./api/session.ts";
+export {
+  type OtaProblem,
+  type SessionEnding,
+  SessionView,
+  SignInCode,
+  SignInRequest,
+} from "./api/session.ts";
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
 export {

@@ -1,5 +1,13 @@
 import path from "node:path";
-import { type ConfigInput, keepYoungApart, loadConfig, startGateway, type Tendon } from "@tendon/gateway";
+import {
+  type ConfigInput,
+  keepYoungApart,
+  loadConfig,
+  otaProblem,
+  startGateway,
+  type Tendon,
+} from "@tendon/gateway";
+import type { OtaProblem } from "@tendon/protocol";
 import { type Demo, demoProcesses, startDemo } from "../demo.ts";
 import { DemoDevices } from "../demo-device.ts";
 import { colours, complain, print } from "../output.ts";
@@ -78,7 +86,7 @@ function announce(tendon: Tendon, json: boolean): void {
   print(`tendon ready ${tendon.url}`);
   const rows: [string, string][] = [
     ["REST", `${tendon.addresses.public}/api/v1  (described at ${tendon.addresses.public}/docs)`],
-    ["boards (OTA address)", tendon.addresses.ota],
+    ["boards (OTA address)", `${tendon.addresses.ota}${otaHint(tendon)}`],
     ["devices (WebSocket)", tendon.addresses.deviceWebSocket],
     ["devices (MQTT)", tendon.addresses.deviceMqtt],
   ];
@@ -103,6 +111,19 @@ function announce(tendon: Tendon, json: boolean): void {
   for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(22))} ${value}`);
   print(`  ${colours.dim("try".padEnd(22))} npx tendon devices`);
 }
+
+/** The address is for boards, and on a first start none can use it. */
+function otaHint({ addresses, config }: Tendon): string {
+  const { host, publicUrl } = config.http;
+  const problem = otaProblem({ ota: addresses.ota, host, publicUrl });
+  return problem === undefined ? "" : `  (${otaHints[problem]})`;
+}
+
+const otaHints: Readonly<Record<OtaProblem, string>> = {
+  this_machine: "this machine only; for boards, listen with --host 0.0.0.0",
+  public_url: "this machine only; for boards, set http.publicUrl",
+  unreadable: "boards cannot read it; set http.publicUrl to http(s)://HOST:PORT",
+};
 
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,13 @@
 import dns from "node:dns/promises";
 import net from "node:net";
-import { type Addresses, type Config, isLoopbackHost, lanAddresses, withoutSecrets } from "@tendon/gateway";
+import {
+  type Addresses,
+  type Config,
+  isLoopbackHost,
+  lanAddresses,
+  otaProblem,
+  withoutSecrets,
+} from "@tendon/gateway";
 import { boardTlsPort, readBoardEndpoint, readBoardUrl } from "@tendon/protocol";
 import { type Finding, failed, fine, warning } from "./finding.ts";
 
@@ -22,26 +29,28 @@ export async function checkBoardAddresses(config: Config, addresses: Addresses):
   }
   return [
     fine("OTA address", addresses.ota),
-    ...checkReach(config, read.host),
+    ...checkReach(config, addresses.ota, read.host),
     ...(await checkName(read.host)),
     ...checkFrontDoor(config, read.port),
     ...endpoint,
   ];
 }
 
-function checkReach({ http }: Config, host: string): Finding[] {
+function checkReach({ http }: Config, ota: string, host: string): Finding[] {
   const check = "device address";
   const everywhere = http.host === "0.0.0.0" || http.host === "::";
-  if (isLoopbackHost(host)) {
+  const problem = otaProblem({ ota, host: http.host, publicUrl: http.publicUrl });
+  if (problem !== undefined) {
     const trouble = {
       message: `${host} is this machine alone`,
       why: "real boards would look for the gateway on themselves; virtual ones of this machine reach it",
-      todo: everywhere
-        ? "set http.publicUrl to this machine's address in the boards' network"
-        : "listen on the network with --host 0.0.0.0",
+      todo:
+        problem === "public_url"
+          ? "set http.publicUrl to this machine's address in the boards' network"
+          : "listen on the network with --host 0.0.0.0",
     };
     // Whoever lets the network in means boards; an address of one's own is a mistake then.
-    return [everywhere || http.publicUrl !== undefined ? failed(check, trouble) : warning(check, trouble)];
+    return [problem === "public_url" ? failed(check, trouble) : warning(check, trouble)];
   }
   if (isLoopbackHost(http.host)) {
     return [

@@ -1,6 +1,6 @@
 /** The console out of the rooms it looks into. */
 import { randomBytes } from "node:crypto";
-import type { Addresses } from "../addresses.ts";
+import { type Addresses, otaProblem } from "../addresses.ts";
 import { type Console, consoleRoutes, type Http, type IdentifyToken } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
@@ -19,6 +19,8 @@ export interface ConsoleLinkNeeds {
   readonly spend: (principal: Principal) => void;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
+  /** Where the gateway listens, and what others are told. */
+  readonly listening: { readonly host: string; readonly publicUrl?: string };
   /** Whether there is a voice server that devices talk to. */
   readonly voice: boolean;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
@@ -28,7 +30,7 @@ export interface ConsoleLinkNeeds {
 const mostCallsRead = 100_000;
 
 export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<Console> {
-  const { store, frames, addresses, voice, startDemoDevice, ...rest } = needs;
+  const { store, frames, addresses, listening, voice, startDemoDevice, ...rest } = needs;
   // Made with the storage and kept in it.
   const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));
   return await consoleRoutes(http, {
@@ -41,7 +43,9 @@ export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<
     instanceId: String(instanceId),
     about() {
       const { public: url, ota, mqtt } = addresses();
-      return { version, url, ota, mqtt, demo: startDemoDevice !== undefined, voice };
+      const problem = otaProblem({ ota, host: listening.host, publicUrl: listening.publicUrl });
+      const demo = startDemoDevice !== undefined;
+      return { version, url, ota, ...(problem && { otaProblem: problem }), mqtt, demo, voice };
     },
   });
 }

@@ -37,6 +37,7 @@ export interface DoorNeeds {
   readonly mqtt: MqttCarrier;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
+  readonly listening: { readonly host: string; readonly publicUrl?: string };
   readonly settingsOf: (made: DeviceCredentials) => Required<OtaSettings>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
@@ -66,6 +67,7 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
     spend: (principal) => rates.spend(principal),
     frames: needs.frames,
     addresses: needs.addresses,
+    listening: needs.listening,
     voice: voice !== undefined,
     startDemoDevice: needs.startDemoDevice,
   });

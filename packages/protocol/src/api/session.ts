@@ -20,10 +20,20 @@ const Who = Type.Object({
   limited: Type.Boolean({ description: "Whether only some devices exist for it" }),
 });
 
+const otaProblems = ["this_machine", "public_url", "unreadable"] as const;
+/** What keeps boards from the OTA address, and so what has to be changed. */
+export type OtaProblem = (typeof otaProblems)[number];
+
 const About = Type.Object({
   version: Type.String(),
   url: Type.String({ description: "Where people and programs elsewhere reach the gateway" }),
   ota: Type.String({ description: "What a board is told to ask for its settings" }),
+  otaProblem: Type.Optional(
+    Type.Enum([...otaProblems], {
+      description:
+        "Why boards cannot use it. this_machine: the gateway listens on loopback; public_url: `http.publicUrl` has to name an address of this machine; unreadable: the firmware cannot read it",
+    }),
+  ),
   mqtt: Type.String({ description: "MQTT for apps" }),
   demo: Type.Boolean({ description: "Whether a virtual device can be started from here" }),
   voice: Type.Boolean({ description: "Whether devices talk to a voice server through this gateway" }),

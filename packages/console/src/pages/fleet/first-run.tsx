@@ -6,7 +6,7 @@ import { useSession } from "../../api/session.tsx";
 import { useWords } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
+import { ProblemNote, Warning } from "../../ui/problem.tsx";
 import { Empty } from "../../ui/states.tsx";
 
 export function FirstRun() {
@@ -23,6 +23,11 @@ export function FirstRun() {
       <div className="w-full text-left">
         <CodeBlock text={gateway.ota} label={t("firstRun.otaLabel")} />
       </div>
+      {gateway.otaProblem !== undefined && (
+        <Warning title={t("reach.title")}>
+          <p>{t(`reach.${gateway.otaProblem}`, { host: new URL(gateway.ota).hostname })}</p>
+        </Warning>
+      )}
       {gateway.demo && may("admin") && (
         <>
           <p>{t("firstRun.demo")}</p>
