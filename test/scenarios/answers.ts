@@ -4,8 +4,8 @@ import { openSite, type Site } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
 
 /** As the firmware does it: the text is pasted in without escaping. */
-function pasted(device: RawDevice, id: number, message: string): string {
-  const payload = `{"jsonrpc":"2.0","id":${id},"error":{"message":"${message}"}}`;
+function pasted(device: RawDevice, id: number, message: string, before = ""): string {
+  const payload = `{"jsonrpc":"2.0","id":${id},"error":{${before}"message":"${message}"}}`;
   return `{"session_id":"${device.sessionId}","type":"mcp","payload":${payload}}`;
 }
 
@@ -59,6 +59,17 @@ export function answerScenarios(transport: DeviceTransport): void {
       expect(body["code"]).toBe("device_error");
       if (message !== '"}}}') expect(body["detail"]).toBe(message);
       expect(await site.metric('tendon_odd_frames_total{outcome="salvaged"}')).toBe(1);
+    });
+
+    it("[RPC-6] with a code before the unescaped text fails its call at once", async () => {
+      const { site, device } = await joined();
+      const answer = site.call(device.id, "a");
+      const { id } = await device.nextRequest("tools/call");
+      device.sendText(pasted(device, id, 'Unknown tool: a"b', '"code":-32601,'));
+      expect(await answer).toMatchObject({
+        status: 502,
+        body: { code: "device_error", detail: 'Unknown tool: a"b' },
+      });
     });
 
     it("[RPC-7] cannot forge a result for its own call", async () => {

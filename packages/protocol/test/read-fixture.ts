@@ -14,9 +14,10 @@ export function envelope(payload: string, sessionId = "s"): string {
   return `{"session_id":"${sessionId}","type":"mcp","payload":${payload}}`;
 }
 
-/** An error reply as the firmware pastes it together. */
-export function pastedError(message: string, id: number | string = 1): string {
-  return envelope(`{"jsonrpc":"2.0","id":${id},"error":{"message":"${message}"}}`);
+/** An error reply as the firmware pastes it together; `code` where it is one of those that have it. */
+export function pastedError(message: string, id: number | string = 1, code?: number | string): string {
+  const before = code === undefined ? "" : `"code":${code},`;
+  return envelope(`{"jsonrpc":"2.0","id":${id},"error":{${before}"message":"${message}"}}`);
 }
 
 export function nested(levels: number, open = "[", close = "]"): string {

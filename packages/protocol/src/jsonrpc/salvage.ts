@@ -5,12 +5,13 @@
  * [RPC-7] The same hole lets a caller who can put text into an error (an address that cannot be opened, say) write
  * JSON of its own into the frame: a second id, a made-up result. So an error frame is recognised by its fixed
  * beginning, up to which nothing foreign can stand, and everything after `"message":"` is text, never structure.
+ * Newer firmware puts a numeric `code` before the message; a number cannot carry foreign text either.
  */
 import { isObject, parseJson } from "../outcome.ts";
 import { type DeviceRpc, decodeDeviceRpc, type RpcError } from "./device-rpc.ts";
 
 const errorFrame =
-  /^\s*\{\s*"session_id"\s*:\s*"[^"\\]*"\s*,\s*"type"\s*:\s*"mcp"\s*,\s*"payload"\s*:\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d{1,10})\s*,\s*"error"\s*:\s*\{\s*"message"\s*:\s*"/;
+  /^\s*\{\s*"session_id"\s*:\s*"[^"\\]*"\s*,\s*"type"\s*:\s*"mcp"\s*,\s*"payload"\s*:\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d{1,10})\s*,\s*"error"\s*:\s*\{\s*(?:"code"\s*:\s*-?\d{1,10}\s*,\s*)?"message"\s*:\s*"/;
 const mcpPayload = /"type"\s*:\s*"mcp"\s*,\s*"payload"\s*:\s*/;
 const closing = /"\s*\}\s*\}\s*\}\s*$/;
 

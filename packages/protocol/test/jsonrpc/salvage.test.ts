@@ -74,6 +74,11 @@ describe("an error text that the firmware pasted into its frame", () => {
     expect(decodeDeviceFrame(pastedError('a"b', id))).toEqual(errorFor(id, 'a"b'));
   });
 
+  test.each([-32601, -32000, 0, 500])("is found behind the code %i", (code) => {
+    expect(decodeDeviceFrame(pastedError('a"b', 5, code))).toEqual(errorFor(5, 'a"b'));
+    expect(decodeDeviceFrame(pastedError("plain", 5, code))).toEqual(errorFor(5, "plain", false));
+  });
+
   it("is found in a frame with spaces between its parts", () => {
     const frame =
       ' { "session_id" : "s" , "type" : "mcp" , "payload" : { "jsonrpc" : "2.0" , "id" : 4 , "error" : { "message" : "a"b" } } } ';
@@ -117,6 +122,9 @@ describe("an error text that makes the frame valid JSON with another meaning is 
     const frame = pastedError(text);
     expect(isJson(frame)).toBe(true);
     expect(decodeDeviceFrame(frame)).toEqual(errorFor(1, text.slice(0, MESSAGE_LIMIT)));
+    expect(decodeDeviceFrame(pastedError(text, 1, -32000))).toEqual(
+      errorFor(1, text.slice(0, MESSAGE_LIMIT)),
+    );
   });
 
   it("whatever the text is", () => {
@@ -204,6 +212,7 @@ describe("hostile frames are read in one pass", () => {
     ["of eleven digits", pastedError('a"b', "12345678901")],
     ["with a fraction", pastedError('a"b', "1.5")],
     ["that is text", pastedError('a"b', '"1"')],
+    ["before a code that is text", pastedError('a"b', 1, '"x"')],
   ])("an id %s is not salvaged", (_, frame) => {
     expect(decodeDeviceFrame(frame)).toMatchObject({ outcome: "invalid" });
   });
