@@ -42,6 +42,18 @@ export function answerScenarios(transport: DeviceTransport): void {
       expect((await answer).body).toMatchObject({ code: "device_error", detail });
     });
 
+    it.each([{ message: "" }, { code: -32000, message: " \n" }, ""])(
+      "[RPC-4] without words gets some of ours: %j",
+      async (error) => {
+        const { site, device } = await joined();
+        const answer = site.call(device.id, "a");
+        const { id } = await device.nextRequest("tools/call");
+        device.sendMcp({ jsonrpc: "2.0", id, error });
+        const detail = "the device reported an error without a message";
+        expect((await answer).body).toMatchObject({ code: "device_error", detail });
+      },
+    );
+
     it.each([
       'Unknown tool: a"b',
       'Failed to open "valve" at C:\\new',
@@ -161,7 +173,21 @@ export function answerScenarios(transport: DeviceTransport): void {
         { content: [image], isError: false },
       ],
       ["a standard image stays", { content: [image] }, { content: [image], isError: false }],
-      ["isError is kept", { content: [], isError: true }, { content: [], isError: true }],
+      [
+        "an image gets the media type of its bytes where its own is empty",
+        { content: [{ ...image, mimeType: "" }] },
+        { content: [image], isError: false },
+      ],
+      [
+        "an image whose type neither it nor its bytes tell is left out, in words",
+        { content: [{ type: "image", mimeType: "?", data: "AAAA" }] },
+        textContent("[image of 3 bytes left out: no valid mimeType and bytes of no known format]"),
+      ],
+      [
+        "an error without words gets some of ours",
+        { content: [{ type: "text", text: "" }], isError: true },
+        { ...textContent("the tool reported an error without a message"), isError: true },
+      ],
       ["only true is an error", { content: [], isError: "true" }, { content: [], isError: false }],
       [
         "content of an unknown kind becomes text",

@@ -171,7 +171,8 @@ export class Requests {
     this.#current = undefined;
     this.#release(pending);
     if (reply.kind === "error") {
-      pending.reject(new TendonError("device_error", reply.message, { sent: true }, reply.cause));
+      const message = reply.message.trim() === "" ? wordlessError : reply.message;
+      pending.reject(new TendonError("device_error", message, { sent: true }, reply.cause));
     } else {
       answers.add({ pending, answer: { result: reply.result, left: false, queuedMs: queuedMs(pending) } });
     }
@@ -288,6 +289,8 @@ export class Requests {
     pending.unlisten?.();
   }
 }
+
+const wordlessError = "the device reported an error without a message";
 
 function queuedMs(pending: Pending): number {
   return (pending.sentAt ?? pending.enteredAt) - pending.enteredAt;

@@ -54,8 +54,9 @@ function decodeReply(payload: JsonObject, id: unknown): Decoded<DeviceRpc> {
   const { error } = payload;
   // Some stacks send `error: null` beside a result.
   if (error !== undefined && error !== null) {
+    const said = isObject(error) ? error["message"] : error;
     const message =
-      isObject(error) && typeof error["message"] === "string" ? error["message"] : JSON.stringify(error);
+      typeof said === "string" && (isObject(error) || said === "") ? said : JSON.stringify(error);
     return ok({ kind: "error", id, message, salvaged: false });
   }
   if (Object.hasOwn(payload, "result")) return ok({ kind: "result", id, result: payload["result"] });

@@ -1,8 +1,10 @@
 /**
  * [MCP-12] A device's answer to `tools/call`, made into what a standard MCP client accepts: known content kinds
- * only, the firmware's nested image unwrapped, text that is a JSON object offered as structured content.
+ * only, the firmware's nested image unwrapped, media types that fit the bytes, text that is a JSON object offered as
+ * structured content.
  */
 import { isObject, type JsonObject, parseJson } from "../outcome.ts";
+import { mediaTypeOf } from "./media-type.ts";
 
 export type Content =
   | { readonly type: "text"; readonly text: string }
@@ -33,11 +35,18 @@ export function normaliseResult(raw: unknown): ToolResult {
   if (!isObject(raw) || !Array.isArray(raw["content"])) return wrapBare(raw);
   const content = raw["content"].map(normaliseContent);
   const structured = isObject(raw["structuredContent"]) ? raw["structuredContent"] : structuredFrom(content);
+  const isError = raw["isError"] === true;
   return {
-    content,
-    isError: raw["isError"] === true,
+    content: isError && structured === undefined && saysNothing(content) ? [wordlessError] : content,
+    isError,
     ...(structured === undefined ? {} : { structuredContent: structured }),
   };
+}
+
+const wordlessError: Content = { type: "text", text: "the tool reported an error without a message" };
+
+function saysNothing(content: readonly Content[]): boolean {
+  return content.every((item) => item.type === "text" && item.text.trim() === "");
 }
 
 function wantsInput(raw: JsonObject): ToolResult {
@@ -83,11 +92,25 @@ function normaliseContent(item: unknown): Content {
   return { type: "text", text: typeof item === "string" ? item : JSON.stringify(item) };
 }
 
+/** The bytes decide the type where they are of a known kind; a device's own word for them is often empty or wrong. */
 function readMedia(type: "image" | "audio", item: JsonObject): Content | undefined {
   const data = readBase64(item["data"]);
-  const { mimeType } = item;
-  return data !== undefined && typeof mimeType === "string" ? { type, data, mimeType } : undefined;
+  if (data === undefined) return undefined;
+  const mimeType = mediaTypeOf(type, data) ?? statedType(type, item["mimeType"]);
+  if (mimeType !== undefined) return { type, data, mimeType };
+  const bytes = Math.floor((data.replace(/=+$/, "").length * 3) / 4);
+  const stated = "no valid mimeType and bytes of no known format";
+  return { type: "text", text: `[${type} of ${bytes} bytes left out: ${stated}]` };
 }
+
+function statedType(type: "image" | "audio", stated: unknown): string | undefined {
+  return typeof stated === "string" && mediaTypePattern[type].test(stated) ? stated : undefined;
+}
+
+const mediaTypePattern = {
+  image: /^image\/[a-z0-9][a-z0-9.+-]{0,63}$/i,
+  audio: /^audio\/[a-z0-9][a-z0-9.+-]{0,63}(?:;[ -~]{0,128})?$/i,
+} as const;
 
 function readBase64(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;

@@ -7,6 +7,11 @@ import { nested, readFixture } from "../read-fixture.ts";
 const text = (value: string) => ({ type: "text", text: value });
 const nestedImage = '{"type":"image","mimeType":"image/png","data":"iVBORw=="}';
 const image = { type: "image", mimeType: "image/png", data: "iVBORw==" };
+const sound = { type: "audio", mimeType: "audio/opus; codecs=opus", data: "AAAA" };
+const base64 = (...bytes: (number | string)[]) =>
+  Buffer.concat(
+    bytes.map((part) => (typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.of(part))),
+  ).toString("base64");
 
 describe("text", () => {
   test.each(["true", "false", "", "line1\nline2", "70", "[1,2]", '"a"', "null", "{broken", "{}x"])(
@@ -64,7 +69,7 @@ describe("structured content of the device's own", () => {
 describe("images and sounds", () => {
   test.each([
     ["an image in the standard's form", image, image],
-    ["a sound", { ...image, type: "audio" }, { ...image, type: "audio" }],
+    ["a sound", sound, sound],
     ["the firmware's image, JSON inside a text", { type: "image", image: nestedImage }, image],
     ["an image inside an object", { type: "image", image }, image],
     ["an image with fields of its own", { ...image, x: 1, annotations: 5 }, image],
@@ -80,12 +85,68 @@ describe("images and sounds", () => {
     ["data that is no base64", { ...image, data: "<svg/>" }],
     ["data cut in the middle", { ...image, data: "iVBOR" }],
     ["data with padding in the middle", { ...image, data: "iV==BORw" }],
-    ["no media type", { type: "image", data: "iVBORw==" }],
     ["an inner text that is no JSON", { type: "image", image: "iVBORw==" }],
     ["an inner text that is a list", { type: "image", image: "[]" }],
     ["a sound without data", { type: "audio" }],
   ])("with %s are shown as text, so that nothing is lost", (_, item) => {
     expect(normaliseResult({ content: [item] }).content).toEqual([text(JSON.stringify(item))]);
+  });
+});
+
+describe("the media type of an image or a sound", () => {
+  test.each([
+    ["image", "image/jpeg", base64(0xff, 0xd8, 0xff, 0xe0, "..JFIF")],
+    ["image", "image/png", base64(0x89, "PNG\r\n", 0x1a, 0x0a)],
+    ["image", "image/gif", base64("GIF87a....")],
+    ["image", "image/gif", base64("GIF89a....")],
+    ["image", "image/webp", base64("RIFF\u0010\u0000\u0000\u0000WEBPVP8 ")],
+    ["image", "image/avif", base64("\u0000\u0000\u0000 ftypavif")],
+    ["image", "image/bmp", base64("BM\u0036\u0000\u0003\u0000\u0000\u0000\u0000\u0000")],
+    ["audio", "audio/wav", base64("RIFF\u0010\u0000\u0000\u0000WAVEfmt ")],
+    ["audio", "audio/ogg", base64("OggS....")],
+    ["audio", "audio/flac", base64("fLaC....")],
+    ["audio", "audio/mpeg", base64("ID3....")],
+  ])("is set right from its bytes: %s, %s", (type, mimeType, data) => {
+    for (const stated of [
+      "",
+      " ",
+      "jpg",
+      "image/",
+      "application/octet-stream",
+      "image/jpg",
+      "\u0000",
+      5,
+      null,
+      undefined,
+    ]) {
+      expect(normaliseResult({ content: [{ type, data, mimeType: stated }] }).content).toEqual([
+        { type, data, mimeType },
+      ]);
+    }
+  });
+
+  it("stays where it is sound and the bytes are of no kind known here", () => {
+    const item = { type: "image", mimeType: "image/svg+xml", data: base64("<svg/>") };
+    expect(normaliseResult({ content: [item] }).content).toEqual([item]);
+  });
+
+  test.each(["", "jpg", "image/", "image/a b", "text/plain", 5, undefined])(
+    "%j beside bytes of no known kind leaves the image out, and says so",
+    (mimeType) => {
+      const item = { type: "image", mimeType, data: base64("neither") };
+      expect(normaliseResult({ content: [text("a"), item] }).content).toEqual([
+        text("a"),
+        text("[image of 7 bytes left out: no valid mimeType and bytes of no known format]"),
+      ]);
+    },
+  );
+
+  it("is set right inside the firmware's nested form too", () => {
+    const data = base64(0xff, 0xd8, 0xff, 0xe0);
+    const nestedIn = { type: "image", image: JSON.stringify({ type: "image", mimeType: "", data }) };
+    expect(normaliseResult({ content: [nestedIn] }).content).toEqual([
+      { type: "image", mimeType: "image/jpeg", data },
+    ]);
   });
 });
 
@@ -157,7 +218,22 @@ describe("isError", () => {
 });
 
 it("an empty content list stays empty", () => {
-  expect(normaliseResult({ content: [], isError: true })).toEqual({ content: [], isError: true });
+  expect(normaliseResult({ content: [] })).toEqual({ content: [], isError: false });
+});
+
+describe("an error without words", () => {
+  test.each([[[]], [[text("")]], [[text(" \n"), text("")]]])("gets some: %j", (content) => {
+    expect(normaliseResult({ content, isError: true })).toEqual({
+      content: [text("the tool reported an error without a message")],
+      isError: true,
+    });
+  });
+
+  it("has said enough with structured content or an image", () => {
+    const structured = { content: [], isError: true, structuredContent: { a: 1 } };
+    expect(normaliseResult(structured)).toEqual(structured);
+    expect(normaliseResult({ content: [text(""), image], isError: true }).content).toEqual([text(""), image]);
+  });
 });
 
 describe("an official MCP client accepts the result", () => {
