@@ -1,17 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import { type RawDevice, textContent, tool } from "../raw-device.ts";
-import { firstDevice, openSite, type Site } from "../site.ts";
+import { firstDevice, openSite, type Site, type SiteOptions } from "../site.ts";
 
 const level = { volume: { type: "integer", minimum: 0, maximum: 100 } };
 const speaker = tool("self.audio_speaker.set_volume", level, ["volume"]);
 const callTopic = `tendon/devices/${firstDevice}/call`;
 const controlTopic = `tendon/devices/${firstDevice}/control`;
 
-async function open(tools = [speaker]): Promise<{ site: Site; device: RawDevice; app: MqttApp }> {
-  const site = await openSite();
+async function open(
+  tools = [speaker],
+  options: SiteOptions = {},
+): Promise<{ site: Site; device: RawDevice; app: MqttApp }> {
+  const site = await openSite(options);
   const device = await site.join({ transport: mqttTransport, tools });
   const app = await MqttApp.open(site, { clientId: "asker" });
   for (const topic of [callTopic, controlTopic, "tendon/control"]) await app.wire.subscribe(`${topic}/reply`);
@@ -192,14 +196,13 @@ describe("a call over MQTT", () => {
 
 describe("device_control over MQTT", () => {
   it("[APP-2] on the device's topic and on the common one, by id, alias and session", async () => {
-    const { site, device, app } = await open();
+    const { site, device, app } = await open([speaker], { clock: new ManualClock() });
     const { alias } = await site.device(device.id);
     const message = { type: "device_control", action: "set_volume", volume: 30 };
     // A session id is what the device itself was told in its hello.
     device.send({ type: "hello", version: 3, transport: "udp", features: { mcp: true } });
     const { session_id } = await device.nextFrame("hello");
     await device.nextFrame("alert");
-    await device.nextFrame("goodbye");
     await device.setUp({ tools: [speaker] });
     const asks: [string, Record<string, unknown>][] = [
       [controlTopic, {}],

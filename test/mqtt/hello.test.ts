@@ -2,6 +2,7 @@ import dgram from "node:dgram";
 import mqttPacket from "mqtt-packet";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { askForSettings, dial, type MqttSettings, mqttTransport } from "../mqtt-wire.ts";
 import { type Fields, type Frame, type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
@@ -19,16 +20,12 @@ function hello(transport: string, more: Fields = {}): Fields {
   };
 }
 
-/** Says hello and takes what must follow: the answer, the alert and the goodbye. */
-async function greet(
-  device: RawDevice,
-  said = hello("udp"),
-): Promise<{ answer: Frame; alert: Frame; goodbye: Frame }> {
+/** Says hello and takes what must follow at once: the answer and the alert. */
+async function greet(device: RawDevice, said = hello("udp")): Promise<{ answer: Frame; alert: Frame }> {
   device.send(said);
   const answer = await device.nextFrame("hello");
   const alert = await device.nextFrame("alert");
-  const goodbye = await device.nextFrame("goodbye");
-  return { answer, alert, goodbye };
+  return { answer, alert };
 }
 
 async function called(site: Site, device: RawDevice): Promise<void> {
@@ -94,9 +91,10 @@ describe("a hello over MQTT", () => {
   it.each(["udp", "mqtt"])(
     "[MQT-7][MQT-8] with transport %s is answered in full, told that there are tools only, and ended",
     async (transport) => {
-      const site = await openSite();
+      const clock = new ManualClock();
+      const site = await openSite({ clock });
       const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
-      const { answer, alert, goodbye } = await greet(device, hello(transport));
+      const { answer, alert } = await greet(device, hello(transport));
       expect(answer).toEqual({
         type: "hello",
         transport,
@@ -114,14 +112,16 @@ describe("a hello over MQTT", () => {
         message: expect.any(String),
         emotion: "neutral",
       });
-      expect(goodbye).toEqual({ type: "goodbye", session_id: answer["session_id"] });
       await device.setUp({ tools: [tool("a")] });
+      clock.advance(3_000);
+      const goodbye = { type: "goodbye", session_id: answer["session_id"] };
+      expect(await device.nextFrame("goodbye")).toEqual(goodbye);
       await called(site, device);
     },
   );
 
   it("[MQT-7] names a port that hears audio, which is counted and dropped", async () => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device);
     const { port, nonce } = answer["udp"] as { port: number; nonce: string };
@@ -133,7 +133,7 @@ describe("a hello over MQTT", () => {
   });
 
   it("[MQT-7] each has a session, a key and a nonce of its own", async () => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const first = (await greet(device)).answer;
     await device.setUp({ tools: [tool("a")] });
@@ -148,18 +148,17 @@ describe("a hello over MQTT", () => {
   });
 
   it("[MQT-7] two at once are both answered, in order, and the device is listed for the last", async () => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     device.send(hello("udp"));
     device.send(hello("udp"));
     const frames: Frame[] = [];
-    while (frames.filter(({ type }) => type === "goodbye").length < 2) {
+    while (frames.filter(({ type }) => type === "alert").length < 2) {
       frames.push(JSON.parse(await device.wire.nextText()) as Frame);
     }
     const ids = (type: string) =>
       frames.filter((frame) => frame.type === type).map((frame) => frame["session_id"]);
     expect(ids("hello").length).toBe(2);
-    expect(ids("goodbye")).toEqual(ids("hello"));
     expect(ids("alert")).toEqual(ids("hello"));
     for (const frame of frames) {
       const payload = frame["payload"] as { id: number } | undefined;
@@ -182,7 +181,7 @@ describe("a hello over MQTT", () => {
     ["stale", () => "a-session-of-yesterday"],
     ["missing", () => undefined],
   ])("[MQT-8][DEV-2] tools work under a session id that is %s", async (_, idOf) => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device);
     const say = (payload: unknown) => device.send({ session_id: idOf(answer), type: "mcp", payload });
@@ -203,7 +202,7 @@ describe("a hello over MQTT", () => {
     ["another session", () => "somebody-elses"],
     ["no session", () => undefined],
   ])("[DEV-23] a goodbye of the device for %s leaves the connection and the tools", async (_, idOf) => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device);
     await device.setUp({ tools: [tool("a")] });
@@ -214,7 +213,7 @@ describe("a hello over MQTT", () => {
   });
 
   it("[MQT-8] a call under way when the hello comes is answered all the same", async () => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const running = site.call(device.id, "a");
     const { id } = await device.nextRequest("tools/call");
@@ -225,7 +224,7 @@ describe("a hello over MQTT", () => {
   });
 
   it("[DEV-5] without MCP leaves the device connected, with what it listed before", async () => {
-    const site = await openSite();
+    const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device, hello("udp", { features: {} }));
     expect(answer["udp"]).toBeDefined();

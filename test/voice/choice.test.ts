@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import { firmwareHello } from "../raw-device.ts";
 import { firstDevice } from "../site.ts";
@@ -31,7 +32,8 @@ describe("which voice server a board talks to", () => {
 
   it("may be none: it is for tools only, as without any voice server", async () => {
     const upstream = await openUpstream();
-    const site = await openVoiceSite([{ url: upstream.server.url, tag: "kitchen" }]);
+    const clock = new ManualClock();
+    const site = await openVoiceSite([{ url: upstream.server.url, tag: "kitchen" }], { clock });
     const overWebSocket = await site.connect();
     overWebSocket.send(firmwareHello);
     await overWebSocket.nextFrame("hello");
@@ -45,6 +47,8 @@ describe("which voice server a board talks to", () => {
     const hello = await overMqtt.nextFrame("hello");
     expect(hello["udp"]).toMatchObject({ port: expect.any(Number), nonce: expect.stringMatching(/^01/) });
     expect((await overMqtt.nextFrame("alert"))["status"]).toBe("Tools only");
+    await overMqtt.setUp();
+    clock.advance(3_000);
     expect((await overMqtt.nextFrame("goodbye"))["session_id"]).toBe(hello["session_id"]);
     expect(upstream.server.visitors.size).toBe(0);
   });

@@ -29,6 +29,7 @@ import { RateGate } from "./rate-gate.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
 import { Setup } from "./setup.ts";
 import { TalkingBoard } from "./talking-board.ts";
+import { ToolsOnly } from "./tools-only.ts";
 import type { UdpAddress } from "./udp-sink.ts";
 import type { BoardHello, Conversation, VoiceRelay } from "./voice/voice.ts";
 
@@ -79,6 +80,7 @@ export class BoardSession implements DeviceSession {
   readonly connectedAt: number;
   readonly requests: Requests;
   readonly setup: Setup;
+  readonly toolsOnly: ToolsOnly;
   readonly events: Events;
   readonly owner: SessionOwner;
   readonly audioAddress: () => UdpAddress;
@@ -125,6 +127,7 @@ export class BoardSession implements DeviceSession {
       onStray: () => needs.events.strayReply(this.deviceId),
     });
     this.setup = new Setup(this, needs.clock, needs.capabilities);
+    this.toolsOnly = new ToolsOnly(this, needs.clock);
     this.#helloTimer = needs.clock.after(limits.deviceHelloMs.max, () => this.#helloOverdue());
   }
 
@@ -147,6 +150,11 @@ export class BoardSession implements DeviceSession {
 
   get queuedCalls(): number {
     return this.requests.queued;
+  }
+
+  /** No call runs or waits, and the device is not being listed. */
+  get nothingDue(): boolean {
+    return this.requests.idle && !this.setup.running;
   }
 
   get state(): SessionState {
@@ -225,6 +233,7 @@ export class BoardSession implements DeviceSession {
     if (decoded.outcome === "ok") {
       this.droppedAudioFrames += 1;
       this.events.audioDropped(bytes.byteLength);
+      this.toolsOnly.streams();
     } else {
       this.events.frameNotUnderstood(
         this.deviceId,
@@ -251,6 +260,7 @@ export class BoardSession implements DeviceSession {
   converse(hello: BoardHello): boolean {
     const server = this.#voice?.serverOf(this.deviceId);
     if (this.#voice === undefined || server === undefined) return false;
+    this.toolsOnly.end();
     this.endConversation("the board said hello again");
     const mcp = speaksMcp(hello.message);
     this.greet(mcp, hello.message.version);
@@ -332,6 +342,7 @@ export class BoardSession implements DeviceSession {
     if (this.conversation !== undefined && this.transport === "mqtt") {
       this.#voice?.boardCutOff(this.deviceId, this.sessionId);
     }
+    this.toolsOnly.end();
     this.endConversation(reason);
     this.setup.stop();
     this.requests.close(reason, deviceLeft);

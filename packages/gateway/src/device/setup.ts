@@ -44,6 +44,11 @@ export class Setup {
     this.#capabilities = capabilities;
   }
 
+  /** The device is being initialised or listed now. */
+  get running(): boolean {
+    return this.#listing;
+  }
+
   /** After every hello: whatever ran before starts over. */
   start(): void {
     this.stop();

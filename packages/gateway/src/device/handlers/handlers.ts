@@ -14,9 +14,11 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
       handleMcp(session, message.rpc, text);
       return;
     case "listen":
+      if (session.conversation === undefined) session.toolsOnly.listens(message);
+      else session.conversation.fromBoard(text, message);
+      return;
     case "abort":
     case "custom":
-      // Talk for a voice server; where there is none, the device was told so when it said hello [DEV-22].
       session.conversation?.fromBoard(text, message);
       return;
     case "goodbye":
@@ -29,5 +31,7 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
 
 /** [DEV-23] Of another session than the present one it means nothing; over WebSocket no firmware says it. */
 function handleGoodbye(session: BoardSession, sessionId: string | undefined): void {
-  if (sessionId === session.sessionId) session.endConversation("the board said goodbye");
+  if (sessionId !== session.sessionId) return;
+  session.toolsOnly.end();
+  session.endConversation("the board said goodbye");
 }

@@ -20,20 +20,8 @@ export function handleHello(session: BoardSession, hello: DeviceHello, text: str
   if (!session.send(reply)) return;
   const mcp = speaksMcp(hello);
   session.greet(mcp, hello.version);
-  if (hello.audio_params !== undefined || apart) tellToolsOnly(session);
-  // Over MQTT the audio session can be ended without ending the connection [DEV-23].
-  if (apart) session.send({ type: "goodbye", session_id: session.sessionId });
+  if (hello.audio_params !== undefined || apart) session.toolsOnly.begin();
+  else session.toolsOnly.end();
   if (mcp) session.setup.start();
   else session.setup.stop();
-}
-
-/** [DEV-22] The person in front of the device wanted to talk, and learns why nobody answers. */
-function tellToolsOnly(session: BoardSession): void {
-  session.send({
-    type: "alert",
-    session_id: session.sessionId,
-    status: "Tools only",
-    message: "This server runs the device's tools. No voice server is connected.",
-    emotion: "neutral",
-  });
 }
