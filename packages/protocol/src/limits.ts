@@ -51,6 +51,11 @@ export const limits = {
     "a MAC address has 17 characters; other devices may use longer names",
   ),
   clientIdLength: bound(128, "bad_request", "the firmware's Client-Id is a UUID of 36 characters"),
+  heldConnections: bound(
+    512,
+    "busy",
+    "answers after which a board has a second to close first; beyond this the gateway closes at once",
+  ),
   connectedDevices: bound(200_000, "rate_limited", "more than one process can hold in memory"),
   mqttConnectBytes: bound(
     2 * KIB,

@@ -5,6 +5,7 @@
  */
 export type { DeviceClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
+export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
 export { firmwarePath, firmwareRoutes } from "./firmware-download.ts";
 export { FrameLog } from "./frame-log.ts";

@@ -10,7 +10,7 @@ import {
   type Rates,
   restRoutes,
 } from "../agent/agent.ts";
-import type { FrameLog, OtaSettings, WebSocketDevices } from "../device/device.ts";
+import { CloseGrace, type FrameLog, type OtaSettings, type WebSocketDevices } from "../device/device.ts";
 import type { DeviceCredentials, Registry, Tokens } from "../registry/registry.ts";
 import { openConsole } from "./console-link.ts";
 import type { FirmwareLink } from "./firmware-link.ts";
@@ -71,9 +71,12 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
     voice: voice !== undefined,
     startDemoDevice: needs.startDemoDevice,
   });
-  await entrance.routes(http, needs.settingsOf, firmware.offer, voice?.ota);
-  await firmware.routes(http);
-  await needs.vision.routes(http);
+  await http.register(async (boards) => {
+    new CloseGrace(clock).applyTo(boards);
+    await entrance.routes(boards, needs.settingsOf, firmware.offer, voice?.ota);
+    await firmware.routes(boards);
+    await needs.vision.routes(boards);
+  });
   const startedAt = clock.now();
   await restRoutes(http, {
     clock,
