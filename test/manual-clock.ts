@@ -8,9 +8,14 @@ interface Entry {
 
 /** Time that passes only when it is told to. Timers fire in the order of their moments, those set meanwhile too. */
 export class ManualClock implements Clock {
-  readonly #start = Date.UTC(2026, 0, 1);
+  readonly #start: number;
   readonly #entries = new Set<Entry>();
   #elapsed = 0;
+
+  /** Ids of calls carry the machine's own time: who looks one up starts with that. */
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#start = start;
+  }
 
   /** Timers that have not fired yet. */
   get pending(): number {

@@ -104,6 +104,22 @@ describe("a device on another node", () => {
     expect(back.volume).toBe(60);
   });
 
+  it("[MCP-14] that is told to upgrade and comes back to another node with another version is updated", async () => {
+    const { one, two } = await twoNodes();
+    const offer = { tools: [volume], userTools: [tool("self.upgrade_firmware")] };
+    const device = await one.join({ ...offer, firmware: "2.4.2" });
+    await online(two, true);
+    const calling = two.call(firstDevice, "self.upgrade_firmware");
+    await device.nextRequest("tools/call");
+    device.cut();
+    await online(two, false);
+    await two.join({ ...offer, firmware: "2.5.0" });
+    expect((await calling).body["result"]).toMatchObject({
+      isError: false,
+      structuredContent: { upgrade: "updated", firmwareBefore: "2.4.2", firmwareNow: "2.5.0" },
+    });
+  });
+
   it("[APP-2] is found by its session from an app at the other node, and by a wrong one nowhere", async () => {
     const { one, two } = await twoNodes();
     const device = await one.join({ tools: stockTools });

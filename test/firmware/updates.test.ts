@@ -6,6 +6,7 @@ import { makeImage } from "../firmware-image.ts";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type MqttSettings, MqttWire } from "../mqtt-wire.ts";
+import { tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
 import { askAtBoot, boardId, fetchImage, handIn, imageView, offerOf } from "./boards.ts";
 
@@ -98,15 +99,51 @@ describe("a virtual board", () => {
     });
   });
 
-  it("takes an image by `self.upgrade_firmware` too, without an offer", async () => {
-    const site = await openSite({ config: { access: { urlHosts: ["127.0.0.1"] } } });
-    await handIn(site, makeImage());
-    const offer = await offerOf(site, { id: boardId(7) });
-    const device = virtualBoard(site, { board: { ...board, name: "other-board" } });
-    await device.connect();
-    await site.listed(device.id);
-    await site.call(device.id, "self.upgrade_firmware", { url: offer?.url ?? "" });
-    await until(async () => (await site.device(device.id))["firmware"] === "2.5.0");
+  it.each([
+    ["mqtt", "failed"],
+    // It has closed its connection by the time it knows, and comes back as it was.
+    ["websocket", "unknown"],
+  ] as const)(
+    "[MCP-14] over %s takes an image by `self.upgrade_firmware` too, and a failure of that is %s",
+    async (transport, failure) => {
+      const config = { access: { urlHosts: ["127.0.0.1"] }, devices: { transport } };
+      const site = await openSite({ config });
+      await handIn(site, makeImage());
+      const offer = await offerOf(site, { id: boardId(7) });
+      const device = virtualBoard(site, { board: { ...board, name: "other-board" } });
+      await device.connect();
+      await site.listed(device.id);
+      const upgrade = async (url: string) => {
+        const { body } = await site.call(device.id, "self.upgrade_firmware", { url });
+        return body["result"];
+      };
+      expect(await upgrade(`${site.url}/xiaozhi/firmware/none`)).toMatchObject({
+        isError: true,
+        structuredContent: { upgrade: failure, firmwareBefore: "2.4.2", firmwareNow: "2.4.2" },
+      });
+      await until(async () => (await site.device(device.id))["online"], "the board to be back");
+      expect(await upgrade(offer?.url ?? "")).toMatchObject({
+        isError: false,
+        structuredContent: { upgrade: "updated", firmwareBefore: "2.4.2", firmwareNow: "2.5.0" },
+      });
+      expect(await site.device(device.id)).toMatchObject({ firmware: "2.5.0" });
+    },
+  );
+
+  it("[MCP-14] that is away when the gateway stops does not hold it up", async () => {
+    const config = { access: { urlHosts: ["127.0.0.1"] } };
+    // Time stands still: nothing that waits for it would end.
+    const site = await openSite({ config, clock: new ManualClock() });
+    const device = await site.join({ userTools: [tool("self.upgrade_firmware")] });
+    const answer = site.call(device.id, "self.upgrade_firmware");
+    await device.nextRequest("tools/call");
+    device.cut();
+    await until(async () => (await site.device(device.id))["online"] === false, "the board to be away");
+    await site.tendon.stop();
+    expect((await answer).body["result"]).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^unknown: the gateway stopped before the device was back/) }],
+    });
   });
 });
 

@@ -8,12 +8,14 @@ import { frameScenarios } from "./frames.ts";
 import { initializeScenarios } from "./initialize.ts";
 import { listingScenarios } from "./listing.ts";
 import { livenessScenarios } from "./liveness.ts";
+import { upgradeScenarios } from "./upgrades.ts";
 
 describe("a device over MQTT that never subscribes", () => {
   initializeScenarios(mqttTransport);
   listingScenarios(mqttTransport);
   callScenarios(mqttTransport);
   departureScenarios(mqttTransport);
+  upgradeScenarios(mqttTransport);
   answerScenarios(mqttTransport);
   argumentScenarios(mqttTransport);
   frameScenarios(mqttTransport);

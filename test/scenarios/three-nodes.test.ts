@@ -10,6 +10,7 @@ import { helloScenarios } from "./hello.ts";
 import { initializeScenarios } from "./initialize.ts";
 import { listingScenarios } from "./listing.ts";
 import { livenessScenarios } from "./liveness.ts";
+import { upgradeScenarios } from "./upgrades.ts";
 
 const onThreeNodes = new ThreeNodes().of(webSocketTransport);
 
@@ -19,6 +20,7 @@ describe("a device on one of three nodes, called and looked at from the others",
   listingScenarios(onThreeNodes);
   callScenarios(onThreeNodes);
   departureScenarios(onThreeNodes);
+  upgradeScenarios(onThreeNodes);
   answerScenarios(onThreeNodes);
   argumentScenarios(onThreeNodes);
   frameScenarios(onThreeNodes);

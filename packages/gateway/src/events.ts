@@ -164,11 +164,12 @@ export class Events {
     this.#publish("device.notification", device, { method, params: params ?? null });
   }
 
-  /** Gives the number of its event: the history keeps both as one. */
-  callFinished(call: FinishedCall, at: number): number {
+  /** Gives the number of its event: the history keeps both as one. `detail`: where the outcome alone says too little. */
+  callFinished(call: FinishedCall, at: number, detail?: string): number {
     // Written out field by field: this is done for every call, and copying an object with a hole in it is slow.
     const { device, callId, tool, principal, outcome, queuedMs, durationMs } = call;
-    const data = { callId, tool, principal, outcome, queuedMs, durationMs };
+    const plain = { callId, tool, principal, outcome, queuedMs, durationMs };
+    const data = detail === undefined ? plain : { ...plain, detail };
     this.#metrics.calls.inc({ outcome });
     this.#metrics.callSeconds.observe(durationMs / 1000);
     if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");

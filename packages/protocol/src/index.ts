@@ -170,7 +170,7 @@ export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";
 export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";
 export { cleanLine, cleanText } from "./tools/clean-text.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
-export { leavesInsteadOfAnswering } from "./tools/farewell.ts";
+export { leavesInsteadOfAnswering, upgradeTool } from "./tools/farewell.ts";
 export {
   aliasPattern,
   bareToolName,

@@ -11,6 +11,7 @@ import {
   leavesInsteadOfAnswering,
   limits,
   nextRequestId,
+  upgradeTool,
 } from "@tendon/protocol";
 import { Batch } from "../batch.ts";
 import type { Cancellation } from "../cancellation.ts";
@@ -281,7 +282,8 @@ export class Requests {
       return;
     }
     this.#givenUp.delete(reply.id);
-    this.#needs.onLate(late.call, this.#needs.clock.monotonic() - late.at, reply.kind === "error");
+    const failed = reply.kind === "error" || late.call.tool === upgradeTool;
+    this.#needs.onLate(late.call, this.#needs.clock.monotonic() - late.at, failed);
   }
 
   #release(pending: Pending): void {

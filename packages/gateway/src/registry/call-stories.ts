@@ -23,23 +23,27 @@ export class CallStories {
 
   note(callId: string, argumentText: string, detail: string | undefined, unsent: boolean): void {
     const short = argumentText.length <= limits.callStoryArguments.max;
-    this.#stories.set(callId, {
-      arguments: short ? argumentText : undefined,
-      detail,
-      unsent,
-      late: undefined,
-    });
+    this.#keep(callId, { arguments: short ? argumentText : undefined, detail, unsent, late: undefined });
+  }
+
+  #keep(callId: string, story: CallStory): void {
+    this.#stories.set(callId, story);
     const oldest = this.#kept[this.#next];
     if (oldest !== undefined) this.#stories.delete(oldest);
     this.#kept[this.#next] = callId;
     this.#next = (this.#next + 1) % limits.callStoriesKept.max;
   }
 
-  /** An answer that came too late belongs to a call's story too. */
+  /** An answer that came too late belongs to a call's story too; so does what the event of another node's call says. */
   hear({ type, at, data }: GatewayEvent): void {
-    if (type !== "call.late") return;
-    const story = this.#stories.get(String(data["callId"]));
-    if (story !== undefined)
+    const { detail } = data;
+    const told = type === "call.finished" && typeof detail === "string";
+    if (!told && type !== "call.late") return;
+    const callId = String(data["callId"]);
+    const story = this.#stories.get(callId);
+    if (told && story === undefined)
+      this.#keep(callId, { arguments: undefined, detail, unsent: false, late: undefined });
+    if (!told && story !== undefined)
       story.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
   }
 

@@ -5,12 +5,14 @@
  */
 
 import {
+  isObject,
   type JsonObject,
   normaliseResult,
   type ToolDefinition,
   type ToolResult,
   textResult,
   toolAnnotations,
+  upgradeTool,
 } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
@@ -24,6 +26,7 @@ import { CallTurn, photoTool } from "./call-turn.ts";
 import { wordForCall } from "./call-word.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
+import { FirmwareUpgrades, upgradeFailed, upgradeOverdue } from "./firmware-upgrades.ts";
 import { inTime } from "./patience.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
 import type { Policy, Ruling } from "./policy.ts";
@@ -90,6 +93,7 @@ export class Calls {
   readonly #photos: PhotoCalls | undefined;
   readonly #finished: FinishedCalls;
   readonly stories = new CallStories();
+  readonly upgrades: FirmwareUpgrades;
   #running = 0;
   #draining = false;
   #onIdle: (() => void) | undefined;
@@ -99,6 +103,7 @@ export class Calls {
     const { camera, clock } = settings;
     this.#photos = camera === undefined ? undefined : new PhotoCalls(camera, clock);
     this.#find = find;
+    this.upgrades = new FirmwareUpgrades(clock);
     this.#finished = new FinishedCalls({ ...settings, stories: this.stories });
     settings.events.subscribe((event) => this.stories.hear(event));
   }
@@ -204,6 +209,7 @@ export class Calls {
 
   #send(record: DeviceRecord, tool: string, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
     if (record.session instanceof RemoteSession) return record.session.send(tool, args, turn);
+    if (tool === upgradeTool && record.kind === "esp32") return this.#upgradeFirmware(record, args, turn);
     if (tool !== photoTool || record.kind !== "esp32" || this.#photos === undefined)
       return this.#sendPlain(record, tool, args, turn);
     const aim = (initialize: JsonObject) => {
@@ -222,6 +228,21 @@ export class Calls {
       this.#settings.statusOf(record, result.structuredContent);
     }
     if (!result.isError) this.#settings.carriedOut(record.id, tool);
+    return { result, queuedMs: answer.queuedMs };
+  }
+
+  /** [MCP-14] The board's answer says nothing good, and its silence nothing at all. */
+  async #upgradeFirmware(record: DeviceRecord, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
+    const session = sessionOf(record);
+    const { id: device, firmware: before } = record;
+    const call = { callId: turn.callId, tool: upgradeTool };
+    const answer = await session.call(upgradeTool, args, call, turn.options()).catch((error: unknown) => {
+      throw upgradeOverdue(error);
+    });
+    const { transport } = session;
+    const result = answer.left
+      ? await this.upgrades.afterLeaving({ device, before, transport }, turn.options())
+      : upgradeFailed(before, normaliseResult(answer.result));
     return { result, queuedMs: answer.queuedMs };
   }
 
@@ -253,6 +274,7 @@ export class Calls {
   /** From now on new calls are refused; resolves when the last running one has ended, and been told of. */
   async drain(): Promise<void> {
     this.#draining = true;
+    this.upgrades.stop();
     if (this.#running > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
@@ -298,6 +320,7 @@ export class Calls {
       queuedMs = done.queuedMs;
       outcome = isToolError(done.result) ? "tool_error" : "ok";
       durationMs = rounded(turn.elapsedMs);
+      if (tool === upgradeTool) detail = textOf(done.result);
       return {
         callId: turn.callId,
         device: record.id,
@@ -352,6 +375,12 @@ function sessionOf(record: DeviceRecord): DeviceSession {
 
 function isToolError(result: unknown): boolean {
   return typeof result === "object" && result !== null && "isError" in result && result.isError === true;
+}
+
+function textOf(result: unknown): string | undefined {
+  const content = isObject(result) ? result["content"] : undefined;
+  const first: unknown = Array.isArray(content) ? content[0] : undefined;
+  return isObject(first) && typeof first["text"] === "string" ? first["text"] : undefined;
 }
 
 /** [CALL-9] A call that may have run is worth repeating only where running twice does no harm. */

@@ -5,6 +5,7 @@ import { type Events, takenOver } from "../events.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 import type { Extras } from "./extras.ts";
+import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import type { Remembering } from "./remembering.ts";
 import { RemoteSession } from "./remote-session.ts";
 import { Throttle } from "./throttle.ts";
@@ -17,6 +18,7 @@ export interface ConnectionsNeeds {
   readonly toolset: Toolset;
   readonly drift: Drift;
   readonly extras: Extras;
+  readonly upgrades: FirmwareUpgrades;
   /** The device of this id, made where there was none. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
   readonly find: (id: string) => DeviceRecord | undefined;
@@ -84,6 +86,7 @@ export class Connections implements SessionOwner {
     if (record === undefined) return;
     const { alias, board } = record;
     record.identify(info);
+    this.#needs.upgrades.connected(record.id, info.firmware);
     const renamed = record.alias !== alias;
     if (renamed) this.#needs.events.deviceNamed(record.id, record.alias);
     if (renamed || record.board !== board) this.#needs.toolset.changed(record.id);

@@ -170,6 +170,10 @@ export class DeviceRecord {
     return this.#info.board;
   }
 
+  get firmware(): string | undefined {
+    return this.#info.firmware;
+  }
+
   /** What it is told to use, where that is a setting of its own. */
   get transportSetting(): string | undefined {
     return this.#chosen.transportSetting;

@@ -5,6 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { KnownPair } from "./credentials.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
+import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import type { KnownDevices } from "./known-devices.ts";
 import type { Remembering } from "./remembering.ts";
 import type { Toolset } from "./toolset/toolset.ts";
@@ -19,6 +20,7 @@ export interface ElsewhereNeeds {
   readonly remembering: Remembering;
   readonly drift: Drift;
   readonly toolset: Toolset;
+  readonly upgrades: FirmwareUpgrades;
   /** Shows where the directory has placed a device, now that this node knows of it. */
   readonly shown: (id: string) => void;
 }
@@ -159,10 +161,11 @@ export class Elsewhere {
     given: Awaited<ReturnType<Store["names"]["ofDevice"]>>,
     pins: Awaited<ReturnType<Store["toolPins"]["ofDevice"]>>,
   ): KnownPair | undefined {
-    const { devices, remembering, drift, toolset } = this.#needs;
+    const { devices, remembering, drift, toolset, upgrades } = this.#needs;
     const { id, alias } = stored;
     devices.names.restore(new Map([[alias, id]]), given);
     const record = devices.restore(stored);
+    if (!record.isHere) upgrades.heardOf(id, stored.firmware);
     if (list !== undefined && !record.isHere) {
       record.catalogue.restore(list);
       record.listingDone();

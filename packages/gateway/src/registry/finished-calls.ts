@@ -3,7 +3,7 @@
  * history. Whoever asked has its answer by then; told one by one, between other calls' packets, it costs twice as much.
  */
 import { hash } from "node:crypto";
-import { type JsonObject, limits } from "@tendon/protocol";
+import { type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events.ts";
 import type { CallRecord } from "../store/store.ts";
@@ -25,7 +25,7 @@ export interface FinishedCallsSettings {
 interface Finished extends Omit<FinishedCall, "callId"> {
   readonly turn: CallTurn;
   readonly args: JsonObject;
-  /** What its failure said. */
+  /** What its failure said, or what became of an upgrade. */
   readonly detail: string | undefined;
   /** Its failure said that nothing went to the device. */
   readonly unsent: boolean;
@@ -65,8 +65,13 @@ export class FinishedCalls {
     const { events, history, stories, nodeId, keepArguments } = this.#settings;
     const { turn, device, tool, principal, outcome, queuedMs, durationMs } = call;
     const { callId, argumentText } = turn;
+    stories.note(callId, argumentText, call.detail, call.unsent);
     // Each is written out: copying one into the other costs more than both.
-    const event = events.callFinished({ callId, device, tool, principal, outcome, queuedMs, durationMs }, at);
+    const event = events.callFinished(
+      { callId, device, tool, principal, outcome, queuedMs, durationMs },
+      at,
+      tool === upgradeTool ? call.detail : undefined,
+    );
     history.append({
       id: callId,
       at,
@@ -86,7 +91,6 @@ export class FinishedCalls {
       node: nodeId,
       event,
     });
-    stories.note(callId, argumentText, call.detail, call.unsent);
   }
 
   /** Many calls in a row say the same: a poll of every device's status, a scene for a whole house. */

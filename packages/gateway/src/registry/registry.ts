@@ -162,6 +162,7 @@ export class Registry {
     this.connections = new Connections({
       ...needs,
       extras: this.extras,
+      upgrades: this.calls.upgrades,
       drift,
       remembering: this.#remembering,
       toolset: this.toolset,
@@ -174,6 +175,7 @@ export class Registry {
       remembering: this.#remembering,
       drift,
       toolset: this.toolset,
+      upgrades: this.calls.upgrades,
       shown: (id) => this.#others?.shown(id),
     });
     this.book = new DeviceBook({

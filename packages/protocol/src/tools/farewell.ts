@@ -1,10 +1,13 @@
+/** [MCP-14] The firmware answers it only when the upgrade failed: a successful one restarts the device first. */
+export const upgradeTool = "self.upgrade_firmware";
+
 /**
  * [MCP-13] Tools that make the device leave instead of answering: it restarts, or drops its connection ahead of the
- * reply. When it leaves after one of these, the call counts as done.
+ * reply. When it leaves after one of these, the call counts as done, unless that still has to show [MCP-14].
  */
 const farewellTools: ReadonlySet<string> = new Set([
   "self.reboot",
-  "self.upgrade_firmware",
+  upgradeTool,
   "self.system.reconfigure_wifi",
   "self.system.switch_TFT",
   "self.system.set_aec",

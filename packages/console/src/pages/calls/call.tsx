@@ -83,10 +83,12 @@ function Story({ story }: { readonly story: CallStory }) {
         <div className="p-4">
           <Timeline story={story} />
         </div>
-        {failed && story.outcome !== "tool_error" && (
+        {failed && (story.outcome !== "tool_error" || story.detail !== null) && (
           <p className="px-4 pb-4">
             {story.detail !== null && <span className="block break-words">{story.detail}</span>}
-            <span className="text-soft">{problemWords(words, story.outcome).next}</span>{" "}
+            {story.outcome !== "tool_error" && (
+              <span className="text-soft">{problemWords(words, story.outcome).next}</span>
+            )}{" "}
             {story.outcome === "approval_required" && (
               <Link href={consolePaths.approvals} className="text-accent-deep underline">
                 {t("nav.approvals")}
