@@ -3,6 +3,7 @@ import net from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { handIn, offerOf } from "./firmware/boards.ts";
 import { makeImage } from "./firmware-image.ts";
+import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type Fields, tool } from "./raw-device.ts";
@@ -124,7 +125,7 @@ describe("an answer to a board", () => {
     expect(await board.answer()).toBe(status);
     clock.advance(999);
     // A round trip of another connection: a FIN sent before it would have come.
-    expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
+    expect((await askAll(site.url, { path: "/healthz" })).status).toBe(200);
     expect(board.finished).toBe(false);
     clock.advance(1);
     await until(() => board.finished, "the gateway's FIN");
@@ -148,7 +149,7 @@ describe("an answer to a board", () => {
     board.ask("POST", "/vision/explain", headers);
     expect(await board.answer()).toBe(401);
     board.socket.write(`${"x".repeat(100)}GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
-    expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
+    expect((await askAll(site.url, { path: "/healthz" })).status).toBe(200);
     clock.advance(1_000);
     await until(() => board.finished, "the gateway's FIN");
     expect(board.heard.toString().match(/HTTP\/1\.1/g)).toHaveLength(1);

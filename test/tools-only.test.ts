@@ -56,7 +56,7 @@ describe("a board over WebSocket that wants to talk", () => {
   }
 
   it.each(["auto", "realtime"])(
-    "[DEV-22] in mode %s is put to rest 3 s after it was told why",
+    "[DEV-22] in mode %s is put to rest 3 s after the alert",
     async (mode) => {
       const device = await talking(mode);
       await device.setUp(offer);
@@ -90,7 +90,7 @@ describe("a board over WebSocket that wants to talk", () => {
     expect((await device.wire.ended).code).toBe(1000);
   });
 
-  it("[DEV-22] is put to rest 30 s after it was told, whatever still runs", async () => {
+  it("[DEV-22] is put to rest 30 s after the alert, whatever still runs", async () => {
     const device = await talking();
     await device.setUp(offer);
     await site.listed(device.id);
@@ -133,7 +133,7 @@ describe("a board over WebSocket that wants to talk", () => {
     device.cut();
   });
 
-  it("[DEV-22] is told again when it talks again on the same connection", async () => {
+  it("[DEV-22] gets the alert again when it talks again on the same connection", async () => {
     const device = await site.join({ deviceId: nextId(), ...offer });
     for (let press = 0; press < 2; press += 1) {
       clock.advance(10_000);

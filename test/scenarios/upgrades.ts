@@ -57,7 +57,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
     await until(async () => (await site.device(device.id))["online"] === false, "the device to be away");
   }
 
-  describe("a device that is told to upgrade its firmware", () => {
+  describe("a device that is asked to upgrade its firmware", () => {
     it("[MCP-14] and answers has failed", async () => {
       const { device, id, ended } = await upgrading();
       device.reply(id, textContent("true"));

@@ -17,8 +17,8 @@ const longestMs = 30_000;
 export class ToolsOnly {
   readonly #session: BoardSession;
   readonly #clock: Clock;
-  /** When the person was last told; `undefined` for a device that offered no audio. */
-  #toldAt: number | undefined;
+  /** When the board was last sent the alert; `undefined` for a device that offered no audio. */
+  #alertedAt: number | undefined;
   /** The board streams audio; saying hello, or that it listens, is not enough: other devices do so and stay. */
   #streams = false;
   #manual = false;
@@ -32,7 +32,7 @@ export class ToolsOnly {
   /** The device has said hello and could talk. */
   begin(): void {
     this.end();
-    this.#tell();
+    this.#alert();
     const { sessionId, transport } = this.#session;
     if (transport !== "mqtt") return;
     this.#timer = this.#clock.after(readingMs, () => {
@@ -49,17 +49,17 @@ export class ToolsOnly {
 
   /** One packet of audio on the connection itself. */
   streams(): void {
-    if (this.#toldAt === undefined || this.#streams || this.#timer !== undefined) return;
+    if (this.#alertedAt === undefined || this.#streams || this.#timer !== undefined) return;
     this.#streams = true;
     // A later talk on the same connection: the screen no longer shows what it showed then.
-    if (this.#clock.monotonic() - this.#toldAt >= readingMs) this.#tell();
-    if (!this.#manual) this.#rest(this.#toldAt);
+    if (this.#clock.monotonic() - this.#alertedAt >= readingMs) this.#alert();
+    if (!this.#manual) this.#rest(this.#alertedAt);
   }
 
   /** The talk is over, or another begins. */
   end(): void {
     this.#cancel();
-    this.#toldAt = undefined;
+    this.#alertedAt = undefined;
     this.#streams = false;
     this.#manual = false;
   }
@@ -69,8 +69,8 @@ export class ToolsOnly {
     this.#timer = undefined;
   }
 
-  #tell(): void {
-    this.#toldAt = this.#clock.monotonic();
+  #alert(): void {
+    this.#alertedAt = this.#clock.monotonic();
     this.#session.send({
       type: "alert",
       session_id: this.#session.sessionId,
@@ -80,10 +80,10 @@ export class ToolsOnly {
     });
   }
 
-  #rest(toldAt: number): void {
+  #rest(alertedAt: number): void {
     let quiet = false;
     const look = () => {
-      const leftMs = toldAt + longestMs - this.#clock.monotonic();
+      const leftMs = alertedAt + longestMs - this.#clock.monotonic();
       if (leftMs <= 0 || (quiet && this.#session.nothingDue)) {
         this.#session.close(1000, "no voice server is connected: the gateway ended the conversation", false);
         return;
@@ -91,7 +91,7 @@ export class ToolsOnly {
       quiet = this.#session.nothingDue;
       this.#timer = this.#clock.after(Math.min(pauseMs, leftMs), look);
     };
-    const firstLook = toldAt + readingMs - pauseMs - this.#clock.monotonic();
+    const firstLook = alertedAt + readingMs - pauseMs - this.#clock.monotonic();
     this.#timer = this.#clock.after(Math.max(0, firstLook), look);
   }
 }

@@ -8,10 +8,10 @@ import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { inTime, type Patience } from "./patience.ts";
 
-/** A device that has left after it was told to upgrade. */
+/** A device that has left after it was asked to upgrade. */
 export interface Upgrading {
   readonly device: string;
-  /** What it ran when it was told. */
+  /** What it ran when it was asked. */
   readonly before: string | undefined;
   readonly transport: string;
 }
@@ -127,7 +127,7 @@ export function upgradeOverdue(error: unknown): unknown {
 
 function mayReturn(transport: string): string {
   return transport === "websocket"
-    ? `A board over WebSocket closes its connection before it downloads, and connects again only when somebody talks to it. ${lookFirst}`
+    ? `A board over WebSocket closes its connection before it downloads, and connects again only when a person talks to it. ${lookFirst}`
     : `It may still be starting. ${lookFirst} A longer \`timeoutMs\` waits for its return.`;
 }
 
