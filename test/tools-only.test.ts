@@ -55,21 +55,18 @@ describe("a board over WebSocket that wants to talk", () => {
     return device;
   }
 
-  it.each(["auto", "realtime"])(
-    "[DEV-22] in mode %s is put to rest 3 s after the alert",
-    async (mode) => {
-      const device = await talking(mode);
-      await device.setUp(offer);
-      await site.listed(device.id);
-      await heard(device);
-      clock.advance(2_999);
-      await heard(device);
-      clock.advance(1);
-      expect((await device.wire.ended).code).toBe(1000);
-      const { lastDisconnect } = await site.device(device.id);
-      expect(lastDisconnect).toMatchObject({ reason: expect.stringContaining("no voice server") });
-    },
-  );
+  it.each(["auto", "realtime"])("[DEV-22] in mode %s is put to rest 3 s after the alert", async (mode) => {
+    const device = await talking(mode);
+    await device.setUp(offer);
+    await site.listed(device.id);
+    await heard(device);
+    clock.advance(2_999);
+    await heard(device);
+    clock.advance(1);
+    expect((await device.wire.ended).code).toBe(1000);
+    const { lastDisconnect } = await site.device(device.id);
+    expect(lastDisconnect).toMatchObject({ reason: expect.stringContaining("no voice server") });
+  });
 
   it("[DEV-22] is listed first, and calls that wait have their turn", async () => {
     const device = await talking();

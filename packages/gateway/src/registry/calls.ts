@@ -240,8 +240,9 @@ export class Calls {
       throw upgradeOverdue(error);
     });
     const { transport } = session;
+    const now = () => ({ online: record.session !== undefined, firmware: record.firmware });
     const result = answer.left
-      ? await this.upgrades.afterLeaving({ device, before, transport }, turn.options())
+      ? await this.upgrades.afterLeaving({ device, before, transport, now }, turn.options())
       : upgradeFailed(before, normaliseResult(answer.result));
     return { result, queuedMs: answer.queuedMs };
   }

@@ -14,6 +14,8 @@ export interface Upgrading {
   /** What it ran when it was asked. */
   readonly before: string | undefined;
   readonly transport: string;
+  /** The device as this node knows it now, on whatever node it is. */
+  readonly now: () => { readonly online: boolean; readonly firmware: string | undefined };
 }
 
 type Return =
@@ -58,7 +60,10 @@ export class FirmwareUpgrades {
 
   async afterLeaving(of: Upgrading, patience: Patience): Promise<ToolResult> {
     const { before, transport } = of;
-    const how = await this.#return(of, patience);
+    const seen = await this.#return(of, patience);
+    const { online, firmware: known } = of.now();
+    // A device that came back to another node with the version it had is not reported: it is looked up.
+    const how: Return | "overdue" = seen === "overdue" && online ? { kind: "back", firmware: known } : seen;
     if (how === "overdue") {
       const why = `the device left and was not back within the call's deadline. ${mayReturn(transport)}`;
       return upgradeResult("unknown", before, undefined, why);
