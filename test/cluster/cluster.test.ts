@@ -104,7 +104,7 @@ describe("a device on another node", () => {
     expect(back.volume).toBe(60);
   });
 
-  it("[MCP-14] that is asked to upgrade and comes back to another node with another version is updated", async () => {
+  it("[MCP-16] that is asked to upgrade and comes back to another node with another version is updated", async () => {
     const { one, two } = await twoNodes();
     const offer = { tools: [volume], userTools: [tool("self.upgrade_firmware")] };
     const device = await one.join({ ...offer, firmware: "2.4.2" });

@@ -104,7 +104,7 @@ describe("a virtual board", () => {
     // It has closed its connection by the time it knows, and comes back as it was.
     ["websocket", "unknown"],
   ] as const)(
-    "[MCP-14] over %s takes an image by `self.upgrade_firmware` too, and a failure of that is %s",
+    "[MCP-16] over %s takes an image by `self.upgrade_firmware` too, and a failure of that is %s",
     async (transport, failure) => {
       const config = { access: { urlHosts: ["127.0.0.1"] }, devices: { transport } };
       const site = await openSite({ config });
@@ -130,7 +130,7 @@ describe("a virtual board", () => {
     },
   );
 
-  it("[MCP-14] that is away when the gateway stops does not hold it up", async () => {
+  it("[MCP-16] that is away when the gateway stops does not hold it up", async () => {
     const config = { access: { urlHosts: ["127.0.0.1"] } };
     // Time stands still: nothing that waits for it would end.
     const site = await openSite({ config, clock: new ManualClock() });

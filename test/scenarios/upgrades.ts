@@ -58,7 +58,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
   }
 
   describe("a device that is asked to upgrade its firmware", () => {
-    it("[MCP-14] and answers has failed", async () => {
+    it("[MCP-16] and answers has failed", async () => {
       const { device, id, ended } = await upgrading();
       device.reply(id, textContent("true"));
       const { text, ...rest } = await ended();
@@ -66,7 +66,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(text).toMatch(/^failed: the device answered \(true\).* It still runs 2\.4\.2\./);
     });
 
-    it("[MCP-14] and comes back with another version is updated", async () => {
+    it("[MCP-16] and comes back with another version is updated", async () => {
       const { site, device, ended } = await upgrading();
       await gone(site, device);
       await site.join({ transport, ...offer, firmware: "2.5.0" });
@@ -78,13 +78,13 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       });
     });
 
-    it("[MCP-14] and takes over from itself with another version is updated", async () => {
+    it("[MCP-16] and takes over from itself with another version is updated", async () => {
       const { site, ended } = await upgrading();
       await site.join({ transport, ...offer, firmware: "2.5.0" });
       expect(await ended()).toMatchObject({ isError: false, upgrade: "updated", outcome: "ok" });
     });
 
-    it("[MCP-14] and comes back with the same version may have done it or not", async () => {
+    it("[MCP-16] and comes back with the same version may have done it or not", async () => {
       const { site, device, clock, answer, ended } = await upgrading();
       await gone(site, device);
       await site.join({ transport, ...offer, firmware: "2.4.2" });
@@ -102,7 +102,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(text).toMatch(/^unknown: the device left and came back with the same firmware, 2\.4\.2\./);
     });
 
-    it("[MCP-14] and is away at the deadline may have done it or not", async () => {
+    it("[MCP-16] and is away at the deadline may have done it or not", async () => {
       const { site, device, clock, ended } = await upgrading();
       await gone(site, device);
       clock.advance(30_000);
@@ -111,7 +111,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(text).toMatch(/^unknown: the device left and was not back .*Look at the device's `firmware`/);
     });
 
-    it("[MCP-14] and neither answers nor leaves has its time; an answer after that is a failure", async () => {
+    it("[MCP-16] and neither answers nor leaves has its time; an answer after that is a failure", async () => {
       const { site, device, clock, id, answer } = await upgrading();
       const late = await site.events("?type=call.late");
       clock.advance(30_000);

@@ -231,7 +231,7 @@ export class Calls {
     return { result, queuedMs: answer.queuedMs };
   }
 
-  /** [MCP-14] The board's answer says nothing good, and its silence nothing at all. */
+  /** [MCP-16] The board's answer says nothing good, and its silence nothing at all. */
   async #upgradeFirmware(record: DeviceRecord, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
     const session = sessionOf(record);
     const { id: device, firmware: before } = record;

@@ -1,5 +1,5 @@
 /**
- * What became of a call of `self.upgrade_firmware` [MCP-14]. The firmware answers only when the upgrade failed: after
+ * What became of a call of `self.upgrade_firmware` [MCP-16]. The firmware answers only when the upgrade failed: after
  * a successful one it restarts without an answer. So the version that the device reports when it is back decides, and
  * where it does not, the result says that the outcome is unknown.
  */
