@@ -4,16 +4,7 @@
  * written however it ends.
  */
 
-import {
-  isObject,
-  type JsonObject,
-  normaliseResult,
-  type ToolDefinition,
-  type ToolResult,
-  textResult,
-  toolAnnotations,
-  upgradeTool,
-} from "@tendon/protocol";
+import { type JsonObject, normaliseResult, type ToolResult, textResult, upgradeTool } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
@@ -21,6 +12,7 @@ import { TendonError } from "../errors.ts";
 import { type Principal, requireScope } from "./access.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { refuseArguments } from "./argument-problems.ts";
+import { asReported, isToolError, textOf } from "./call-end.ts";
 import { CallStories } from "./call-stories.ts";
 import { CallTurn, photoTool } from "./call-turn.ts";
 import { wordForCall } from "./call-word.ts";
@@ -372,29 +364,6 @@ function sessionOf(record: DeviceRecord): DeviceSession {
     detail,
     since === undefined ? {} : { offlineSince: isoTime(since) },
   );
-}
-
-function isToolError(result: unknown): boolean {
-  return typeof result === "object" && result !== null && "isError" in result && result.isError === true;
-}
-
-function textOf(result: unknown): string | undefined {
-  const content = isObject(result) ? result["content"] : undefined;
-  const first: unknown = Array.isArray(content) ? content[0] : undefined;
-  return isObject(first) && typeof first["text"] === "string" ? first["text"] : undefined;
-}
-
-/** [CALL-9] A call that may have run is worth repeating only where running twice does no harm. */
-function asReported(error: TendonError, callId: string, tool: ToolDefinition | undefined): TendonError {
-  const { code, message, context, kind, cause = error } = error;
-  const mayHaveRun = kind.retryable && context["sent"] === true;
-  const once = mayHaveRun && !(tool !== undefined && isRepeatable(tool)) ? { retryable: false } : {};
-  return new TendonError(code, message, { ...context, ...once, callId }, cause);
-}
-
-function isRepeatable(tool: ToolDefinition): boolean {
-  const { readOnlyHint, idempotentHint } = toolAnnotations(tool);
-  return readOnlyHint || idempotentHint;
 }
 
 function rounded(ms: number): number {
