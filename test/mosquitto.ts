@@ -19,7 +19,7 @@ const howToGet =
 /** The rules that docs/mqtt.md tells people to give to their broker. */
 function documentedRules(): string {
   const page = fs.readFileSync(new URL("../docs/mqtt.md", import.meta.url), "utf8");
-  return /```\n(# acl\n.*?)```/s.exec(page)?.[1] ?? "";
+  return /```\w*\n(# acl\n.*?)```/s.exec(page)?.[1] ?? "";
 }
 
 async function freePort(): Promise<number> {
