@@ -129,9 +129,9 @@ export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./fir
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";
 export { pointerPart } from "./json-schema/pointer.ts";
 export { inlineReferences, withoutExpressions } from "./json-schema/published.ts";
-export type { SchemaProblem } from "./json-schema/run.ts";
 export { resolveReference, schemasIn } from "./json-schema/structure.ts";
 export { SchemaValidator } from "./json-schema/validator.ts";
+export type { SchemaProblem } from "./json-schema/words.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { type Bound, firmwareLimits, limits } from "./limits.ts";
 export {

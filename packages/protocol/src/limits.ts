@@ -157,6 +157,11 @@ export const limits = {
     "twice the deepest schema, for definitions that refer to others; deeper references are cut",
   ),
   argumentCheckSteps: bound(
+    150_000,
+    "arguments_invalid",
+    "units of the estimate, a quarter to a third of a microsecond each: the worst check stops the loop for some 50 ms",
+  ),
+  addressSearchSteps: bound(
     250_000,
     "arguments_invalid",
     "64 KiB of arguments take some 150,000 steps with an ordinary schema; so many stop the loop for about 30 ms",

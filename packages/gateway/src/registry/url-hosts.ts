@@ -126,7 +126,7 @@ class Walk {
 
   #spend(steps: number): void {
     this.#steps += steps;
-    if (this.#steps > limits.argumentCheckSteps.max) throw new TooMuchToWalk("too many steps");
+    if (this.#steps > limits.addressSearchSteps.max) throw new TooMuchToWalk("too many steps");
   }
 
   #judge(text: string, path: string, named: Named, holding: Holding, found: UrlProblem[]): void {

@@ -10,7 +10,7 @@ export interface Format {
 
 const uri: Format = { fits: isUri, words: "an address, such as https://host/path" };
 
-const formats = new Map<string, Format>([
+export const formats: ReadonlyMap<string, Format> = new Map([
   ["date-time", { fits: isDateTime, words: "a date and time, such as 2026-01-31T12:00:00Z" }],
   ["date", { fits: isDate, words: "a date, such as 2026-01-31" }],
   ["time", { fits: isTime, words: "a time, such as 12:00:00Z" }],

@@ -1,6 +1,7 @@
 /** A device's schema as others get it: without references, and for those that would run its expressions, without them. */
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
+import { Looser } from "./looser.ts";
 import { mapSchemas, ownLength, resolveReference, schemasIn } from "./structure.ts";
 
 const annotations = new Set([
@@ -102,26 +103,8 @@ function repeats(target: JsonObject, keyword: string, value: unknown): boolean {
  * less.
  */
 export function withoutExpressions<Schema extends JsonObject>(schema: Schema): Schema {
-  return (hasExpressions(schema) ? stripped(schema) : schema) as Schema;
-}
-
-function hasExpressions(schema: unknown): boolean {
-  if (!isObject(schema)) return false;
-  return (
-    schema["pattern"] !== undefined ||
-    schema["patternProperties"] !== undefined ||
-    schemasIn(schema).some(hasExpressions)
-  );
-}
-
-function stripped(schema: unknown): unknown {
-  if (!isObject(schema)) return schema;
-  const { pattern: _pattern, patternProperties: expressions, ...rest } = schema;
-  const kept = Object.fromEntries(
-    Object.entries(rest).filter(([keyword, value]) => {
-      if (turning.has(keyword)) return !(Array.isArray(value) ? value : [value]).some(hasExpressions);
-      return keyword !== "additionalProperties" || expressions === undefined;
-    }),
-  );
-  return mapSchemas(kept, stripped);
+  const looser = new Looser(schema, schema, { format: () => true, circles: true });
+  const strip = (given: unknown): unknown =>
+    isObject(given) ? mapSchemas(looser.loosen(given), strip) : given;
+  return (looser.needed ? strip(schema) : schema) as Schema;
 }

@@ -1,6 +1,7 @@
 /** Where schemas stand inside a schema. Everything else in it is data: an `enum`, a `default`, a text. */
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
+import { pointerToken } from "./pointer.ts";
 
 export const schemaMaps = ["properties", "patternProperties", "$defs", "definitions"] as const;
 export const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
@@ -67,18 +68,6 @@ export function resolveReference(root: JsonObject, reference: string): JsonObjec
   if (reference === "#") return root;
   if (reference.startsWith("#/")) return schemaAt(root, reference.slice(2).split("/").map(pointerToken));
   return reference.startsWith("#") ? anchored(root, reference.slice(1)) : undefined;
-}
-
-function pointerToken(written: string): string {
-  return decoded(written).replaceAll("~1", "/").replaceAll("~0", "~");
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function schemaAt(root: JsonObject, tokens: readonly string[]): JsonObject | undefined {

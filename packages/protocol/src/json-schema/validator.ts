@@ -1,96 +1,54 @@
 /**
- * Checks values against a device's schema [MCP-9], [MCP-14]. The schema is untrusted: nothing of it is compiled into
- * code, no expression of it is run, no reference is fetched, and the work is counted. Used by the gateway before a
- * call is sent, and by the console's forms.
+ * Checks values against a device's schema [MCP-9], [MCP-14]. The schema is untrusted: the library gets a copy without
+ * expressions and without references that it could not resolve, and runs only where its work is bounded. Used by the
+ * gateway before a call is sent, and by the console's forms.
  */
-import { isObject, type JsonObject } from "../outcome.ts";
-import { keywords } from "./keywords.ts";
-import { type Check, no, Run, type SchemaProblem, TooComplex, unknown, yes } from "./run.ts";
-import { resolveReference } from "./structure.ts";
+import { dereference, format, validate } from "@cfworker/json-schema";
+import { limits } from "../limits.ts";
+import type { JsonObject } from "../outcome.ts";
+import { formats } from "./formats.ts";
+import { prepareSchema } from "./prepared.ts";
+import { Explanation, type SchemaProblem } from "./words.ts";
+import { Work } from "./work.ts";
 
-/** More references in a row, without a step into the value, lead round in a circle. */
-const mostReferences = 16;
+// The library's own checks are regular expressions, one of them exponential: 60 letters stop the process.
+for (const name of Object.keys(format)) delete format[name];
+for (const [name, own] of formats) format[name] = own.fits;
+
+/** Up to here the library looks for every problem; above it, only until it is sure that there is one. */
+const mostWorkForWords = limits.argumentCheckSteps.max / 10;
+
 const fits: readonly SchemaProblem[] = [];
+const tooComplex: readonly SchemaProblem[] = [
+  { path: "", keyword: "steps", message: "are too complex to check" },
+];
+const noWords: readonly SchemaProblem[] = [{ path: "", keyword: "schema", message: "do not fit the schema" }];
 
 export class SchemaValidator {
-  readonly #root: JsonObject;
-  readonly #checks = new Map<JsonObject, Check>();
-  readonly #check: Check;
+  readonly #schema: JsonObject;
+  readonly #lookup: ReturnType<typeof dereference>;
+  readonly #work: Work;
 
   /** `root` is what references start from, where the schema is a part of another. */
   constructor(schema: JsonObject, root: JsonObject = schema) {
-    this.#root = root;
-    this.#check = this.#compile(schema);
+    this.#schema = prepareSchema(schema, root);
+    this.#lookup = dereference(this.#schema);
+    this.#work = new Work(this.#schema);
   }
 
-  /** What is wrong with a value; nothing for one that fits, as far as the schema is evaluated. */
+  /** What is wrong with a value of JSON; nothing for one that fits, as far as the schema is evaluated. */
   problems(value: unknown): readonly SchemaProblem[] {
+    const work = this.#work.of(value, limits.argumentCheckSteps.max);
+    if (work === Number.POSITIVE_INFINITY) return tooComplex;
     try {
-      if (this.#check(value, new Run(undefined)) !== no) return fits;
+      const stopEarly = work > mostWorkForWords;
+      const { valid, errors } = validate(value, this.#schema, "2020-12", this.#lookup, stopEarly);
+      if (valid) return fits;
+      const told = new Explanation(this.#schema, value).of(errors);
+      return told.length === 0 ? noWords : told;
     } catch (error) {
-      if (!(error instanceof TooComplex)) throw error;
-      return [{ path: "", keyword: "steps", message: "are too complex to check" }];
+      // The library throws at names that are not Unicode, and at the end of the stack.
+      return error instanceof RangeError ? tooComplex : noWords;
     }
-    return this.#explain(value);
-  }
-
-  /** A second time, because finding words costs more than finding out, and hardly any call needs them. */
-  #explain(value: unknown): readonly SchemaProblem[] {
-    const found: SchemaProblem[] = [];
-    try {
-      this.#check(value, new Run(found));
-    } catch (error) {
-      if (!(error instanceof TooComplex)) throw error;
-    }
-    if (found.length === 0) return [{ path: "", keyword: "schema", message: "do not fit the schema" }];
-    return [...new Map(found.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
-  }
-
-  #compile(schema: unknown): Check {
-    if (schema === false) return (_value, run) => run.fail("false", "is not accepted");
-    if (!isObject(schema)) return () => yes;
-    const known = this.#checks.get(schema);
-    if (known !== undefined) return known;
-    const check = this.#compileNode(schema);
-    this.#checks.set(schema, check);
-    return check;
-  }
-
-  #compileNode(schema: JsonObject): Check {
-    const compile = (child: unknown) => this.#compile(child);
-    const checks = keywords.flatMap(([keyword, make]) => {
-      const given = schema[keyword];
-      return given === undefined ? [] : [make(given as never, compile, schema)];
-    });
-    const { $ref: reference } = schema;
-    if (typeof reference === "string") checks.push(this.#follow(reference));
-    return (value, run) => {
-      run.spend(1 + checks.length);
-      let verdict: ReturnType<Check> = yes;
-      for (const check of checks) {
-        const own = check(value, run);
-        if (own < verdict) verdict = own;
-        if (verdict === no && run.ended) return no;
-      }
-      return verdict;
-    };
-  }
-
-  /** Looked up when it is first needed: a schema may refer to itself. */
-  #follow(reference: string): Check {
-    let target: Check | undefined;
-    return (value, run) => {
-      target ??= this.#target(reference);
-      if (run.references >= mostReferences) return unknown;
-      run.references += 1;
-      const verdict = run.within(target, value);
-      run.references -= 1;
-      return verdict;
-    };
-  }
-
-  #target(reference: string): Check {
-    const schema = resolveReference(this.#root, reference);
-    return schema === undefined ? () => unknown : this.#compile(schema);
   }
 }

@@ -1,0 +1,50 @@
+/**
+ * A device's schema as the library gets it. Only keywords that are evaluated are left, so that it runs no expression,
+ * and every reference is one that it resolves: it throws at those that it does not find.
+ */
+import { isObject, type JsonObject } from "../outcome.ts";
+import { formatOf } from "./formats.ts";
+import { Looser } from "./looser.ts";
+import { mapSchemas, schemaChildren, schemaLists } from "./structure.ts";
+
+const evaluated: ReadonlySet<string> = new Set([
+  ...schemaChildren,
+  ...schemaLists,
+  ...["type", "const", "enum", "format", "required", "properties", "uniqueItems"],
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+  ...["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"],
+  ...["minContains", "maxContains"],
+]);
+
+/** `root` is what references start from. */
+export function prepareSchema(schema: JsonObject, root: JsonObject): JsonObject {
+  const looser = new Looser(schema, root, {
+    format: (name) => formatOf(name) !== undefined,
+    circles: false,
+  });
+  const numbers = new Map<JsonObject, number>();
+  const copy = (given: unknown): unknown => {
+    // The library does not say where a schema that is false stands.
+    if (given === false) return { not: {} };
+    return isObject(given) ? copyNode(given) : true;
+  };
+  const copyNode = (given: JsonObject): JsonObject => {
+    const loose = looser.loosen(given);
+    const own = Object.entries(loose).filter(([keyword]) => evaluated.has(keyword));
+    const made = mapSchemas(Object.fromEntries(own), copy);
+    const { format, multipleOf } = made;
+    if (typeof format === "string") made["format"] = format.toLowerCase();
+    // JSON Schema forbids it; the library would reject every number.
+    if (typeof multipleOf === "number" && multipleOf <= 0) delete made["multipleOf"];
+    const target = looser.target(loose);
+    if (target === undefined) return made;
+    const number = numbers.get(target) ?? numbers.size;
+    numbers.set(target, number);
+    return { ...made, $ref: `#/$defs/${number}` };
+  };
+  const top = copyNode(schema);
+  const definitions: Record<string, JsonObject> = {};
+  // The loop reaches the targets that it adds: definitions refer to others.
+  for (const [target, number] of numbers) definitions[number] = copyNode(target);
+  return { ...top, $defs: definitions };
+}
