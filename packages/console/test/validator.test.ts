@@ -35,6 +35,12 @@ describe("the form's validator", () => {
     expect(await problems({ volume: -1, name: "x" })).toEqual({ ".volume": "At least 0" });
   });
 
+  it("takes a field that was emptied as one that is not there", async () => {
+    expect(await problems({ volume: 5, name: undefined, mode: undefined })).toEqual({
+      ".name": "Has to be given",
+    });
+  });
+
   it("[MCP-14] runs no expression of a device: the page would stand still", async () => {
     const validator = createValidator(createWords("en", await languages.en.load()));
     const text = `${"a".repeat(60)}!`;

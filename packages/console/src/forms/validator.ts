@@ -22,9 +22,10 @@ export function createValidator(words: Words): FormValidator {
   };
 }
 
-/** What takes too long to check here is for the gateway to decide. */
+/** What takes too long to check here is for the gateway to decide. A field that was emptied is not sent. */
 function check(schema: RJSFSchema, value: unknown, root: RJSFSchema = schema): SchemaProblem[] {
-  return new SchemaValidator(schema, root).problems(value).filter(({ keyword }) => keyword !== "steps");
+  const sent: unknown = value === undefined ? {} : JSON.parse(JSON.stringify(value));
+  return new SchemaValidator(schema, root).problems(sent).filter(({ keyword }) => keyword !== "steps");
 }
 
 function errorOf(words: Words, { keyword, path }: SchemaProblem, schema: RJSFSchema): RJSFValidationError {
