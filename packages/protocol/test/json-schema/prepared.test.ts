@@ -1,5 +1,5 @@
 import { Validator } from "@cfworker/json-schema";
-import { type JsonObject, repairTool, SchemaValidator } from "@tendon/protocol";
+import { type JsonObject, repairTool, SchemaValidator, withoutExpressions } from "@tendon/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -87,5 +87,25 @@ describe("the library gets a copy of the schema", () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe("a schema that is published without expressions", () => {
+  it("takes no less where a reference leads to one", () => {
+    const x = { type: "string", pattern: "a" };
+    const $ref = "#/$defs/x";
+    expect(
+      withoutExpressions({
+        properties: {
+          a: { not: { $ref } },
+          b: { oneOf: [{ $ref }, { const: "b" }] },
+          c: { items: { $ref } },
+        },
+        $defs: { x },
+      }),
+    ).toEqual({
+      properties: { a: {}, b: { anyOf: [{ $ref }, { const: "b" }] }, c: { items: { $ref } } },
+      $defs: { x: { type: "string" } },
+    });
   });
 });
