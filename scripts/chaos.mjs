@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { prepareServers } from "./test-servers.mjs";
 
 if (!prepareServers()) process.exit(1);
-const { status } = spawnSync("npx", ["vitest", "run", "--project", "system", "test/cluster/chaos.test.ts"], {
+const { status } = spawnSync("npx", ["vitest", "run", "test/cluster/chaos.test.ts"], {
   stdio: "inherit",
   env: { CHAOS_SECONDS: "600", ...process.env },
   shell: process.platform === "win32",

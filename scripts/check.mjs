@@ -11,11 +11,7 @@ const steps = [
   ["format and lint", bin("biome"), ["check", "--error-on-warnings", "."]],
   ["typed lint", bin("oxlint"), ["--quiet", "."]],
   ["dead code", bin("knip"), []],
-  [
-    "boundaries",
-    bin("vitest"),
-    ["run", "--project", "system", "--reporter", "dot", "test/boundaries.test.ts"],
-  ],
+  ["boundaries", bin("vitest"), ["run", "--reporter", "dot", "test/boundaries.test.ts"]],
 ];
 
 async function run([name, command, args]) {

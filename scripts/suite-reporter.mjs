@@ -15,7 +15,7 @@ export default class SuiteReporter {
     const count = (state) => tests.filter((test) => test.result().state === state).length;
     const failed = count("failed") + (module.state() === "failed" && count("failed") === 0 ? 1 : 0);
     const seconds = (module.diagnostic().duration / 1000).toFixed(2).padStart(7);
-    const name = `${module.project.name}: ${path.relative(process.cwd(), module.moduleId)}`;
+    const name = path.relative(process.cwd(), module.moduleId);
     console.log(
       `${failed === 0 ? "ok  " : "FAIL"} ${seconds} s  ${name} (${count("passed")} of ${tests.length})`,
     );

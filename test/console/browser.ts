@@ -1,4 +1,7 @@
-/** A real Chromium against a real gateway: one browser for all tests of a file, a fresh profile for each. */
+/**
+ * A real Chromium against a real gateway: one browser for all test files of a worker, which ends with it, and a fresh
+ * profile for each test.
+ */
 import fs from "node:fs";
 import path from "node:path";
 import {
@@ -23,12 +26,6 @@ async function browser(): Promise<Browser> {
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
   });
   return await shared;
-}
-
-export async function closeBrowser(): Promise<void> {
-  const open = await shared;
-  shared = undefined;
-  await open?.close();
 }
 
 /** What the browser's console complained about; a test that expects a refused request names its status. */

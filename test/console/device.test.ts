@@ -1,12 +1,10 @@
 import type { Locator } from "playwright-core";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { desk, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 const address = `/devices/${desk}`;
 

@@ -1,9 +1,7 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ManualClock } from "../manual-clock.ts";
 import { adminToken, openSite } from "../site.ts";
-import { closeBrowser, openConsole, openPage } from "./browser.ts";
-
-afterAll(closeBrowser);
+import { openConsole, openPage } from "./browser.ts";
 
 describe("the entrance", () => {
   it("opens with the printed link, which leaves no trace in the address", async () => {

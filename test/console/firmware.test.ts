@@ -2,14 +2,12 @@
 import fs from "node:fs";
 import path from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { boardId, handIn, imageView, offerOf, update } from "../firmware/boards.ts";
 import { makeImage } from "../firmware-image.ts";
 import type { Site } from "../site.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { openConsoleSite } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 /** With boards that have connected once: before, they are nobody's business. */
 async function openFirmwareSite(boards = 0): Promise<Site> {

@@ -1,10 +1,8 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { openSite } from "../site.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 describe("the fleet", () => {
   it("shows each device with what it tells of itself, live, found by search and filter", async () => {

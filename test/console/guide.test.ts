@@ -1,10 +1,8 @@
 /** The guides that the console leads to are pages to read, also where there is no internet. */
 import fs from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openSite } from "../site.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
-
-afterAll(closeBrowser);
+import { openConsole } from "./browser.ts";
 
 const guides = fs
   .readdirSync(new URL("../../docs/", import.meta.url))

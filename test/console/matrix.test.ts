@@ -4,15 +4,13 @@ import os from "node:os";
 import path from "node:path";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { askAtBoot, fetchImage, handIn, offerOf } from "../firmware/boards.ts";
 import { makeImage } from "../firmware-image.ts";
 import type { Site } from "../site.ts";
 import { ask, openUpstream } from "../voice/voice-site.ts";
-import { closeBrowser, openConsole, openPage } from "./browser.ts";
+import { openConsole, openPage } from "./browser.ts";
 import { clientIdOf, desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 const headings = {
   en: [

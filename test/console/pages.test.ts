@@ -1,10 +1,8 @@
 /** Going from page to page: what was fetched ahead is there at once. */
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { openConsoleSite } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 /** How many of these two have been fetched by the page itself, and have run. */
 const fetched = `(async () => {

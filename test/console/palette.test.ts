@@ -1,11 +1,9 @@
 /** ⌘K finds the tools of the whole fleet, and leads to their forms without a hand on the mouse. */
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { openSite } from "../site.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 describe("tools in the palette", () => {
   it("are found on devices nobody has looked at yet, and open with the focus in their form", async () => {

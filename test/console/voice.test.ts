@@ -1,13 +1,11 @@
 /** Talks as a person sees them: a board speaks to a scripted voice server while the page is open. */
 import { VirtualDevice } from "@tendon/simulator";
 import type { Page } from "playwright-core";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Site } from "../site.ts";
 import { openUpstream, type Upstream } from "../voice/voice-site.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 const sentence = "a sentence that is nobody's business";
 

@@ -4,12 +4,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
-import { closeBrowser, openConsole } from "./browser.ts";
+import { openConsole } from "./browser.ts";
 import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
-
-afterAll(closeBrowser);
 
 describe("calls", () => {
   it("are listed live, filtered, told as a story, and tried again", async () => {
