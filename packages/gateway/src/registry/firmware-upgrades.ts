@@ -91,6 +91,9 @@ export class FirmwareUpgrades {
 
   async #return(of: Upgrading, patience: Patience): Promise<Return | "overdue"> {
     if (this.#stopping) return { kind: "stopping" };
+    // At another node it may have come back before this node learnt that it had left.
+    const { firmware } = of.now();
+    if (firmware !== undefined && firmware !== of.before) return { kind: "back", firmware };
     let waiter: Waiter | undefined;
     const back = new Promise<Return>((settle) => {
       waiter = { of, settle };
