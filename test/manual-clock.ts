@@ -22,6 +22,16 @@ export class ManualClock implements Clock {
     return this.#entries.size;
   }
 
+  /** How many timers there are once none has come or gone for a while: nothing is under way any more. */
+  async settled(): Promise<number> {
+    for (let count = this.pending, same = 0; ; ) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      same = this.pending === count ? same + 1 : 0;
+      count = this.pending;
+      if (same === 6) return count;
+    }
+  }
+
   now(): number {
     return this.#start + this.#elapsed;
   }

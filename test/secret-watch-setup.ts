@@ -2,6 +2,8 @@
 import { afterAll, afterEach, expect } from "vitest";
 import { secretWatch } from "./secret-watch.ts";
 
+secretWatch.startOver();
+
 afterEach(() => {
   expect(secretWatch.leaks()).toEqual([]);
 });

@@ -40,6 +40,15 @@ class SecretWatch {
     return { texts: this.#compared + this.#shown.length, secrets: this.#secrets.size };
   }
 
+  /** Another file of tests begins: what was secret to the one before is nothing to it. */
+  startOver(): void {
+    this.#secrets.clear();
+    this.#leaks.clear();
+    this.#shown = [];
+    this.#characters = 0;
+    this.#compared = 0;
+  }
+
   keep(secret: string | undefined, what: string): void {
     if (secret !== undefined && secret.length >= shortest) this.#secrets.set(secret, what);
   }

@@ -295,7 +295,7 @@ export function callScenarios(transport: DeviceTransport): void {
       const device = await site.connect({ transport });
       await device.greet();
       await device.nextRequest("initialize");
-      const before = clock.pending;
+      const before = await clock.settled();
       const answer = site.call(device.id, "a", {}, { timeoutMs: 500 });
       await until(() => clock.pending > before);
       clock.advance(500);
@@ -308,7 +308,7 @@ export function callScenarios(transport: DeviceTransport): void {
       const device = await site.connect({ transport });
       await device.greet();
       await device.nextRequest("initialize");
-      const before = clock.pending;
+      const before = await clock.settled();
       const caller = new AbortController();
       const at = `/devices/${device.id}/tools/a/call`;
       const answer = site.rest("POST", at, {}, {}, caller.signal).catch(() => "hung up");

@@ -99,7 +99,7 @@ export function departureScenarios(transport: DeviceTransport): void {
       await device.greet();
       await device.nextRequest("initialize");
       const events = await site.events("?type=call.finished");
-      const before = clock.pending;
+      const before = await clock.settled();
       const answer = site.call(device.id, "a");
       await until(() => clock.pending > before, "the call to wait");
       device.cut();
@@ -182,7 +182,7 @@ export function departureScenarios(transport: DeviceTransport): void {
       const old = await site.connect({ transport });
       await old.greet();
       await old.nextRequest("initialize");
-      const before = clock.pending;
+      const before = await clock.settled();
       const answer = site.call(old.id, "a");
       await until(() => clock.pending > before, "the call to wait");
       const fresh = await site.connect({ transport });
