@@ -218,7 +218,9 @@ export function listingScenarios(transport: DeviceTransport): void {
       const events = await site.events("?type=device.tools_changed");
       device.notify("notifications/tools/list_changed");
       await device.list([tool("a"), tool("b")]);
-      expect(await events.next()).toMatchObject({
+      const first = await events.next();
+      // At another node the event of the first list may still be on its way.
+      expect(first.data["toolCount"] === 1 ? await events.next() : first).toMatchObject({
         device: device.id,
         data: { toolCount: 2, complete: true },
       });
