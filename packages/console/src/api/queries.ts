@@ -46,7 +46,7 @@ export function becomeSomebody(client: QueryClient, session: SessionView): void 
 export async function learnWhySignedOut(client: QueryClient): Promise<void> {
   // Without an answer the page stays as it is: the next refusal asks again.
   const found = await api<SessionView>("/session").catch(() => undefined);
-  // Whoever has signed out here in the meantime knows why.
+  // A person who signed out here in the meantime knows why.
   const before = client.getQueryData<SessionView>(keys.session);
   if (found === undefined || found.principal !== null || before?.principal == null) return;
   becomeSomebody(client, { ...found, ended: found.ended ?? "signed_out" });

@@ -1,7 +1,7 @@
 /**
  * [SRV-16] Pages of other origins that the operator has listed may use /mcp and the REST API, with a token. A browser asks
  * first (a preflight, which has no token) and shows a page only the headers it is told to. Cookies never count there:
- * the page would act in the name of whoever is signed in to the console.
+ * the page would act as the person who is signed in to the console.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 

@@ -167,7 +167,7 @@ export class Approvals {
 
   async #ask(question: Question, call: GuardedCall): Promise<never> {
     const { tool, principal, reason, targets } = question;
-    // Read before the request can be decided: whoever reads on from here finds the decision.
+    // Read before the request can be decided: a client that reads on from here finds the decision.
     const since = this.#needs.events.lastId;
     const asked = await this.#needs.store.approvals.request({
       call,

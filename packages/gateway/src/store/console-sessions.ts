@@ -1,7 +1,7 @@
 import { identifier } from "./codec.ts";
 import type { Database } from "./engine.ts";
 
-/** Somebody who is signed in at the console. */
+/** A person who is signed in at the console. */
 export interface StoredSession {
   /** SHA-256 of the cookie, in hex: the cookie itself is in the browser and nowhere else. */
   readonly key: string;

@@ -1,7 +1,7 @@
 /**
  * How the gateway has been doing: a small series in memory, made of the same events as everything else. Fine steps for
  * the last hour, coarse ones for the last day; both are rings, so that it never grows. Calls from before the start are
- * read from the history, once, when somebody first looks.
+ * read from the history, once, at the first view.
  */
 import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";

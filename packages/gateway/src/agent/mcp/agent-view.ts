@@ -42,7 +42,7 @@ export class AgentView {
   readonly reportFault: (error: unknown) => void;
   readonly surface: Surface;
   readonly openCalls = new OpenCalls();
-  /** The state of the list that those who listen know: somebody who asks for it changes nothing for them. */
+  /** The state of the list that listeners know; a client that asks for it changes nothing for them. */
   #told: number | "none";
 
   constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
@@ -55,7 +55,7 @@ export class AgentView {
     this.reportFault = needs.reportFault;
     this.surface = surface;
     this.#told = this.#version();
-    // Whoever sees the compact tools is likely to search next.
+    // A client that lists the compact tools is likely to search next.
     if (surface.kind !== "device") needs.registry.toolset.prepareSearch();
   }
 

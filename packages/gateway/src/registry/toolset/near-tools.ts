@@ -3,7 +3,7 @@ import type { ExposedTool } from "./exposed-tool.ts";
 
 interface Lookup {
   readonly deviceOf: (alias: string) => string | undefined;
-  /** Aliases close to one that no device has, of devices that whoever asks may see. */
+  /** Aliases close to one that no device has, of devices that the caller may see. */
   readonly nearAliases: (alias: string) => readonly string[];
   readonly toolsOf: (device: string) => readonly ExposedTool[];
 }
