@@ -220,7 +220,8 @@ export function listingScenarios(transport: DeviceTransport): void {
       await device.list([tool("a"), tool("b")]);
       const first = await events.next();
       // At another node the event of the first list may still be on its way.
-      expect(first.data["toolCount"] === 1 ? await events.next() : first).toMatchObject({
+      const isOfFirstList = transport.openSite !== undefined && first.data["toolCount"] === 1;
+      expect(isOfFirstList ? await events.next() : first).toMatchObject({
         device: device.id,
         data: { toolCount: 2, complete: true },
       });
