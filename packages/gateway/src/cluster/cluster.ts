@@ -17,7 +17,7 @@ export type { Courier } from "./courier.ts";
 export type { Claim, Directory, Placed } from "./directory.ts";
 export type { ForwardedAnswer, ForwardedRequest } from "./forwarding.ts";
 export type { Member } from "./members.ts";
-export { readNatsAddress } from "./nats-link.ts";
+export { readNatsAddress } from "./nats-address.ts";
 export type { News } from "./news.ts";
 
 export interface ClusterSettings {

@@ -172,7 +172,7 @@ export class Courier {
 
   #serve(subject: string, handle: Handler): () => void {
     const { link } = this.#needs;
-    return link.subscribe(subject, (body, message) => {
+    return link.serve(subject, (body, message) => {
       // Safe: only nodes of this cluster write here.
       void this.#answer(message.reply ?? "", body as Letter, handle).then((answer) =>
         link.respond(message, answer),

@@ -9,21 +9,12 @@ import {
   type NatsConnection,
   type PublishOptions,
   RequestError,
+  type Subscription,
   TimeoutError,
 } from "@nats-io/transport-node";
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError, TendonError } from "../errors.ts";
-
-interface NatsAddress {
-  readonly server: string;
-  readonly tls: boolean;
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-  /** What all subjects begin with: two fleets may share a server. */
-  readonly name: string;
-  /** How many servers of a NATS cluster keep each thing. */
-  readonly replicas: number;
-}
+import { type NatsAddress, readNatsAddress } from "./nats-address.ts";
 
 const patienceAtStartMs = 15_000;
 const attemptMs = 3_000;
@@ -31,26 +22,6 @@ const pauseMs = 500;
 /** A frozen server is noticed after two of these without an answer. */
 const pingEveryMs = 2_000;
 const reconnectMs = 250;
-const defaultName = "tendon";
-
-/** `nats://user:password@host:4222/name?replicas=3`; the name and what follows may be left out. */
-export function readNatsAddress(url: string): NatsAddress {
-  const { protocol, host, username, password, pathname, searchParams } = new URL(url);
-  const name = pathname.replaceAll("/", "");
-  if (!/^[a-zA-Z0-9_-]{0,32}$/.test(name)) {
-    throw new StartError("The name in `cluster` may have letters, digits, `_` and `-`, 32 at most.");
-  }
-  const replicas = Number(searchParams.get("replicas") ?? 1);
-  if (![1, 3, 5].includes(replicas)) throw new StartError("`replicas` in `cluster` may be 1, 3 or 5.");
-  return {
-    replicas,
-    server: host,
-    tls: protocol === "tls:",
-    user: username === "" ? undefined : decodeURIComponent(username),
-    password: password === "" ? undefined : decodeURIComponent(password),
-    name: name === "" ? defaultName : name,
-  };
-}
 
 /** A question under way. `reply` is where its answer goes, and no other question's does. */
 interface Question {
@@ -179,14 +150,20 @@ export class NatsLink {
   }
 
   subscribe(subject: string, take: (body: unknown, message: Msg) => void): () => void {
-    const subscription = this.#connection.subscribe(subject, {
-      callback: (error, message) => {
-        if (error !== null) return;
-        const body = decode(message.data);
-        if (body !== undefined) take(body, message);
-      },
-    });
+    const subscription = this.#subscription(subject, take);
     return () => subscription.unsubscribe();
+  }
+
+  /**
+   * Like `subscribe`, for requests. Stopping takes those that the server has already sent here: it counted this node
+   * as a responder, so the sender of a dropped one would wait for its deadline.
+   */
+  serve(subject: string, take: (body: unknown, message: Msg) => void): () => void {
+    const subscription = this.#subscription(subject, take);
+    return () => {
+      // It rejects on a connection that closes, which drops every subscription.
+      if (!subscription.isDraining()) subscription.drain().catch(() => {});
+    };
   }
 
   /**
@@ -232,6 +209,16 @@ export class NatsLink {
   async flush(): Promise<void> {
     this.#sendPosted();
     if (this.#connected) await this.#connection.flush();
+  }
+
+  #subscription(subject: string, take: (body: unknown, message: Msg) => void): Subscription {
+    return this.#connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error !== null) return;
+        const body = decode(message.data);
+        if (body !== undefined) take(body, message);
+      },
+    });
   }
 
   #post(posted: Posted): void {

@@ -132,6 +132,24 @@ describe("the courier", () => {
     await expect(ask()).rejects.toMatchObject({ code: "device_offline" });
   });
 
+  it("answers a request that was on its way when the device left", async () => {
+    const [one, two] = await pair();
+    const subject = one.cluster.courier.deviceSubject("aa:bb");
+    const ask = () => one.cluster.courier.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
+    const codes = new Set<unknown>();
+    for (let round = 0; round < 50; round += 1) {
+      const unserve = two.cluster.courier.serveDevice("aa:bb", async () => "here");
+      await two.cluster.flush();
+      const answers = [ask(), ask(), ask()];
+      // NATS has passed them on: they are in the other node's socket, or have been read there.
+      await one.cluster.flush();
+      unserve();
+      for (const outcome of await Promise.allSettled(answers))
+        codes.add(outcome.status === "fulfilled" ? outcome.value : outcome.reason.code);
+    }
+    expect([...codes]).toEqual(["here"]);
+  });
+
   it("carries answers larger than a message, letter for letter", async () => {
     const [one, two] = await pair();
     const large = "ü\u0001€😀x".repeat(400_000);
