@@ -22,7 +22,7 @@ import {
 } from "../store/store.ts";
 import { version } from "../version.ts";
 import { type Certificate, openCertificate } from "./certificate.ts";
-import { type ClusterLink, joinCluster } from "./cluster-link.ts";
+import type { ClusterLink } from "./cluster-link.ts";
 import { eventJournal } from "./event-journal.ts";
 import { markOf } from "./forwarding-link.ts";
 import { deviceSecretOf } from "./shared-secret.ts";
@@ -93,10 +93,12 @@ export async function layFoundation(
     signal: options.signal,
   });
   started.push(() => store.close());
-  const cluster =
-    config.cluster === undefined
-      ? undefined
-      : await joinCluster({ url: config.cluster, clock, events, node, version });
+  const join = async (url: string) => {
+    // The client of NATS is loaded only where there is a cluster.
+    const { joinCluster } = await import("./cluster-link.ts");
+    return await joinCluster({ url, clock, events, node, version });
+  };
+  const cluster = config.cluster === undefined ? undefined : await join(config.cluster);
   if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
   else started.push(() => cluster.leave());
   const deviceSecret = await deviceSecretOf(store, dataFolder, log);
