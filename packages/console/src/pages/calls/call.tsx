@@ -133,7 +133,8 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-const frameSlackMs = 100;
+/** A busy gateway writes a frame this long after it noted that it sends the call. */
+const frameSlackMs = 2_000;
 
 /** The frames of its time, while they are still kept. */
 function CallFrames({ story }: { readonly story: CallStory }) {
@@ -155,16 +156,16 @@ function CallFrames({ story }: { readonly story: CallStory }) {
   );
 }
 
-/** The request in its time that names the tool, and everything under its id. */
+/** The request that names the tool and left nearest to when the call was sent, and everything under its id. */
 function framesOf(story: CallStory, frames: FrameList["frames"]): FrameList["frames"] {
-  const from = Date.parse(story.sentAt ?? story.askedAt) - frameSlackMs;
-  const to = Date.parse(story.late?.at ?? story.at) + frameSlackMs;
-  const then = frames.filter(({ at }) => Date.parse(at) >= from && Date.parse(at) <= to);
-  const request = then.findLast(
-    ({ way, text }) => way === "out" && text.includes(JSON.stringify(story.tool)),
-  );
+  const sentAt = Date.parse(story.sentAt ?? story.askedAt);
+  const apart = ({ at }: FrameList["frames"][number]) => Math.abs(Date.parse(at) - sentAt);
+  const [request] = frames
+    .filter((frame) => frame.way === "out" && frame.text.includes(JSON.stringify(story.tool)))
+    .filter((frame) => apart(frame) <= frameSlackMs)
+    .toSorted((one, other) => apart(one) - apart(other));
   const id = request === undefined ? undefined : idIn(request.text);
-  return id === undefined ? [] : then.filter(({ text }) => idIn(text) === id);
+  return id === undefined ? [] : frames.filter(({ text }) => idIn(text) === id);
 }
 
 function idIn(text: string): string | undefined {
