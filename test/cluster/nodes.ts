@@ -32,7 +32,7 @@ export class Engines {
   /** A fleet of the test's own: a database, and a name on NATS. */
   async newFleet(): Promise<Fleet> {
     this.#names += 1;
-    return new Fleet(`${this.nats.url}/fleet${this.#names}`, await this.postgres.newDatabase());
+    return new Fleet(`${this.nats.url}/fleet${this.#names}`, await this.postgres.newStore());
   }
 }
 

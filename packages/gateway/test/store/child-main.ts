@@ -33,5 +33,4 @@ async function main({ task, ...place }: Place & { task: "open" | "write" }): Pro
   }
 }
 
-// Here and not by the caller: modules can be loaded only until this one is done.
 await main(JSON.parse(process.argv[2] ?? "{}") as Parameters<typeof main>[0]);

@@ -1,23 +1,33 @@
-/** Runs child-main.ts, from its source, in a process of its own. */
+/** Runs child-main.ts in a process of its own. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import fs from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
 import type { Place } from "./databases.ts";
 
 const main = fileURLToPath(new URL("./child-main.ts", import.meta.url));
 const root = path.resolve(path.dirname(main), "../../../..");
-const conditions = JSON.stringify(["@tendon/source", "module", "node"]);
-// The tests' own loader: Node 20 cannot read TypeScript by itself.
-const launcher = `
-  import { runnerImport } from "vite";
-  const conditions = ${conditions};
-  const resolve = { conditions, externalConditions: conditions };
-  const settings = { configFile: false, logLevel: "error", resolve: { conditions }, ssr: { resolve } };
-  await runnerImport(process.argv[1], settings);
-`;
+/** Below the packages' own folder, where the bundle finds those that it does not contain. */
+const bundled = path.join(root, "node_modules", ".cache", "tendon-tests", `child-main-${process.pid}.mjs`);
+let bundling: Promise<void> | undefined;
+
+/** Node 20 cannot read TypeScript by itself, and a loader in each child takes longer than what the child does. */
+async function bundle(): Promise<void> {
+  const build = await rolldown({
+    input: main,
+    platform: "node",
+    resolve: { conditionNames: ["@tendon/source", "import", "node"] },
+    external: ["@photostructure/sqlite", "pg"],
+    logLevel: "warn",
+  });
+  await build.write({ file: bundled, format: "esm", codeSplitting: false });
+  await build.close();
+  process.once("exit", () => fs.rmSync(bundled, { force: true }));
+}
 
 export class Child {
   readonly lines: string[] = [];
@@ -25,8 +35,13 @@ export class Child {
   readonly #read: readline.Interface;
   readonly #ended: Promise<unknown>;
 
-  constructor(task: "open" | "write", place: Place) {
-    const args = ["--input-type=module", "-e", launcher, main, JSON.stringify({ task, ...place })];
+  static async start(task: "open" | "write", place: Place): Promise<Child> {
+    bundling ??= bundle();
+    await bundling;
+    return new Child([bundled, JSON.stringify({ task, ...place })]);
+  }
+
+  private constructor(args: readonly string[]) {
     this.#process = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
     this.#read = readline.createInterface({ input: this.#process.stdout });
     this.#read.on("line", (line) => this.lines.push(line));

@@ -22,7 +22,7 @@ describe.each(kinds)("after kill -9 in %s", (kind) => {
 
   it("no device and no token is missing, and of the history at most the last 100 ms", async () => {
     const place = await databases.newPlace();
-    const child = new Child("write", place);
+    const child = await Child.start("write", place);
     await child.said("ready");
     child.go();
     await child.said("device 300");

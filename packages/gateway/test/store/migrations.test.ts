@@ -110,7 +110,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
 
   it("is made once by several processes that start at the same time", async () => {
     const place = await databases.newPlace();
-    const children = Array.from({ length: 4 }, () => new Child("open", place));
+    const children = await Promise.all(Array.from({ length: 4 }, () => Child.start("open", place)));
     await Promise.all(children.map((child) => child.said("ready")));
     for (const child of children) child.go();
     await Promise.all(children.map((child) => child.said("done")));

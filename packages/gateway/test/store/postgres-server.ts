@@ -6,6 +6,8 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
+import { systemClock } from "../../src/clock.ts";
+import { openStore } from "../../src/store/store.ts";
 
 class PostgresProblem extends Error {
   override readonly name = "PostgresProblem";
@@ -13,6 +15,7 @@ class PostgresProblem extends Error {
 
 const user = "tendon";
 const startAttempts = 5;
+const migrated = "migrated";
 
 export class PostgresServer {
   readonly #folder: string;
@@ -20,6 +23,7 @@ export class PostgresServer {
   #process: ChildProcess | undefined;
   #port = 0;
   #databases = 0;
+  #migrated: Promise<void> | undefined;
 
   private constructor(folder: string) {
     this.#folder = folder;
@@ -32,20 +36,7 @@ export class PostgresServer {
   static async start(): Promise<PostgresServer> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-postgres-"));
     const server = new PostgresServer(folder);
-    const made = spawnSync(
-      program("initdb"),
-      [
-        "--no-sync",
-        "--auth=trust",
-        `--username=${user}`,
-        "--encoding=UTF8",
-        "--locale=C",
-        "-D",
-        server.#data,
-      ],
-      { ...server.#run, encoding: "utf8" },
-    );
-    if (made.status !== 0) throw new PostgresProblem(`initdb: ${made.stderr}${made.error ?? ""}`);
+    server.#copy(blankCluster());
     for (let attempt = 1; ; attempt += 1) {
       server.#port = await freePort();
       if (await server.#launch()) return server;
@@ -57,11 +48,38 @@ export class PostgresServer {
     return path.join(this.#folder, "data");
   }
 
-  async newDatabase(): Promise<string> {
+  /** An empty database. */
+  async newDatabase(template = "template1"): Promise<string> {
     this.#databases += 1;
     const name = `test${this.#databases}`;
-    await this.query(this.#url("postgres"), `create database ${name}`);
+    await this.query(this.#url("postgres"), `create database ${name} template ${template}`);
     return this.#url(name);
+  }
+
+  /** A database that has the tables of a store, as a gateway leaves it that has been started and stopped. */
+  async newStore(): Promise<string> {
+    this.#migrated ??= this.#migrate();
+    await this.#migrated;
+    return await this.newDatabase(migrated);
+  }
+
+  async #migrate(): Promise<void> {
+    await this.query(this.#url("postgres"), `create database ${migrated}`);
+    const store = await openStore({
+      url: this.#url(migrated),
+      dataFolder: "",
+      clock: systemClock,
+      onProblem: () => {},
+    });
+    await store.close();
+  }
+
+  #copy(cluster: string): void {
+    fs.cpSync(cluster, this.#data, { recursive: true, mode: fs.constants.COPYFILE_FICLONE });
+    const { uid, gid } = this.#run;
+    if (uid === undefined || gid === undefined) return;
+    for (const entry of ["", ...(fs.readdirSync(this.#data, { recursive: true }) as string[])])
+      fs.chownSync(path.join(this.#data, entry), uid, gid);
   }
 
   async query(url: string, text: string): Promise<unknown[]> {
@@ -138,6 +156,8 @@ export class PostgresServer {
       log_min_messages: "log",
       // Tests end this server and this process, never the machine.
       fsync: "off",
+      full_page_writes: "off",
+      autovacuum: "off",
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const server = spawn(program("postgres"), ["-D", this.#data, ...options], {
@@ -159,6 +179,30 @@ export class PostgresServer {
     server.once("exit", () => process.off("exit", onExit));
     return ready;
   }
+}
+
+/** What `initdb` makes, made once for all test files of a run: it takes longer than most of them. */
+function blankCluster(): string {
+  const folder = path.join(os.tmpdir(), "tendon-blank-postgres");
+  if (fs.existsSync(folder)) return folder;
+  const making = fs.mkdtempSync(`${folder}-`);
+  const identity = otherThanRoot();
+  if (identity !== undefined) fs.chownSync(making, identity.uid, identity.gid);
+  const args = ["--no-sync", "--auth=trust", `--username=${user}`, "--encoding=UTF8", "--locale=C"];
+  const made = spawnSync(program("initdb"), [...args, "-D", making], {
+    cwd: making,
+    env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" },
+    ...identity,
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new PostgresProblem(`initdb: ${made.stderr}${made.error ?? ""}`);
+  try {
+    fs.renameSync(making, folder);
+  } catch {
+    // Another worker was quicker.
+    fs.rmSync(making, { recursive: true, force: true });
+  }
+  return folder;
 }
 
 function otherThanRoot(): { uid: number; gid: number } | undefined {
