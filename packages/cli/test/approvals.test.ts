@@ -1,18 +1,19 @@
 import fs from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { type RunningTendon, run, start, temporaryFolder } from "./run-tendon.ts";
 
 const folder = temporaryFolder();
 const cwd = folder.path;
-let gateway: RunningTendon;
+let gateway: OpenGateway;
 let board: RunningTendon;
 let agent: string;
 
 beforeAll(async () => {
   const rule = "{ tool: self.audio_speaker.set_volume, effect: confirm, reason: the neighbours sleep }";
   fs.writeFileSync(path.join(cwd, "tendon.yaml"), `access:\n  rules:\n    - ${rule}\n`);
-  ({ process: gateway } = await startServe(cwd));
+  gateway = await openGateway(cwd);
   board = start(["simulate", "esp32", "--board", "test-board"], { cwd });
   await board.until("stderr", /1 of 1 connected/);
   agent = (await run(["token", "create", "agent"], { cwd })).stdout.trim();

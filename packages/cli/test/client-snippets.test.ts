@@ -6,7 +6,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { clientSnippets } from "../src/client-snippets.ts";
-import { run, startServe, temporaryFolder } from "./run-tendon.ts";
+import { openGateway } from "./open-gateway.ts";
+import { run, temporaryFolder } from "./run-tendon.ts";
 
 interface Snippet {
   readonly client: string;
@@ -81,7 +82,7 @@ describe("the snippets for clients", () => {
       folder.remove();
       elsewhere.remove();
     });
-    const { process: gateway } = await startServe(folder.path);
+    const gateway = await openGateway(folder.path);
     onTestFinished(async () => {
       await gateway.end();
     });

@@ -1,17 +1,17 @@
 import fs from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { type RunningTendon, run, start, temporaryFolder } from "./run-tendon.ts";
 
 const folder = temporaryFolder();
 const cwd = folder.path;
-let gateway: RunningTendon;
-let url: string;
+let gateway: OpenGateway;
 let board: RunningTendon;
 const alias = "test-board-1001";
 
 beforeAll(async () => {
-  ({ process: gateway, url } = await startServe(cwd));
+  gateway = await openGateway(cwd);
   fs.writeFileSync(
     path.join(cwd, "tools.yaml"),
     [
@@ -43,7 +43,7 @@ afterAll(async () => {
 
 async function rest(at: string): Promise<unknown> {
   const token = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
-  const answer = await fetch(`${url}/api/v1${at}`, { headers: { authorization: `Bearer ${token}` } });
+  const answer = await fetch(`${gateway.url}/api/v1${at}`, { headers: { authorization: `Bearer ${token}` } });
   return await answer.json();
 }
 
@@ -297,7 +297,7 @@ describe("every command", () => {
     const nobody = await run(["devices", "--url", "http://127.0.0.1:9"], { cwd });
     expect(nobody).toMatchObject({ code: 1 });
     expect(nobody.stderr).toContain("No gateway answers at http://127.0.0.1:9");
-    const secure = await run(["devices", "--url", url.replace("http:", "https:")], { cwd });
+    const secure = await run(["devices", "--url", gateway.url.replace("http:", "https:")], { cwd });
     expect([secure.code, secure.stderr]).toEqual([
       1,
       expect.stringContaining("does not speak TLS. Say http://"),
@@ -312,7 +312,7 @@ describe("every command", () => {
     const token = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
     const { code, stdout } = await run(["devices"], {
       cwd: "/",
-      env: { TENDON_URL: url, TENDON_TOKEN: token },
+      env: { TENDON_URL: gateway.url, TENDON_TOKEN: token },
     });
     expect(code).toBe(0);
     expect(stdout).toContain(alias);

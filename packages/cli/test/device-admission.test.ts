@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 interface OtaReply {
   readonly mqtt?: { readonly client_id: string };
@@ -27,11 +28,12 @@ async function codeOf(url: string, deviceId: string, clientId?: string): Promise
 describe("tendon device", () => {
   const folder = temporaryFolder();
   const cwd = folder.path;
-  let gateway: RunningTendon;
+  let gateway: OpenGateway;
   let url: string;
 
   beforeAll(async () => {
-    ({ process: gateway, url } = await startServe(cwd));
+    gateway = await openGateway(cwd);
+    ({ url } = gateway);
   });
   afterAll(async () => {
     await gateway.end();
@@ -181,11 +183,12 @@ describe("a gateway that is killed", () => {
 describe("tendon device import", () => {
   const folder = temporaryFolder();
   const cwd = folder.path;
-  let gateway: RunningTendon;
+  let gateway: OpenGateway;
   let url: string;
 
   beforeAll(async () => {
-    ({ process: gateway, url } = await startServe(cwd, [], { TENDON_DEVICES_ADMISSION: "list" }));
+    gateway = await openGateway(cwd, { env: { TENDON_DEVICES_ADMISSION: "list" } });
+    ({ url } = gateway);
   });
   afterAll(async () => {
     await gateway.end();

@@ -1,7 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningTendon, run, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { run, temporaryFolder } from "./run-tendon.ts";
 
 /** A lamp that says something else of itself after its first call. */
 const program = `
@@ -25,7 +26,7 @@ process.stdin.on("data", (data) => {
 describe("tendon device changes and accept", () => {
   const folder = temporaryFolder();
   const cwd = folder.path;
-  let gateway: RunningTendon;
+  let gateway: OpenGateway;
 
   beforeAll(async () => {
     fs.writeFileSync(path.join(cwd, "lamp.mjs"), program);
@@ -36,7 +37,7 @@ describe("tendon device changes and accept", () => {
         `devices: { stdio: [{ alias: lamp, command: ${process.execPath}, args: [${path.join(cwd, "lamp.mjs")}] }] }`,
       ].join("\n"),
     );
-    ({ process: gateway } = await startServe(cwd));
+    gateway = await openGateway(cwd);
   });
   afterAll(async () => {
     await gateway.end();

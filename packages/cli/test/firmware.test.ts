@@ -2,14 +2,15 @@ import fs from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeImage } from "../../../test/firmware-image.ts";
-import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { run, start, temporaryFolder } from "./run-tendon.ts";
 
 const folder = temporaryFolder();
 const cwd = folder.path;
-let gateway: RunningTendon;
+let gateway: OpenGateway;
 
 beforeAll(async () => {
-  ({ process: gateway } = await startServe(cwd));
+  gateway = await openGateway(cwd);
 });
 
 afterAll(async () => {

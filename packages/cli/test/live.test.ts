@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openGateway } from "./open-gateway.ts";
 import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -34,18 +35,18 @@ describe("tendon watch", () => {
   });
 
   it("refuses an event type that does not exist", async () => {
-    const { process } = await startServe(folder.path);
+    const gateway = await openGateway(folder.path);
     const { code, stderr } = await run(["watch", "--type", "device.dances"], { cwd: folder.path });
     expect(code).toBe(1);
     expect(stderr).toContain("no event has the type");
-    await process.end();
+    await gateway.end();
   });
 });
 
 describe("tendon simulate", () => {
   it("runs a fleet with a live count and takes it away again", async () => {
     const cwd = folder.path;
-    const { process } = await startServe(cwd);
+    const gateway = await openGateway(cwd);
     const fleet = start(["simulate", "esp32", "--count", "25"], { cwd });
     await fleet.until("stderr", /25 of 25 connected.*Ctrl\+C/);
     const online = async () =>
@@ -54,12 +55,12 @@ describe("tendon simulate", () => {
     expect(await online()).toHaveLength(25);
     expect((await fleet.end("SIGINT")).code).toBe(0);
     expect(await online()).toHaveLength(0);
-    await process.end();
+    await gateway.end();
   });
 
   it("shows one device's state as it changes, and survives a gateway that refuses its token", async () => {
     const cwd = folder.path;
-    const { process, url } = await startServe(cwd);
+    const gateway = await openGateway(cwd);
     const board = start(["simulate", "esp32", "--json"], { cwd });
     await board.until("stdout", /"kind":"started"/);
     await run(["call", "virtual-esp32-1001", "self.audio_speaker.set_volume", "volume=12"], { cwd });
@@ -70,17 +71,17 @@ describe("tendon simulate", () => {
       "--id",
       "02:00:00:00:66:66",
       "--url",
-      `${url.replace("http", "ws")}/xiaozhi/v1/`,
+      `${gateway.url.replace("http", "ws")}/xiaozhi/v1/`,
     ]);
     await stranger.until("stdout", /cannot connect/);
     expect((await stranger.end()).code).toBe(0);
     await board.end();
-    await process.end();
+    await gateway.end();
   });
 
   it("runs devices over MQTT as well", async () => {
     const cwd = folder.path;
-    const { process } = await startServe(cwd);
+    const gateway = await openGateway(cwd);
     const fleet = start(["simulate", "esp32", "--transport", "mqtt", "--count", "2"], { cwd });
     await fleet.until("stderr", /2 of 2 connected/);
     const { devices } = JSON.parse((await run(["devices", "--json"], { cwd })).stdout) as {
@@ -92,7 +93,7 @@ describe("tendon simulate", () => {
     });
     expect(called).toMatchObject({ code: 0, stdout: "true\n" });
     await fleet.end();
-    await process.end();
+    await gateway.end();
   });
 
   it("explains its faults", async () => {

@@ -6,7 +6,8 @@ import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../../test/inbox.ts";
-import { type RunningTendon, run, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { run, temporaryFolder } from "./run-tendon.ts";
 
 const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
 const eras = ["modern", "legacy"] as const;
@@ -14,7 +15,7 @@ type Era = (typeof eras)[number];
 
 interface Place {
   readonly folder: string;
-  serve(args?: readonly string[]): Promise<RunningTendon>;
+  serve(demo?: boolean): Promise<OpenGateway>;
 }
 
 function place(): Place {
@@ -22,11 +23,9 @@ function place(): Place {
   onTestFinished(() => folder.remove());
   return {
     folder: folder.path,
-    async serve(args = ["--demo"]) {
-      const { process: gateway } = await startServe(folder.path, args);
-      onTestFinished(async () => {
-        await gateway.end();
-      });
+    async serve(demo = true) {
+      const gateway = await openGateway(folder.path, { demo });
+      onTestFinished(() => gateway.end());
       return gateway;
     },
   };
@@ -47,6 +46,20 @@ async function bridge(
     new StdioClientTransport({ command: process.execPath, args: [bin, "mcp", ...args], cwd: folder }),
   );
   return client;
+}
+
+/** Progress and results in the order in which they arrive. */
+function watchMessages({ transport }: Client): (number | "result")[] {
+  const seen: (number | "result")[] = [];
+  const receive = transport?.onmessage;
+  if (transport === undefined || receive === undefined) throw new TypeError("the client is not connected");
+  transport.onmessage = (message, extra) => {
+    if ("result" in message) seen.push("result");
+    if ("method" in message && message.method === "notifications/progress")
+      seen.push(Number(message.params?.["progress"]));
+    receive(message, extra);
+  };
+  return seen;
 }
 
 async function home(client: Client): Promise<string | undefined> {
@@ -110,7 +123,7 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
     const { folder, serve } = place();
     fs.mkdirSync(path.join(folder, "data"));
     fs.writeFileSync(path.join(folder, "data", "mcp-token"), "tdn_a-token-of-nobody\n");
-    await serve([]);
+    await serve(false);
     await expect(bridge(folder, era)).rejects.toThrow(/unauthenticated/);
   });
 
@@ -124,7 +137,7 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
 
   it("waits for the gateway of a folder that has stopped, and shows its token to nobody meanwhile", async () => {
     const { folder, serve } = place();
-    const first = await serve([]);
+    const first = await serve(false);
     const client = await bridge(folder, era);
     await first.end();
     const meanwhile = client.callTool({ name: "devices_list", arguments: {} });
@@ -161,7 +174,7 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
 describe("tendon mcp", () => {
   it("makes itself a token at a gateway elsewhere, and keeps it for that address alone", async () => {
     const { folder, serve } = place();
-    const gateway = await serve([]);
+    const gateway = await serve(false);
     const { url } = JSON.parse(fs.readFileSync(path.join(folder, "data", "gateway.json"), "utf8")) as {
       url: string;
     };
@@ -199,18 +212,16 @@ describe("tendon mcp", () => {
     const program = fileURLToPath(new URL("../../../test/programs/mcp-results.mjs", import.meta.url));
     const entry = { alias: "steps", command: process.execPath, args: [program], protocol: "mcp" };
     fs.writeFileSync(path.join(folder, "tendon.yaml"), JSON.stringify({ devices: { stdio: [entry] } }));
-    await serve([]);
+    await serve(false);
     for (const era of eras) {
       const client = await bridge(folder, era, ["--flat"]);
       await until(async () => (await client.listTools()).tools.some(({ name }) => name === "steps__steps"));
-      let whole = 0;
+      // As it comes over the pipe: a client that is too busy to read for a moment drops progress on its own.
+      const seen = watchMessages(client);
       for (let call = 0; call < 24; call += 1) {
-        const steps: number[] = [];
-        const onprogress = ({ progress }: { progress: number }) => void steps.push(progress);
-        await client.callTool({ name: "steps__steps", arguments: {} }, { onprogress });
-        if (steps.join() === "1,2,3") whole += 1;
+        await client.callTool({ name: "steps__steps", arguments: {} }, { onprogress: () => {} });
+        expect(seen.splice(0), era).toEqual([1, 2, 3, "result"]);
       }
-      expect(whole, era).toBe(24);
     }
   });
 

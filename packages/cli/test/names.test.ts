@@ -1,12 +1,13 @@
 /** Devices and tokens by the names people have for them: unknown ones, and those that are no longer there. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningTendon, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { type OpenGateway, openGateway } from "./open-gateway.ts";
+import { run, start, temporaryFolder } from "./run-tendon.ts";
 
 const folder = temporaryFolder();
 const cwd = folder.path;
-let gateway: RunningTendon;
+let gateway: OpenGateway;
 beforeAll(async () => {
-  ({ process: gateway } = await startServe(cwd));
+  gateway = await openGateway(cwd);
 });
 afterAll(async () => {
   await gateway.end();

@@ -1,7 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { openGateway } from "./open-gateway.ts";
+import { run, start, temporaryFolder } from "./run-tendon.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {
@@ -41,7 +42,7 @@ describe("tendon simulate voice-server", () => {
         `voice:\n  upstream:\n    url: ${url}\n    signIn: token\n`,
       );
       const env = { TENDON_VOICE_TOKEN: "a-secret", TENDON_VOICE_UDP_PORT: "0" };
-      const { process } = await startServe(cwd, [], env);
+      const gateway = await openGateway(cwd, { env });
       expect((await run(["voice"], { cwd })).stdout).toBe("Nobody is talking.\n");
 
       const board = start(["simulate", "esp32", "--transport", transport, "--speak", "100ms"], { cwd });
@@ -62,7 +63,7 @@ describe("tendon simulate voice-server", () => {
       await board.end();
       await server.until("stdout", /has left/);
       expect((await server.end("SIGINT")).code).toBe(0);
-      await process.end();
+      await gateway.end();
     },
   );
 
