@@ -7,7 +7,13 @@ import path from "node:path";
 // Add a row for every program that a test starts.
 const servers = [
   { program: "openssl", debian: "openssl", elsewhere: "https://openssl-library.org/source/" },
-  { program: "chromium", debian: "chromium", elsewhere: "https://www.chromium.org/getting-involved/" },
+  {
+    program: "chromium-headless-shell",
+    // Does as well, and takes a third more CPU time.
+    instead: "chromium",
+    debian: "chromium-headless-shell",
+    elsewhere: "https://www.chromium.org/getting-involved/",
+  },
   { program: "mosquitto", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_passwd", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_rr", debian: "mosquitto-clients", elsewhere: "https://mosquitto.org/download/" },
@@ -30,16 +36,23 @@ const serverFolders = [
   "/usr/local/opt/mosquitto/sbin",
 ];
 const installer = "apt-get";
+const installMs = 600_000;
 const policyFile = "/usr/sbin/policy-rc.d";
 
 /** Puts the folders of servers on the PATH, and makes sure that each program is there; says so if it is not. */
 export function prepareServers() {
   const folders = (process.env.PATH ?? "").split(path.delimiter);
   process.env.PATH = [...new Set([...folders, ...serverFolders])].join(path.delimiter);
-  const missing = missingServers();
+  const missing = servers.filter((server) => !isThere(server));
   if (missing.length === 0) return true;
-  if (mayInstall()) install([...new Set(missing.map(({ debian }) => debian))]);
-  const still = missingServers();
+  if (mayInstall()) {
+    const needed = missing.filter(({ instead }) => instead === undefined || !isThere({ program: instead }));
+    if (needed.length > 0) install([...new Set(needed.map(({ debian }) => debian))]);
+    else tryToInstall(missing.map(({ debian }) => debian));
+  }
+  const still = missing.filter(
+    (server) => !isThere(server) && (server.instead === undefined || !isThere({ program: server.instead })),
+  );
   for (const { program, debian, elsewhere } of still) {
     console.error(
       `The tests need \`${program}\`: apt-get install ${debian} (Debian, Ubuntu), or ${elsewhere}`,
@@ -48,13 +61,10 @@ export function prepareServers() {
   return still.length === 0;
 }
 
-function missingServers() {
+function isThere({ program, folders: own = () => [] }) {
   const folders = (process.env.PATH ?? "").split(path.delimiter);
-  const names = process.platform === "win32" ? (name) => `${name}.exe` : (name) => name;
-  return servers.filter(
-    ({ program, folders: own = () => [] }) =>
-      ![...folders, ...own()].some((folder) => fs.existsSync(path.join(folder, names(program)))),
-  );
+  const file = process.platform === "win32" ? `${program}.exe` : program;
+  return [...folders, ...own()].some((folder) => fs.existsSync(path.join(folder, file)));
 }
 
 function foldersIn(folder) {
@@ -82,7 +92,13 @@ function install(packages) {
   }
 }
 
+/** For what another program stands in for: without package lists or a network it is done without. */
+function tryToInstall(packages) {
+  console.error(`Installing ${packages.join(", ")} for faster tests …`);
+  apt("install", "-y", "--no-install-recommends", ...packages);
+}
+
 function apt(...args) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  return spawnSync(installer, ["-q", ...args], { env, encoding: "utf8" });
+  return spawnSync(installer, ["-q", ...args], { env, encoding: "utf8", timeout: installMs });
 }

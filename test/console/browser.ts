@@ -16,13 +16,16 @@ import type { Site } from "../site.ts";
 
 let shared: Promise<Browser> | undefined;
 
+/** The headless shell is the same engine without a window, and starts a page for three quarters of the CPU time. */
+const programs = ["chromium-headless-shell", "chromium"];
+
 async function browser(): Promise<Browser> {
-  const onPath = (process.env["PATH"] ?? "")
-    .split(path.delimiter)
-    .map((folder) => path.join(folder, "chromium"));
-  const executablePath = onPath.find((file) => fs.existsSync(file)) ?? "/usr/bin/chromium";
+  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
+  const executablePath = programs
+    .flatMap((program) => folders.map((folder) => path.join(folder, program)))
+    .find((file) => fs.existsSync(file));
   shared ??= chromium.launch({
-    executablePath,
+    executablePath: executablePath ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
   });
   return await shared;

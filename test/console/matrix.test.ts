@@ -52,9 +52,7 @@ type Language = keyof typeof headings;
 const languages = Object.keys(headings) as Language[];
 const longAlias = "a-name-of-24-characters-";
 const widths = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } } as const;
-const looks = (["light", "dark"] as const).flatMap((theme) =>
-  (Object.keys(widths) as (keyof typeof widths)[]).map((width) => ({ theme, width })),
-);
+const themes = ["light", "dark"] as const;
 
 /** A gateway in which something has happened, with words long enough to be in the way. */
 async function livelySite(): Promise<{ site: Site; pages: string[] }> {
@@ -126,6 +124,7 @@ async function failedUpdate(site: Site): Promise<void> {
 
 interface Seen {
   readonly lang: string;
+  readonly theme: string;
   readonly text: string;
   /** By how many pixels it is wider than the screen. */
   readonly wide: number;
@@ -139,7 +138,7 @@ const patienceMs = 15_000;
  * there, nothing is being waited for, and nothing has moved for a moment. All of it inside the page, because asking from
  * outside whether it is there yet takes longer than the page does.
  */
-async function go(page: Page, at: string, heading: string): Promise<Seen> {
+async function go(page: Page, at: string, heading: string): Promise<void> {
   const script = `new Promise((resolve, reject) => {
     const heading = ${JSON.stringify(heading)};
     const arrived = () =>
@@ -149,8 +148,7 @@ async function go(page: Page, at: string, heading: string): Promise<Seen> {
     const see = () => {
       if (!arrived()) return;
       leave();
-      const { lang, scrollWidth } = document.documentElement;
-      resolve({ lang, text: document.body.innerText, wide: scrollWidth - innerWidth });
+      resolve();
     };
     let quiet;
     const moved = () => { clearTimeout(quiet); quiet = setTimeout(see, ${quietMs}); };
@@ -163,6 +161,16 @@ async function go(page: Page, at: string, heading: string): Promise<Seen> {
     history.pushState(null, "", ${JSON.stringify(at)});
     moved();
   })`;
+  await page.evaluate(script);
+}
+
+async function look(page: Page): Promise<Seen> {
+  const script = `(() => {
+    const { lang, scrollWidth } = document.documentElement;
+    const [red] = getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/);
+    const theme = Number(red) > 127 ? "light" : "dark";
+    return { lang, theme, text: document.body.innerText, wide: scrollWidth - innerWidth };
+  })()`;
   return (await page.evaluate(script)) as Seen;
 }
 
@@ -178,26 +186,33 @@ function judge({ text, wide }: Seen, where: string): void {
   expect(own, `${where}: a key instead of words`).toEqual([]);
 }
 
-/** Each look in a browser profile of its own, all at once: most of the time of each goes by waiting. */
-async function inEveryLook(
+/** Each width in a browser profile of its own, both at once: most of the time of each goes by waiting. */
+async function inEveryWidth(
   visit: (options: BrowserContextOptions, name: string) => Promise<void>,
 ): Promise<void> {
-  await Promise.all(
-    looks.map(({ theme, width }) =>
-      visit({ colorScheme: theme, viewport: widths[width] }, `${theme} ${width}`),
-    ),
-  );
+  await Promise.all(Object.entries(widths).map(([name, viewport]) => visit({ viewport }, name)));
+}
+
+/** The page follows the system's theme at once: what was looked at in one is looked at in the other. */
+async function inEveryTheme(page: Page, look: (theme: string) => Promise<void>): Promise<void> {
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme });
+    await look(theme);
+  }
 }
 
 describe.each(languages)("in %s", (language) => {
   it("every page is whole, in both themes, on a desk and on a phone", { timeout: 90_000 }, async () => {
     const { site, pages } = await livelySite();
-    await inEveryLook(async (options, name) => {
+    await inEveryWidth(async (options, width) => {
       const { page, context, complaints } = await openConsole(site, "/", { ...options, locale: language });
       for (const [place, at] of pages.entries()) {
-        const seen = await go(page, at, headings[language][place] ?? longAlias);
-        judge(seen, `${language} ${name} ${at}`);
-        expect(seen.lang).toBe(language);
+        await go(page, at, headings[language][place] ?? longAlias);
+        await inEveryTheme(page, async (theme) => {
+          const seen = await look(page);
+          judge(seen, `${language} ${theme} ${width} ${at}`);
+          expect([seen.lang, seen.theme]).toEqual([language, theme]);
+        });
       }
       complaints.check();
       await context.close();
@@ -231,25 +246,29 @@ async function seriousFindings(page: Page): Promise<string[]> {
 describe("for everybody", () => {
   it("no page has a serious accessibility finding", { timeout: 120_000 }, async () => {
     const { site, pages } = await livelySite();
-    await inEveryLook(async (options, name) => {
+    await inEveryWidth(async (options, width) => {
       const { page, context } = await openConsole(site, "/", options);
       await bringInspector(page);
+      const expectNone = (shown: Page, what: string) =>
+        inEveryTheme(shown, async (theme) => {
+          expect(await seriousFindings(shown), `${what} ${theme} ${width}`).toEqual([]);
+        });
       for (const [place, at] of pages.entries()) {
         await go(page, at, headings.en[place] ?? longAlias);
-        expect(await seriousFindings(page), `${at} ${name}`).toEqual([]);
+        await expectNone(page, at);
       }
       await page.getByText("self.audio_speaker.set_volume").first().click();
       await page.getByText("self.upgrade_firmware").first().click();
       await page.getByLabel("url").waitFor();
-      expect(await seriousFindings(page), `tools opened ${name}`).toEqual([]);
+      await expectNone(page, "tools opened");
       await go(page, "/guides/firmware-updates", "Newer firmware for boards");
-      expect(await seriousFindings(page), `a guide ${name}`).toEqual([]);
+      await expectNone(page, "a guide");
       await context.close();
       const entrance = await openPage(options);
       await entrance.page.goto(site.url);
       await entrance.page.getByLabel("Token or code").waitFor();
       await bringInspector(entrance.page);
-      expect(await seriousFindings(entrance.page), `the entrance ${name}`).toEqual([]);
+      await expectNone(entrance.page, "the entrance");
       await entrance.context.close();
     });
   });

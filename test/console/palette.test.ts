@@ -1,5 +1,10 @@
 /** ⌘K finds the tools of the whole fleet, and leads to their forms without a hand on the mouse. */
-import { describe, expect, it } from "vitest";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import type { ToolDefinition } from "@tendon/protocol";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { storeFleet } from "../../packages/gateway/test/store/stored-fleet.ts";
 import { until } from "../inbox.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
@@ -91,18 +96,22 @@ describe("tools in the palette", () => {
   });
 
   it("come from 2,000 devices a few at a time", async () => {
-    const site = await openSite();
-    const tool = (name: string) => ({ name, description: "", inputSchema: { type: "object" } });
-    const tools = ["self.audio_speaker.set_volume", "self.screen.set_brightness"].map(tool);
-    const hex = (value: number) => value.toString(16).padStart(2, "0");
-    const ids = Array.from({ length: 2_000 }, (_, at) => `02:00:00:02:${hex(at >> 8)}:${hex(at & 255)}`);
-    for (let at = 0; at < ids.length; at += 100) {
-      await Promise.all(
-        ids.slice(at, at + 100).map(async (deviceId) => await site.join({ deviceId, tools })),
-      );
-    }
+    const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fleet-"));
+    onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
+    const names = ["self.audio_speaker.set_volume", "self.screen.set_brightness"];
+    const tools = names.map(
+      (name): ToolDefinition => ({
+        name,
+        description: "",
+        inputSchema: { type: "object" },
+        audience: "agent",
+        repairs: [],
+      }),
+    );
+    await storeFleet(data, 2_000, tools);
+    const site = await openSite({ config: { data } });
     const { page, complaints } = await openConsole(site);
-    await page.getByText("2,000 online").waitFor();
+    await page.getByText("2,000 offline").waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("volume");
     const options = page.getByRole("option");
