@@ -111,7 +111,25 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
+  readonly contentType = this.registry.contentType;
+
+  /** All of it in the text format of Prometheus. */
+  async text(): Promise<string> {
+    return `${await this.registry.metrics()}\n${await ofTheProcess().metrics()}`;
   }
+}
+
+let processRegistry: Registry | undefined;
+
+/**
+ * Memory, CPU time and the event loop belong to the process, so all gateways in it share one registry. The library starts
+ * a timer of 10 ms and an observer of garbage collections for each, and never ends them; they start with the first
+ * request for metrics.
+ */
+function ofTheProcess(): Registry {
+  if (processRegistry === undefined) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
 }

@@ -30,11 +30,11 @@ export function operationRoutes(http: Http, needs: OperationsNeeds): void {
   http.get("/metrics", hidden, async (request, reply) => {
     if (!isLoopback(request)) requireScope(authenticate(request, needs.identify, needs.events), "read");
     needs.events.settle();
-    const { registry, partUnready } = needs.metrics;
+    const { partUnready, contentType } = needs.metrics;
     const unready = await needs.unready();
     for (const part of parts) partUnready.set({ part }, part in unready ? 1 : 0);
-    reply.type(registry.contentType);
-    return await registry.metrics();
+    reply.type(contentType);
+    return await needs.metrics.text();
   });
 }
 
