@@ -24,8 +24,8 @@ export default defineConfig({
     // Files of one worker share the modules they import: loading the gateway anew for each took longer than its tests.
     // So a test must leave nothing behind in a module or in the process.
     isolate: false,
-    // A third of a file's time goes by waiting for browsers, processes and servers: more files than cores keep these busy.
-    maxWorkers: Math.ceil(1.5 * Math.max(2, availableParallelism())),
+    // Half of a file's time goes by waiting for browsers, processes and servers: two files a core keep it busy.
+    maxWorkers: 2 * Math.max(2, availableParallelism()),
     // Thousands of gateways come and go: with room for one, few of their objects live until the collector comes.
     execArgv: ["--max-semi-space-size=16"],
     // Only a failing test ever takes so long; each wait in it has a shorter end that says what did not come.
