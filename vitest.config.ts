@@ -2,7 +2,12 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** They look at the whole process (its open files and sockets), so they have it to themselves. */
-const wholeProcess = ["test/voice/leaks.test.ts", "test/http-pipelining.test.ts", "test/shutdown.test.ts", "test/mcp/large-fleet.test.ts"];
+const wholeProcess = [
+  "test/voice/leaks.test.ts",
+  "test/http-pipelining.test.ts",
+  "test/shutdown.test.ts",
+  "test/mcp/large-fleet.test.ts",
+];
 const conditions = ["@tendon/source", "module", "node", "development|production"];
 
 export default defineConfig({

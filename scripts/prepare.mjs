@@ -21,13 +21,16 @@ function requireNode() {
   process.exit(1);
 }
 
+/** Says how long it took: a first start is long, and should be seen to go on. */
 function run(command, args) {
+  const started = performance.now();
   const done = spawnSync(command, args, {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
   });
   if (done.error) throw done.error;
+  if (done.status === 0) console.error(`  done in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   return done.status === 0;
 }
 

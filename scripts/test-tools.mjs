@@ -21,12 +21,14 @@ export function prepareTools() {
     .digest("hex");
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, "utf8") === key) return true;
   console.error("Installing the conformance suite and the Inspector for the tests …");
+  const started = performance.now();
   // Written where a registry lacked another platform's packages, a lockfile makes `npm ci` refuse.
   if (!npm("ci") && !npm("install", "--no-save")) {
     console.error("The tests need the packages of test/tools: npm ci --ignore-scripts --prefix test/tools");
     return false;
   }
   fs.writeFileSync(stamp, key);
+  console.error(`  done in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   return true;
 }
 
