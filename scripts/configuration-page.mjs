@@ -3,7 +3,7 @@
 
 const intro = `# Configuration
 
-<!-- Made by \`npm run docs\` from packages/gateway/src/config-schema.ts. Change the words there. -->
+<!-- Made by \`npm run docs\` from packages/gateway/src/config/schema.ts. Change the words there. -->
 
 \`tendon.yaml\` is looked for in the working folder, then in the data folder; \`--config FILE\` names another. Every setting can also come from the
 environment, under the name in the second column, which wins over the file; flags win over both. Lists and maps are given there as JSON. An empty file

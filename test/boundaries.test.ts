@@ -34,6 +34,7 @@ const rooms: Readonly<
 > = {
   device: { may: ["events"], types: [] },
   broker: { may: ["events"], types: [] },
+  config: { may: [], types: [] },
   store: { may: [], types: [] },
   cluster: { may: [], types: [] },
   registry: { may: ["events", "store", "cluster"], types: ["device", "config"] },
@@ -213,9 +214,9 @@ describe("rooms of the gateway", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("leave the environment to config.ts", () => {
+  it("leave the environment to config/", () => {
     const readers = inside.filter(({ text }) => text.includes("process.env")).map(({ file }) => file);
-    expect(readers).toEqual(["packages/gateway/src/config.ts"]);
+    expect(readers).toEqual(["packages/gateway/src/config/config.ts"]);
   });
 });
 

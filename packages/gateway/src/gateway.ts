@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { Actions, defaultActions } from "@tendon/protocol";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, type IdentifyToken, Rates } from "./agent/agent.ts";
-import { type Config, type ConfigInput, loadConfig } from "./config.ts";
+import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
 import {
   BoardSession,
   type DeviceIdentity,

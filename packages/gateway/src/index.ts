@@ -8,9 +8,10 @@ export {
   type ConfigSources,
   type LoadedConfig,
   loadConfig,
-} from "./config.ts";
-export { withoutSecrets } from "./config-masking.ts";
-export { type Setting, settingsReference } from "./config-reference.ts";
+  type Setting,
+  settingsReference,
+  withoutSecrets,
+} from "./config/config.ts";
 export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
 export { examineStorage } from "./store/store.ts";

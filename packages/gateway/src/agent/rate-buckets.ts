@@ -1,5 +1,5 @@
 import { limits } from "@tendon/protocol";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 
 type Rate = Config["limits"]["principal"];
 

@@ -7,7 +7,7 @@
 import { createHmac, hash, randomInt, timingSafeEqual } from "node:crypto";
 import { isClientId, limits, makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { DeviceClaim, DeviceIdentity } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 

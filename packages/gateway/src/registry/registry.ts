@@ -14,7 +14,7 @@ import type {
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";

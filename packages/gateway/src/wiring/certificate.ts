@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { createSecureContext } from "node:tls";
 import type { Clock, Timer } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events.ts";
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { firmwarePath, firmwareRoutes } from "../device/device.ts";
 import type { Events } from "../events.ts";
 import { Firmware } from "../registry/registry.ts";

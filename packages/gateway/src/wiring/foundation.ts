@@ -6,7 +6,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import os from "node:os";
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { Events } from "../events.ts";
 import { createLogger } from "../logging.ts";
 import { Metrics } from "../metrics.ts";

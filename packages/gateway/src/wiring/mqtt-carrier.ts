@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { type IdentifyToken, MqttTopics } from "../agent/agent.ts";
 import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/broker.ts";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events.ts";

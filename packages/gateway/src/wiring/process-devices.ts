@@ -1,6 +1,6 @@
 /** The programs of the settings, run as devices. */
 import type { Clock } from "../clock.ts";
-import { type Config, inheritedEnvironment } from "../config.ts";
+import { type Config, inheritedEnvironment } from "../config/config.ts";
 import { type FrameLog, StdioDevice } from "../device/device.ts";
 import type { Events } from "../events.ts";
 import type { Registry } from "../registry/registry.ts";

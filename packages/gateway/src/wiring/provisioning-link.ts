@@ -4,7 +4,7 @@ import { limits } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
 import { peerAddress } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import {
   type Liveness,
   type OtaNeeds,

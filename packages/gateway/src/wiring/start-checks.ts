@@ -5,7 +5,7 @@
 import { isLoopbackHost } from "../addresses.ts";
 import { systemClock } from "../clock.ts";
 import { readNatsAddress } from "../cluster/cluster.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { VisionProvider } from "../device/device.ts";
 import { StartError } from "../errors.ts";
 import { readUsablePair } from "./certificate.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { initializeParams, Photos, VisionProvider, visionRoutes } from "../device/device.ts";
 import type { Events } from "../events.ts";
 import type { Camera, PhotoShelf } from "../registry/registry.ts";

@@ -1,7 +1,7 @@
 /** The voice half of the composition: which board talks to which voice server, by the settings and the registry's tags. */
 import fs from "node:fs";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import {
   type AccountShelf,
   type BoardTools,

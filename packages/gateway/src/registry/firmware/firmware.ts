@@ -4,7 +4,7 @@
  * way with them, is in the store.
  */
 import type { Clock } from "../../clock.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { Events } from "../../events.ts";
 import type { FirmwareFiles, Store } from "../../store/store.ts";
 import { Copies, type OtherLibraries } from "./copies.ts";

@@ -6,7 +6,7 @@
 import type { Readable } from "node:stream";
 import { firmwareLimits } from "@tendon/protocol";
 import type { Clock, Timer } from "../../clock.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { BoardReport, FirmwareOffer } from "../../device/device.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events.ts";

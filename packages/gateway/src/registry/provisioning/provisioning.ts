@@ -7,7 +7,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { limits } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/config.ts";
 import type { BoardAsk, SerialProof } from "../../device/device.ts";
 import { TendonError } from "../../errors.ts";
 import type { ImportedDevice, Store } from "../../store/store.ts";

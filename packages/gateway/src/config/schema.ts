@@ -4,8 +4,8 @@
  */
 import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
-import { AccessSettings, RateSettings } from "./access-settings.ts";
-import { VoiceSchema } from "./config-voice.ts";
+import { AccessSettings, RateSettings } from "../access-settings.ts";
+import { VoiceSchema } from "./voice.ts";
 
 const strict = { additionalProperties: false };
 const Port = Type.Integer({ minimum: 0, maximum: 65535 });

@@ -1,6 +1,6 @@
 /** The settings as people are told of them: names, variables, defaults, and values without their secrets. */
 import type { TSchema } from "typebox";
-import { ConfigSchema } from "./config-schema.ts";
+import { ConfigSchema } from "./schema.ts";
 
 /** Which programs run is decided by whoever owns the file, never by a variable somebody slipped in. */
 export const fileOnly = new Set(["devices.stdio"]);

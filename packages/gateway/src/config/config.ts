@@ -9,12 +9,15 @@ import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import { checkAccess } from "./access-settings.ts";
-import { explainProblem, explainVariable, type Problem, placeOf } from "./config-problems.ts";
-import { environmentName, fileOnly, type Leaf, leavesOf } from "./config-reference.ts";
-import { type Config, ConfigSchema } from "./config-schema.ts";
-import { asUpstreamList } from "./config-voice.ts";
-import { messageOf, StartError } from "./errors.ts";
+import { checkAccess } from "../access-settings.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { explainProblem, explainVariable, type Problem, placeOf } from "./problems.ts";
+import { environmentName, fileOnly, type Leaf, leavesOf } from "./reference.ts";
+import { type Config, ConfigSchema } from "./schema.ts";
+import { asUpstreamList } from "./voice.ts";
+
+export { withoutSecrets } from "./masking.ts";
+export { type Setting, settingsReference } from "./reference.ts";
 
 type Partially<T> = T extends readonly unknown[]
   ? T
@@ -39,7 +42,7 @@ const notSettings = new Set(["TENDON_URL", "TENDON_TOKEN", "TENDON_CONFIG"]);
 const FILE_NAME = "tendon.yaml";
 const compiled = Compile(ConfigSchema);
 
-export type { Config } from "./config-schema.ts";
+export type { Config } from "./schema.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
