@@ -35,10 +35,11 @@ const rooms: Readonly<
   device: { may: ["events"], types: [] },
   broker: { may: ["events"], types: [] },
   config: { may: [], types: [] },
+  events: { may: [], types: ["store", "cluster"] },
   store: { may: [], types: [] },
   cluster: { may: [], types: [] },
   registry: { may: ["events", "store", "cluster"], types: ["device", "config"] },
-  agent: { may: ["events", "registry"], types: ["metrics", "broker", "config"] },
+  agent: { may: ["events", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {
     may: [
@@ -50,9 +51,7 @@ const rooms: Readonly<
       "device",
       "events",
       "logging",
-      "metrics",
       "registry",
-      "shared-events",
       "store",
     ],
     types: [],

@@ -1,6 +1,6 @@
 import { PerformanceObserver } from "node:perf_hooks";
 import { expect, it, vi } from "vitest";
-import { Metrics } from "../src/metrics.ts";
+import { Metrics } from "../src/events/metrics.ts";
 
 it("watches the process once, however many gateways it has", async () => {
   await new Metrics().text();

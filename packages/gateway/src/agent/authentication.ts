@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { Principal } from "../registry/registry.ts";
 
 /** Finds out whose token this is; handed in by the composition root. `connection`: where more of the same may come. */

@@ -13,7 +13,7 @@ import {
 } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { hasScope, type Principal, type Registry } from "../registry/registry.ts";
 import { problemOf } from "./problem.ts";
 

@@ -1,7 +1,6 @@
 /** For operators: is it alive, is it ready, what does it count. */
 import type { FastifyRequest } from "fastify";
-import type { Events } from "../events.ts";
-import type { Metrics } from "../metrics.ts";
+import type { Events, Metrics } from "../events/events.ts";
 import { requireScope } from "../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "./authentication.ts";
 import type { Http } from "./http.ts";

@@ -7,7 +7,7 @@ import { limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { type Principal, sourceOf, type Tokens } from "../registry/registry.ts";
 import { Bucket, Recent } from "./rate-buckets.ts";
 

@@ -6,7 +6,7 @@ import { type ErrorCode, limits, readMqttClientId } from "@tendon/protocol";
 import type { Aedes, AuthenticateError, Client, PublishPacket } from "aedes";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { type Events, takenOver } from "../events.ts";
+import { type Events, takenOver } from "../events/events.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import { isDevice, ownName } from "./client-names.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";

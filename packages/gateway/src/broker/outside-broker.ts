@@ -7,7 +7,7 @@ import { encodeRequest, limits, readMqttClientId } from "@tendon/protocol";
 import mqtt, { type MqttClient } from "mqtt";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { DeviceListener, OpenDevice } from "./connections.ts";
 import { pushTopic } from "./topics.ts";
 

@@ -19,7 +19,7 @@ import {
 } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { withoutKey } from "./frame-words.ts";

@@ -8,7 +8,7 @@ import { boardPattern, isFirmwareVersion, isObject, parseJson } from "@tendon/pr
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { readClaim } from "./admission.ts";
 import type { OtaIdentity, UpstreamActivation } from "./voice/voice.ts";
 

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
 import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";

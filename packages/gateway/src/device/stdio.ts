@@ -2,7 +2,7 @@
 
 import { limits } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { type ProcessPipes, type ProcessSettings, SupervisedProcess } from "./child-process.ts";
 import type { SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";

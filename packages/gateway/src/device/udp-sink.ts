@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import dgram from "node:dgram";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 
 export interface UdpAddress {
   readonly server: string;

@@ -5,7 +5,7 @@ import { limits } from "@tendon/protocol";
 import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";

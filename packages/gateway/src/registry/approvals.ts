@@ -14,7 +14,7 @@ import {
 } from "@tendon/protocol";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { Approval, GuardedCall, Store } from "../store/store.ts";
 import { hasScope, type Principal } from "./access.ts";
 

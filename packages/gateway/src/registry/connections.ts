@@ -1,7 +1,7 @@
 /** Sessions of devices as they come and go: what each says is kept, told and remembered. */
 import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
-import { type Events, takenOver } from "../events.ts";
+import { type Events, takenOver } from "../events/events.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 import type { Extras } from "./extras.ts";

@@ -1,6 +1,6 @@
 import { normaliseDeviceId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import { takenOver } from "../events.ts";
+import { takenOver } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import type { KnownPair } from "./credentials.ts";
 import type { DeviceRecord } from "./device-record.ts";

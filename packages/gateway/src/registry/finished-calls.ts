@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { Events, FinishedCall } from "../events.ts";
+import type { Events, FinishedCall } from "../events/events.ts";
 import type { CallRecord } from "../store/store.ts";
 import type { CallStories } from "./call-stories.ts";
 import type { CallTurn } from "./call-turn.ts";

@@ -7,7 +7,7 @@ import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { Claim, Cluster, Placed } from "../cluster/cluster.ts";
 import type { DeviceSession } from "../device/device.ts";
-import { type Events, takenOver } from "../events.ts";
+import { type Events, takenOver } from "../events/events.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { RemoteSession } from "./remote-session.ts";
 

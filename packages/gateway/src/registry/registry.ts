@@ -17,7 +17,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
 import { Album, type PhotoShelf } from "./album.ts";

@@ -10,7 +10,7 @@ import { createSecureContext } from "node:tls";
 import type { Clock, Timer } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 
 /** What a TLS server is given, as it stands in the files. */
 export interface KeyPair {

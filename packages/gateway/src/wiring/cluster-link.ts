@@ -5,7 +5,8 @@ import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { Cluster, type News } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
+import { ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import {
   type Credentials,
   type DeviceAsk,
@@ -13,7 +14,6 @@ import {
   readPrincipal,
   type Tokens,
 } from "../registry/registry.ts";
-import { SharedEvents, type UnnumberedEvent } from "../shared-events.ts";
 
 export interface ClusterNeeds {
   readonly url: string;
@@ -56,7 +56,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
     onState: (state, server) => events.clusterLink(state, server),
     onFault: (detail) => events.clusterFault(detail),
   });
-  const shared = new SharedEvents((event) => exchange.publish(event));
+  const shared = new ReplicatedEvents((event) => exchange.publish(event));
   let hear: (event: UnnumberedEvent) => void = () => {};
   const exchange = await cluster.openExchange<UnnumberedEvent>(limits.eventsKept.max, (sequence, event) => {
     // First: nobody is shown an event of a device that is not known.

@@ -4,7 +4,7 @@ import { type Addresses, otaProblem } from "../addresses.ts";
 import { type Console, consoleRoutes, type Http, type IdentifyToken } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { Principal, Registry, Tokens } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
 import { firmwarePath, firmwareRoutes } from "../device/device.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { Firmware } from "../registry/registry.ts";
 import { FirmwareFiles, type Store } from "../store/store.ts";
 

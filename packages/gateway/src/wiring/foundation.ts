@@ -7,9 +7,8 @@ import os from "node:os";
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { Events } from "../events.ts";
+import { Events, Metrics, storedEventLog } from "../events/events.ts";
 import { createLogger } from "../logging.ts";
-import { Metrics } from "../metrics.ts";
 import {
   type HeldFolder,
   holdDataFolder,
@@ -23,7 +22,6 @@ import {
 import { version } from "../version.ts";
 import { type Certificate, openCertificate } from "./certificate.ts";
 import type { ClusterLink } from "./cluster-link.ts";
-import { eventJournal } from "./event-journal.ts";
 import { markOf } from "./forwarding-link.ts";
 import { deviceSecretOf } from "./shared-secret.ts";
 
@@ -99,7 +97,7 @@ export async function layFoundation(
     return await joinCluster({ url, clock, events, node, version });
   };
   const cluster = config.cluster === undefined ? undefined : await join(config.cluster);
-  if (cluster === undefined) await events.keepIn(eventJournal(store, nodeId));
+  if (cluster === undefined) await events.keepIn(storedEventLog(store, nodeId));
   else started.push(() => cluster.leave());
   const deviceSecret = await deviceSecretOf(store, dataFolder, log);
   return {

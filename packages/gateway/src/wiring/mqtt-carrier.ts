@@ -10,7 +10,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { type Credentials, type Principal, type Registry, SeenClients } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Certificate } from "./certificate.ts";

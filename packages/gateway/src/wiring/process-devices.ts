@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { type Config, inheritedEnvironment } from "../config/config.ts";
 import { type FrameLog, StdioDevice } from "../device/device.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { Registry } from "../registry/registry.ts";
 
 export interface ProcessDevicesNeeds {

@@ -12,7 +12,7 @@ import {
   type OtaUpstream,
   otaRoutes,
 } from "../device/device.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import {
   Credentials,
   type DeviceCredentials,

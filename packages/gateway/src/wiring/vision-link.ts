@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { initializeParams, Photos, VisionProvider, visionRoutes } from "../device/device.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import type { Camera, PhotoShelf } from "../registry/registry.ts";
 
 export interface VisionNeeds {

@@ -13,7 +13,7 @@ import {
   type VoiceServer,
 } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events } from "../events/events.ts";
 import { type Principal, type Registry, SealedKeys } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import { bucketOf, Histogram } from "./histogram.ts";
 
 interface Step {

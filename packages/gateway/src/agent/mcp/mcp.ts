@@ -6,7 +6,7 @@
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { TendonError } from "../../errors.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import {
   asAgent,
   type Principal,

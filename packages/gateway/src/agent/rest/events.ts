@@ -3,7 +3,7 @@ import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/proto
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
-import type { Events, Missed } from "../../events.ts";
+import type { Events, Missed } from "../../events/events.ts";
 import { hasScope, type Registry, requireScope } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
@@ -129,7 +129,7 @@ function stream(
       backlog = [...(earlier ?? []).filter(wanted), ...backlog];
       catchUp();
     };
-    // A journal that does not answer leaves the reader with what there is, and the word that something is missing.
+    // Without an answer of the event log the client gets the events in memory, and a note that some are missing.
     missed.earlier().then(goOn, () => goOn(undefined));
   }
   return events.subscribe((event) => {

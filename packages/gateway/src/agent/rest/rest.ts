@@ -1,7 +1,7 @@
 /** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
 import type { NodeList, Provisioned } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import type { DeviceCredentials, Firmware, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
 import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";

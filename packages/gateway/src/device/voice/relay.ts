@@ -1,7 +1,7 @@
 /** All conversations of this gateway: whose voice server is which, and who is talking. */
 import { type VoiceSession, voiceLimits } from "@tendon/protocol";
 import { type Clock, isoTime, type Timer } from "../../clock.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import { withoutKey, withoutWords } from "../frame-words.ts";
 import { apartFromTexts } from "./apart-from-texts.ts";
 import { besideTexts } from "./beside-texts.ts";

@@ -9,7 +9,7 @@ import net from "node:net";
 import { type AudioFrame, readUdpHeader, udpHeaderBytes } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 import { messageOf, StartError } from "../../errors.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import type { UdpAddress } from "../udp-sink.ts";
 import { UdpPath, type UdpPeer } from "./udp-path.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import type { FirmwareFiles, Store } from "../../store/store.ts";
 import { Copies, type OtherLibraries } from "./copies.ts";
 import { FirmwareLibrary } from "./library.ts";

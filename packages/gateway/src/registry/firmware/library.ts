@@ -9,7 +9,7 @@ import {
 import { newCallId } from "../../call-ids.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import type { FirmwareFiles, FirmwareImage, Store, UpdateCounts } from "../../store/store.ts";
 import { type Principal, requireScope } from "../access.ts";
 import type { Copies } from "./copies.ts";

@@ -9,7 +9,7 @@ import type { Clock, Timer } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import type { BoardReport, FirmwareOffer } from "../../device/device.ts";
 import { TendonError } from "../../errors.ts";
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import type { FirmwareFiles, FirmwareImage, FirmwareUpdate, Store } from "../../store/store.ts";
 import { chooseImage, type KnownBoard } from "./choice.ts";
 import type { Copies } from "./copies.ts";

@@ -1,4 +1,4 @@
-import type { Events } from "../../events.ts";
+import type { Events } from "../../events/events.ts";
 import type { Change, Credentials } from "../credentials.ts";
 import type { DeviceBook } from "../device-book.ts";
 

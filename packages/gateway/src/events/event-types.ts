@@ -1,4 +1,5 @@
-/** What is told of things that happened, where that is more than a word or two. */
+/** The data of events that carry more than a few fields. */
+import type { KeptEvent } from "./event-buffer.ts";
 
 export interface FinishedCall {
   readonly callId: string;
@@ -11,8 +12,8 @@ export interface FinishedCall {
   readonly durationMs: number;
 }
 
-/** How far a device has come with an image. */
-export interface FirmwareNews {
+/** The progress of a device with a firmware image. */
+export interface FirmwareProgress {
   readonly image: string;
   readonly version: string;
   readonly outcome: "fetched" | "updated" | "failed";
@@ -24,11 +25,17 @@ interface Passed {
   readonly lost: number;
 }
 
-/** A conversation in numbers; what was said is nobody's business. */
+/** A voice session in numbers. What was said is never recorded. */
 export interface EndedConversation {
   readonly upstream: string;
   readonly kind: string;
   readonly detail: string;
   readonly up: Passed;
   readonly down: Passed;
+}
+
+/** A finished call as the event that reported it. */
+export function finishedCallEvent(sequence: number, at: number, call: FinishedCall): KeptEvent {
+  const { device, ...data } = call;
+  return { sequence, type: "call.finished", at, device, data };
 }

@@ -1,22 +1,25 @@
 /**
- * The one place where things that happened become events, log lines and metrics. Rooms say what happened in the
- * domain's words; nobody else writes a log line about a device or counts a call.
+ * The one place that records what happened: as events for clients, log lines and metrics. Modules report in the domain's
+ * words; no other module logs a line about a device or counts a call.
  */
 import type { EventType, GatewayEvent } from "@tendon/protocol";
 import type { Logger } from "pino";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import {
-  type EventBook,
-  type EventJournal,
-  EventMemory,
+  EventBuffer,
+  type EventLog,
   type KeptEvent,
   type Missed,
-} from "./event-memory.ts";
-import type { EndedConversation, FinishedCall, FirmwareNews } from "./happenings.ts";
+  type RecentEvents,
+} from "./event-buffer.ts";
+import type { EndedConversation, FinishedCall, FirmwareProgress } from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
 
-export type { EventJournal, Missed } from "./event-memory.ts";
-export type { FinishedCall } from "./happenings.ts";
+export type { EventLog, Missed } from "./event-buffer.ts";
+export { storedEventLog } from "./event-log.ts";
+export type { FinishedCall } from "./event-types.ts";
+export { Metrics } from "./metrics.ts";
+export { ReplicatedEvents, type UnnumberedEvent } from "./replicated-events.ts";
 export type EventListener = (event: GatewayEvent) => void;
 
 /** Why a connection of a device ended, where the device came back before it was missed, or another came as it. */
@@ -27,7 +30,7 @@ export class Events {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<EventListener>();
-  #memory: EventBook | undefined;
+  #memory: RecentEvents | undefined;
   #untold: (() => void) | undefined;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
@@ -43,14 +46,14 @@ export class Events {
   }
 
   /** Events have numbers from here on, and are kept; before it nothing may be published. */
-  async keepIn(journal: EventJournal): Promise<void> {
-    this.#memory = await EventMemory.open(journal, (error) =>
+  async keepIn(log: EventLog): Promise<void> {
+    this.#memory = await EventBuffer.open(log, (error) =>
       this.#log.warn({ err: error }, "no numbers for events yet"),
     );
   }
 
   /** The same with a book that several nodes share; what it gives back later is `show`n. */
-  shareIn(book: EventBook): void {
+  shareIn(book: RecentEvents): void {
     this.#memory = book;
   }
 
@@ -331,7 +334,7 @@ export class Events {
     this.#log.info({ what, board, version, share, state, by }, "firmware image");
   }
 
-  firmware(device: string, data: FirmwareNews): void {
+  firmware(device: string, data: FirmwareProgress): void {
     this.#metrics.firmwareUpdates.inc({ outcome: data.outcome });
     this.#log[data.outcome === "failed" ? "warn" : "info"]({ device, ...data }, "firmware of a device");
     this.#publish("device.firmware", device, { ...data });
@@ -388,10 +391,4 @@ export class Events {
     this.show(added.event);
     return added.number;
   }
-}
-
-/** The event of a call, made again from what the history has of it. */
-export function finishedAgain(sequence: number, at: number, call: FinishedCall): KeptEvent {
-  const { device, ...data } = call;
-  return { sequence, type: "call.finished", at, device, data };
 }

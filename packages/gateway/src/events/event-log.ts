@@ -1,9 +1,10 @@
-/** Events over restarts: calls are found again in the history, everything else in a table of its own. */
+/** The event log in the store: finished calls are read from the history, other events from a table of their own. */
 import type { EventType } from "@tendon/protocol";
-import { type EventJournal, finishedAgain } from "../events.ts";
 import type { CallRecord, Store, StoredEvent } from "../store/store.ts";
+import type { EventLog } from "./event-buffer.ts";
+import { finishedCallEvent } from "./event-types.ts";
 
-export function eventJournal(store: Store, nodeId: string): EventJournal {
+export function storedEventLog(store: Store, nodeId: string): EventLog {
   return {
     reserve: (count) => store.events.reserve(nodeId, count),
     append: (stream, event) => store.events.append({ stream, ...event }),
@@ -33,5 +34,5 @@ function asFinished({
   queuedMs,
   durationMs,
 }: CallRecord) {
-  return finishedAgain(event, at, { callId, device, tool, principal, outcome, queuedMs, durationMs });
+  return finishedCallEvent(event, at, { callId, device, tool, principal, outcome, queuedMs, durationMs });
 }

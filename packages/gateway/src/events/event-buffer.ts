@@ -1,27 +1,27 @@
 /**
- * What happened lately, numbered, for whoever comes back and asks what was missed [EVT-3]. The newest are in memory;
- * what earlier runs published comes from a journal. Numbers only ever grow, also over restarts and kill -9.
+ * Recent events with their numbers, so that a client that reconnects gets what it missed [EVT-3]. The newest are in
+ * memory; events of earlier runs come from the event log. Numbers only grow, also across restarts and kill -9.
  */
 import { type EventType, type GatewayEvent, limits } from "@tendon/protocol";
-import { isoTime } from "./clock.ts";
+import { isoTime } from "../clock.ts";
 
-/** An event without its name on the wire. */
+/** An event as it is stored. */
 export interface KeptEvent {
   readonly sequence: number;
   readonly type: EventType;
   readonly at: number;
-  /** `undefined` where it concerns many. */
+  /** `undefined` for an event of several devices. */
   readonly device: string | undefined;
   readonly data: { readonly [key: string]: unknown };
 }
 
-/** Where events outlive the process. */
-export interface EventJournal {
-  /** The next numbers that no run has had and none will have again. */
+/** Events that outlive the process. */
+export interface EventLog {
+  /** Reserves numbers that no run has used or will use. */
   reserve(count: number): Promise<{ readonly stream: string; readonly first: number }>;
-  /** Returns at once. */
+  /** Returns before the event is written. */
   append(stream: string, event: KeptEvent): void;
-  /** All between two numbers, both excluded, in order; `undefined` when some are gone, or there are too many. */
+  /** The events between two numbers, both excluded, in order; `undefined` when some are deleted or there are too many. */
   between(
     stream: string,
     after: number,
@@ -30,37 +30,37 @@ export interface EventJournal {
   ): Promise<readonly KeptEvent[] | undefined>;
 }
 
-/** What somebody has missed: first what comes from the journal, then what is in memory. */
+/** What a client missed: first the events from the log, then those in memory. */
 export interface Missed {
   readonly earlier: (() => Promise<readonly GatewayEvent[] | undefined>) | undefined;
   readonly recent: readonly GatewayEvent[];
 }
 
-/** Where the newest events are found. */
-export interface EventBook {
-  /** `undefined`: it comes back later, with its number. `journalled`: it is kept elsewhere already. */
+/** The newest events, of this node or of the whole cluster. */
+export interface RecentEvents {
+  /** Returns `undefined` when the event gets its number later. `stored`: another table already keeps it. */
   add(
     event: Omit<KeptEvent, "sequence">,
-    journalled: boolean,
+    stored: boolean,
   ): { readonly number: number; readonly event: GatewayEvent } | undefined;
   readonly lastId: string;
   recentOf(device: string, most: number): GatewayEvent[];
   since(id: string): Missed | undefined;
 }
 
-/** Taken at a time, so that the disk is asked once in half a million events. */
+/** Numbers reserved at a time: one write per half a million events. */
 const block = 1_000_000;
-/** A journal that is away is asked again after so many events. */
+/** While the log is unavailable, a reservation is retried after so many events. */
 const retryAfter = 1_000;
 
-export class EventMemory implements EventBook {
-  readonly #journal: EventJournal;
+export class EventBuffer implements RecentEvents {
+  readonly #log: EventLog;
   readonly #onFault: (error: unknown) => void;
   readonly #stream: string;
   /** The first number of this run. */
   readonly #first: number;
   readonly #recent: GatewayEvent[] = [];
-  /** Of each recent one, its number. */
+  /** The number of each recent event. */
   readonly #numbers: number[] = [];
   /** The newest number that is not in memory. */
   #dropped: number;
@@ -70,11 +70,11 @@ export class EventMemory implements EventBook {
   #askAt: number;
 
   private constructor(
-    journal: EventJournal,
+    log: EventLog,
     { stream, first }: { readonly stream: string; readonly first: number },
     onFault: (error: unknown) => void,
   ) {
-    this.#journal = journal;
+    this.#log = log;
     this.#onFault = onFault;
     this.#stream = stream;
     this.#first = first;
@@ -84,17 +84,16 @@ export class EventMemory implements EventBook {
     this.#askAt = first + block / 2;
   }
 
-  static async open(journal: EventJournal, onFault: (error: unknown) => void): Promise<EventMemory> {
-    return new EventMemory(journal, await journal.reserve(block), onFault);
+  static async open(log: EventLog, onFault: (error: unknown) => void): Promise<EventBuffer> {
+    return new EventBuffer(log, await log.reserve(block), onFault);
   }
 
-  /** `journalled`: whether it is kept elsewhere already. */
-  add(event: Omit<KeptEvent, "sequence">, journalled: boolean): { number: number; event: GatewayEvent } {
+  add(event: Omit<KeptEvent, "sequence">, stored: boolean): { number: number; event: GatewayEvent } {
     const sequence = this.#number();
     const { type, at, device, data } = event;
     const kept = { sequence, type, at, device, data };
     const shown = this.#shown(kept);
-    if (!journalled) this.#journal.append(this.#stream, kept);
+    if (!stored) this.#log.append(this.#stream, kept);
     this.#recent.push(shown);
     this.#numbers.push(sequence);
     // Cut in blocks: shifting one by one would cost a move of the whole list for every event.
@@ -125,10 +124,10 @@ export class EventMemory implements EventBook {
     if (stream !== this.#stream || after >= this.#next) return undefined;
     if (after >= this.#dropped)
       return { earlier: undefined, recent: this.#recent.slice(this.#indexAfter(after)) };
-    // What is between this run's first events and memory is in no one place any more.
+    // The events between this run's first ones and those in memory are in no single place.
     if (this.#dropped >= this.#first) return undefined;
     const earlier = async () => {
-      const events = await this.#journal.between(this.#stream, after, this.#first, limits.eventsKept.max);
+      const events = await this.#log.between(this.#stream, after, this.#first, limits.eventsKept.max);
       return events?.map((event) => this.#shown(event));
     };
     return { earlier, recent: [...this.#recent] };
@@ -142,7 +141,7 @@ export class EventMemory implements EventBook {
   }
 
   /**
-   * The next number. Where the journal has been away for half a block, numbers go on beyond what was reserved: only
+   * The next number. When the log has been unavailable for half a block, numbers continue beyond the reservation; only
    * a kill -9 on top of that could repeat some.
    */
   #number(): number {
@@ -160,7 +159,7 @@ export class EventMemory implements EventBook {
 
   #reserve(): void {
     this.#askAt = Number.POSITIVE_INFINITY;
-    this.#journal.reserve(block).then(
+    this.#log.reserve(block).then(
       ({ first }) => {
         this.#spare = first;
       },

@@ -1,17 +1,17 @@
 /**
- * What happened lately on all nodes [EVT-3]: events go out to an exchange and come back to every node in one order,
- * with one number, so that whoever was connected to one node can go on at another.
+ * Recent events of all nodes [EVT-3]. Each node publishes its events to one stream and receives those of all nodes in
+ * one order with one numbering, so that a client can resume at any node.
  */
 import { type GatewayEvent, limits } from "@tendon/protocol";
-import { isoTime } from "./clock.ts";
-import { type EventBook, type KeptEvent, type Missed, newestOf } from "./event-memory.ts";
+import { isoTime } from "../clock.ts";
+import { type KeptEvent, type Missed, newestOf, type RecentEvents } from "./event-buffer.ts";
 
 export type UnnumberedEvent = Omit<KeptEvent, "sequence">;
 
-/** All nodes share one stream of numbers. */
+/** The stream that all nodes share. */
 const stream = "c";
 
-export class SharedEvents implements EventBook {
+export class ReplicatedEvents implements RecentEvents {
   readonly #publish: (event: UnnumberedEvent) => void;
   readonly #recent: GatewayEvent[] = [];
   #last = 0;
@@ -20,7 +20,7 @@ export class SharedEvents implements EventBook {
     this.#publish = publish;
   }
 
-  /** It is shown when it comes back. */
+  /** Listeners get the event when it returns from the stream. */
   add(event: UnnumberedEvent): undefined {
     this.#publish(event);
     return undefined;
@@ -28,7 +28,7 @@ export class SharedEvents implements EventBook {
 
   /** The next event of the common order. */
   arrived(sequence: number, { type, at, device, data }: UnnumberedEvent): GatewayEvent {
-    // A server that lost its disk begins anew; what was before has no number any more.
+    // A NATS server that lost its disk restarts its numbering; earlier events have no valid number then.
     if (sequence <= this.#last) this.#recent.length = 0;
     const event: GatewayEvent = {
       id: `${stream}-${sequence}`,
