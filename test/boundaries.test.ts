@@ -37,12 +37,14 @@ const rooms: Readonly<
   config: { may: [], types: [] },
   events: { may: [], types: ["store", "cluster"] },
   store: { may: [], types: [] },
+  access: { may: ["events", "store"], types: [] },
   cluster: { may: [], types: [] },
-  registry: { may: ["events", "store", "cluster"], types: ["device", "config"] },
-  agent: { may: ["events", "registry"], types: ["broker", "config"] },
+  registry: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
+  agent: { may: ["access", "events", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {
     may: [
+      "access",
       "addresses",
       "agent",
       "broker",

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Actions, defaultActions } from "@tendon/protocol";
+import { Tokens } from "./access/access.ts";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, type IdentifyToken, Rates } from "./agent/agent.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
@@ -19,7 +20,7 @@ import {
   randomFirstId,
   WebSocketDevices,
 } from "./device/device.ts";
-import { type DeviceCredentials, Registry, Tokens } from "./registry/registry.ts";
+import { type DeviceCredentials, Registry } from "./registry/registry.ts";
 import { announceGateway, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {

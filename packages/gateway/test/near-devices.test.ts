@@ -1,7 +1,7 @@
 /** Near names in a fleet that is too large to look at each device. */
 import { describe, expect, it } from "vitest";
+import type { Principal } from "../src/access/principal.ts";
 import { systemClock } from "../src/clock.ts";
-import type { Principal } from "../src/registry/access.ts";
 import { KnownDevices } from "../src/registry/known-devices.ts";
 import { nearDevices } from "../src/registry/near-devices.ts";
 

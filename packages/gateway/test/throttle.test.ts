@@ -1,7 +1,7 @@
 import { limits } from "@tendon/protocol";
 import { expect, it } from "vitest";
 import { ManualClock } from "../../../test/manual-clock.ts";
-import { sourceOf, Throttle } from "../src/registry/throttle.ts";
+import { sourceOf, Throttle } from "../src/access/throttle.ts";
 
 it("counts each by itself: so many at once, then one in a while", () => {
   const clock = new ManualClock();

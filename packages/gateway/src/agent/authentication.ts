@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
+import type { Principal } from "../access/access.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import type { Principal } from "../registry/registry.ts";
 
 /** Finds out whose token this is; handed in by the composition root. `connection`: where more of the same may come. */
 export type IdentifyToken = (

@@ -11,10 +11,11 @@ import {
   limits,
   parseJson,
 } from "@tendon/protocol";
+import { hasScope, type Principal } from "../access/access.ts";
 import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { hasScope, type Principal, type Registry } from "../registry/registry.ts";
+import type { Registry } from "../registry/registry.ts";
 import { problemOf } from "./problem.ts";
 
 /** An app's connection as its carrier offers it. */

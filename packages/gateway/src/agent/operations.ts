@@ -1,7 +1,7 @@
 /** For operators: is it alive, is it ready, what does it count. */
 import type { FastifyRequest } from "fastify";
+import { requireScope } from "../access/access.ts";
 import type { Events, Metrics } from "../events/events.ts";
-import { requireScope } from "../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "./authentication.ts";
 import type { Http } from "./http.ts";
 

@@ -4,11 +4,11 @@
  * bounded; whoever has not been seen for long is forgotten first.
  */
 import { limits } from "@tendon/protocol";
+import { type Principal, sourceOf, type Tokens } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { type Principal, sourceOf, type Tokens } from "../registry/registry.ts";
 import { Bucket, Recent } from "./rate-buckets.ts";
 
 export interface RatesNeeds {

@@ -1,5 +1,5 @@
 /** The photos that devices took lately, for those who may see the devices. */
-import { type Principal, requireScope } from "./access.ts";
+import { type Principal, requireScope } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface Photo {

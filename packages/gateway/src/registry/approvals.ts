@@ -12,11 +12,11 @@ import {
   limits,
   type ToolDefinition,
 } from "@tendon/protocol";
+import { hasScope, type Principal } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Approval, GuardedCall, Store } from "../store/store.ts";
-import { hasScope, type Principal } from "./access.ts";
 
 /** What a person is asked on the shorter way, by whoever carries the call. */
 interface ConfirmRequest {

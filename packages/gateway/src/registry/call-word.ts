@@ -1,6 +1,6 @@
 import type { JsonObject, ToolDefinition } from "@tendon/protocol";
+import type { Principal, Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
-import type { Principal } from "./access.ts";
 import {
   type Approvals,
   type Confirm,
@@ -12,7 +12,6 @@ import {
 import type { CallTurn } from "./call-turn.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { inTime, type Patience } from "./patience.ts";
-import type { Ruling } from "./policy.ts";
 
 interface AskedCall {
   readonly principal: Principal;

@@ -5,11 +5,12 @@
  */
 
 import { type JsonObject, normaliseResult, type ToolResult, textResult, upgradeTool } from "@tendon/protocol";
+import type { Policy, Ruling } from "../access/access.ts";
+import { type Principal, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import { type Principal, requireScope } from "./access.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { refuseArguments } from "./argument-problems.ts";
 import { asReported, isToolError, textOf } from "./call-end.ts";
@@ -21,7 +22,6 @@ import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { FirmwareUpgrades, upgradeFailed, upgradeOverdue } from "./firmware-upgrades.ts";
 import { inTime } from "./patience.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
-import type { Policy, Ruling } from "./policy.ts";
 import { RemoteSession, type Sent } from "./remote-session.ts";
 
 export interface CallsSettings extends Omit<FinishedCallsSettings, "stories"> {

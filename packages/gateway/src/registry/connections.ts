@@ -1,4 +1,6 @@
 /** Sessions of devices as they come and go: what each says is kept, told and remembered. */
+
+import { Throttle } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
 import { type Events, takenOver } from "../events/events.ts";
@@ -8,7 +10,6 @@ import type { Extras } from "./extras.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import type { Remembering } from "./remembering.ts";
 import { RemoteSession } from "./remote-session.ts";
-import { Throttle } from "./throttle.ts";
 import type { Toolset } from "./toolset/toolset.ts";
 
 export interface ConnectionsNeeds {

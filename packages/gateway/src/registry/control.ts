@@ -19,9 +19,9 @@ import {
   type ToolResult,
   type Unmute,
 } from "@tendon/protocol";
+import type { Principal } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Principal } from "./access.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 import type { MuteMemory } from "./mute-memory.ts";
 import type { RemoteSession } from "./remote-session.ts";

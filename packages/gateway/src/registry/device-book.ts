@@ -1,8 +1,8 @@
 /** The devices as they are written down: what people change about them, and who has been let in. */
 import type { DeviceChange, DeviceDetail } from "@tendon/protocol";
+import { type Principal, requireScope } from "../access/access.ts";
 import type { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import { type Principal, requireScope } from "./access.ts";
 import type { KnownPair } from "./credentials.ts";
 import { type DeviceRecord, refuseProgram } from "./device-record.ts";
 import type { Elsewhere } from "./elsewhere.ts";

@@ -3,11 +3,11 @@
  * they are, under the same limits to devices as everything else; only tools are called, and leave a line in history.
  */
 import type { JsonObject } from "@tendon/protocol";
+import { type Principal, requireScope } from "../access/access.ts";
 import { newCallId } from "../call-ids.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { DeviceSession, McpExtras, Relay } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import { type Principal, requireScope } from "./access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface ExtrasOptions {

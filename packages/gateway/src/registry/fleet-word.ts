@@ -5,14 +5,13 @@
  */
 import { hash } from "node:crypto";
 import { type FleetTarget, limits } from "@tendon/protocol";
+import type { Policy, Principal, Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Principal } from "./access.ts";
 import { type Approvals, defaultReason, type Grant } from "./approvals.ts";
 import { shortWay } from "./call-word.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 import type { FleetCall } from "./fleet.ts";
-import type { Policy, Ruling } from "./policy.ts";
 
 export interface FleetWordNeeds {
   readonly clock: Clock;

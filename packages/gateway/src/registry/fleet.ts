@@ -10,10 +10,10 @@ import {
   type JsonObject,
   limits,
 } from "@tendon/protocol";
+import { type Principal, requireScope } from "../access/access.ts";
 import { newCallId } from "../call-ids.ts";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
-import { type Principal, requireScope } from "./access.ts";
 import type { CallOptions } from "./calls.ts";
 import { type JobProgress, progressOf } from "./fleet-progress.ts";
 import { type FleetWordNeeds, wordForAll } from "./fleet-word.ts";

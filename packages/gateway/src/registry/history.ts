@@ -1,9 +1,9 @@
 /** What was called, for those who may know of the devices: the list, and one call from being asked to its end. */
 import { type CallHistory, type CallQuery, type CallStory, isObject } from "@tendon/protocol";
+import { type Principal, requireScope } from "../access/access.ts";
 import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import { type Principal, requireScope } from "./access.ts";
 import type { CallStories } from "./call-stories.ts";
 
 export interface HistoryNeeds {

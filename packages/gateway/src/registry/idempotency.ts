@@ -5,10 +5,10 @@
  */
 import { createHash } from "node:crypto";
 import { isErrorCode, isObject, limits } from "@tendon/protocol";
+import type { Principal } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { FirstAnswer, Store } from "../store/store.ts";
-import type { Principal } from "./access.ts";
 
 interface Entry {
   readonly digest: string;

@@ -8,15 +8,14 @@ import {
   limits,
   normaliseDeviceId,
 } from "@tendon/protocol";
+import { hasScope, maySee, type Principal, Throttle } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
-import { hasScope, maySee, type Principal } from "./access.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Names } from "./names.ts";
 import { nearDevices } from "./near-devices.ts";
-import { Throttle } from "./throttle.ts";
 
 const defaultPage = 100;
 

@@ -3,7 +3,7 @@
  * large one each name that is one key away from the wanted is looked up, which costs the same however many there are.
  */
 import { limits, nearNames } from "@tendon/protocol";
-import type { Principal } from "./access.ts";
+import type { Principal } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface NearDevicesNeeds {

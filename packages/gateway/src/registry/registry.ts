@@ -12,6 +12,7 @@ import type {
   JsonObject,
   ToolList,
 } from "@tendon/protocol";
+import { hasScope, maySee, Policy, type Principal, requireScope } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
@@ -19,7 +20,6 @@ import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
-import { hasScope, maySee, type Principal, requireScope } from "./access.ts";
 import { Album, type PhotoShelf } from "./album.ts";
 import { Approvals } from "./approvals.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
@@ -35,14 +35,12 @@ import { Idempotency } from "./idempotency.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { MuteMemory } from "./mute-memory.ts";
 import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
-import { Policy } from "./policy.ts";
 import { Remembering } from "./remembering.ts";
 import { RemoteSession } from "./remote-session.ts";
 import { ToolFinder } from "./tool-finder.ts";
 import { toolListOf } from "./tool-list.ts";
 import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
-export { asAgent, hasScope, type Principal, requireScope } from "./access.ts";
 export type { Photo, PhotoShelf } from "./album.ts";
 export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
@@ -51,8 +49,6 @@ export type { Camera } from "./photo-calls.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { type DeviceAsk, readPrincipal } from "./remote-session.ts";
 export { SeenClients } from "./seen-clients.ts";
-export { sourceOf, Throttle } from "./throttle.ts";
-export { Tokens } from "./tokens.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
 
 export interface RegistryNeeds

@@ -1,9 +1,9 @@
 import type { ControlRequest, ControlResponse, JsonObject, ToolResult } from "@tendon/protocol";
+import type { Principal, Scope } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Courier, Placed } from "../cluster/cluster.ts";
 import type { DeviceSession, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { Principal, Scope } from "./access.ts";
 import type { CallTurn } from "./call-turn.ts";
 
 /** What one node asks another to do with a device that is there. */

@@ -1,8 +1,7 @@
 import { inlineReferences, type Tool, type ToolList } from "@tendon/protocol";
-import type { Principal } from "./access.ts";
+import type { Policy, Principal } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
-import type { Policy } from "./policy.ts";
 
 /** What a device can do, and what of it this principal may. */
 export function toolListOf(

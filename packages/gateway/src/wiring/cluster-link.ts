@@ -1,5 +1,6 @@
 /** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
 import { isObject, limits } from "@tendon/protocol";
+import type { Tokens } from "../access/access.ts";
 import type { Console, Rates, Spent } from "../agent/agent.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
@@ -7,13 +8,7 @@ import { Cluster, type News } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
-import {
-  type Credentials,
-  type DeviceAsk,
-  type Registry,
-  readPrincipal,
-  type Tokens,
-} from "../registry/registry.ts";
+import { type Credentials, type DeviceAsk, type Registry, readPrincipal } from "../registry/registry.ts";
 
 export interface ClusterNeeds {
   readonly url: string;

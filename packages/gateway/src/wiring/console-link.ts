@@ -1,11 +1,12 @@
 /** The console out of the rooms it looks into. */
 import { randomBytes } from "node:crypto";
+import type { Principal, Tokens } from "../access/access.ts";
 import { type Addresses, otaProblem } from "../addresses.ts";
 import { type Console, consoleRoutes, type Http, type IdentifyToken } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import type { Principal, Registry, Tokens } from "../registry/registry.ts";
+import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";
 

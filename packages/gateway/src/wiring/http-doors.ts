@@ -1,4 +1,6 @@
 /** Every door on the HTTP port, each given the rooms it leads to: REST, MCP, the console, OTA, and what upgrades. */
+
+import type { Tokens } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
 import {
   type Console,
@@ -11,7 +13,7 @@ import {
   restRoutes,
 } from "../agent/agent.ts";
 import { CloseGrace, type FrameLog, type OtaSettings, type WebSocketDevices } from "../device/device.ts";
-import type { DeviceCredentials, Registry, Tokens } from "../registry/registry.ts";
+import type { DeviceCredentials, Registry } from "../registry/registry.ts";
 import { openConsole } from "./console-link.ts";
 import type { FirmwareLink } from "./firmware-link.ts";
 import type { Foundation } from "./foundation.ts";

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Principal } from "../access/access.ts";
 import { type IdentifyToken, MqttTopics } from "../agent/agent.ts";
 import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/broker.ts";
 import type { Clock } from "../clock.ts";
@@ -11,7 +12,7 @@ import type { Config } from "../config/config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { type Credentials, type Principal, type Registry, SeenClients } from "../registry/registry.ts";
+import { type Credentials, type Registry, SeenClients } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Doors } from "./provisioning-link.ts";

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { limits } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
+import { sourceOf, Throttle } from "../access/access.ts";
 import { peerAddress } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
@@ -13,14 +14,7 @@ import {
   otaRoutes,
 } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import {
-  Credentials,
-  type DeviceCredentials,
-  Provisioning,
-  type Registry,
-  sourceOf,
-  Throttle,
-} from "../registry/registry.ts";
+import { Credentials, type DeviceCredentials, Provisioning, type Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 
 export interface ProvisioningLinkNeeds {

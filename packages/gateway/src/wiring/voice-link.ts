@@ -1,5 +1,6 @@
 /** The voice half of the composition: which board talks to which voice server, by the settings and the registry's tags. */
 import fs from "node:fs";
+import type { Principal } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import {
@@ -14,7 +15,7 @@ import {
 } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { type Principal, type Registry, SealedKeys } from "../registry/registry.ts";
+import { type Registry, SealedKeys } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 
 export interface VoiceNeeds {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Principal } from "../../src/access/principal.ts";
 import { Rates } from "../../src/agent/rates.ts";
-import type { Principal } from "../../src/registry/access.ts";
 import { ManualClock } from "../vision/manual-clock.ts";
 
 const somebody: Principal = { id: "t1", name: "somebody", scopes: new Set(["call"]), devices: undefined };

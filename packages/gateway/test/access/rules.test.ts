@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compileGlob } from "../../src/access/glob.ts";
+import { Policy } from "../../src/access/policy.ts";
+import type { Principal, Scope } from "../../src/access/principal.ts";
 import type { AccessRule } from "../../src/access-settings.ts";
-import type { Principal, Scope } from "../../src/registry/access.ts";
-import { compileGlob } from "../../src/registry/glob.ts";
-import { Policy } from "../../src/registry/policy.ts";
 
 const device = { id: "02:00:00:00:00:01", alias: "desk", tags: ["office", "lamp"] };
 const aliases: Record<string, string> = {

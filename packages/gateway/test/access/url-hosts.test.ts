@@ -1,6 +1,6 @@
 import type { ObjectSchema, ToolDefinition } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
-import { UrlHosts } from "../../src/registry/url-hosts.ts";
+import { UrlHosts } from "../../src/access/url-hosts.ts";
 
 function verdict(hosts: readonly string[], url: string): "ok" | "forbidden" | "malformed" {
   const problems = new UrlHosts(hosts).problems({ url }, undefined);

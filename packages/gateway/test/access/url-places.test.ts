@@ -1,6 +1,6 @@
 import type { JsonObject, ToolDefinition } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
-import { UrlHosts } from "../../src/registry/url-hosts.ts";
+import { UrlHosts } from "../../src/access/url-hosts.ts";
 
 const evil = "http://evil.test/";
 const good = "https://files.example/";

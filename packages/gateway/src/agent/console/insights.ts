@@ -1,9 +1,10 @@
 /** What a page asks for beside the REST of everybody: frames, the series of the overview, a device to play with. */
 import { DemoDevice, FrameList, OverviewQuery, OverviewView, Problem } from "@tendon/protocol";
 import Type from "typebox";
+import { requireScope } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import { type Registry, requireScope } from "../../registry/registry.ts";
+import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { withoutSecrets } from "./masking.ts";
 import type { Overview } from "./overview.ts";

@@ -5,8 +5,8 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { limits, type SessionEnding } from "@tendon/protocol";
+import type { Principal } from "../../access/access.ts";
 import type { Clock, Timer } from "../../clock.ts";
-import type { Principal } from "../../registry/registry.ts";
 
 /** A session as the storage and other nodes know it: by its key, which opens nothing. */
 export interface SessionRecord {

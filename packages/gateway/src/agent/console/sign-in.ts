@@ -10,10 +10,10 @@ import {
 } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
+import { hasScope, type Principal, type Tokens } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
-import { hasScope, type Principal, type Tokens } from "../../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "../authentication.ts";
 import type { Http } from "../http.ts";
 import { cookieName, readCookie, writeCookie } from "./cookie.ts";

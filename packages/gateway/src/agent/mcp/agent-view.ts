@@ -2,9 +2,10 @@
 import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
+import type { Principal } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
-import type { ExposedTool, Principal, Registry } from "../../registry/registry.ts";
+import type { ExposedTool, Registry } from "../../registry/registry.ts";
 import { compactDefinitions } from "./compact/compact.ts";
 import { cursorOf, ListPages, nameOf, pageSize, wrongCursor } from "./list-pages.ts";
 import { OpenCalls } from "./open-calls.ts";

@@ -9,8 +9,8 @@ import {
   type McpHttpHandler,
 } from "@modelcontextprotocol/server";
 import { isObject, limits } from "@tendon/protocol";
+import type { Principal } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Principal } from "../../registry/registry.ts";
 import { AgentView, type AgentViewNeeds } from "./agent-view.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Changes } from "./news.ts";

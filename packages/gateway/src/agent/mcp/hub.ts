@@ -2,8 +2,9 @@
  * Whoever is connected: one endpoint for each token and address it uses, with its sessions and streams. Endpoints that
  * nobody has used for a while are dropped; they hold nothing that cannot be made again.
  */
+
+import type { Principal, Tokens } from "../../access/access.ts";
 import type { Timer } from "../../clock.ts";
-import type { Principal, Tokens } from "../../registry/registry.ts";
 import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { News } from "./news.ts";

@@ -5,15 +5,10 @@
  */
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { asAgent, type Principal, requireScope, type Tokens } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
-import {
-  asAgent,
-  type Principal,
-  type Registry,
-  requireScope,
-  type Tokens,
-} from "../../registry/registry.ts";
+import type { Registry } from "../../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "../authentication.ts";
 import type { Http } from "../http.ts";
 import { Exchange } from "./exchange.ts";

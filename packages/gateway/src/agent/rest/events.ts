@@ -2,9 +2,10 @@
 import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
+import { hasScope, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
-import { hasScope, type Registry, requireScope } from "../../registry/registry.ts";
+import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures } from "./route-parts.ts";

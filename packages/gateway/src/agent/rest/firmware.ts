@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
 import { FirmwareChange, FirmwareDetail, FirmwareList, FirmwareUpload } from "@tendon/protocol";
 import Type from "typebox";
+import { requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import { type Firmware, requireScope } from "../../registry/registry.ts";
+import type { Firmware } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 

@@ -13,8 +13,9 @@ import {
 } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
+import { asAgent, type Principal, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import { asAgent, type Principal, type Registry, requireScope } from "../../registry/registry.ts";
+import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import {
   type Asker,

@@ -1,5 +1,5 @@
 import { NodeList } from "@tendon/protocol";
-import { requireScope } from "../../registry/registry.ts";
+import { requireScope } from "../../access/access.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 

@@ -7,7 +7,7 @@ import {
   Provisioned,
   ProvisionRequest,
 } from "@tendon/protocol";
-import { sourceOf } from "../../registry/registry.ts";
+import { sourceOf } from "../../access/access.ts";
 import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";

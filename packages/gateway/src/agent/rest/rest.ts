@@ -1,8 +1,9 @@
 /** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
 import type { NodeList, Provisioned } from "@tendon/protocol";
+import type { Tokens } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
-import type { DeviceCredentials, Firmware, Provisioning, Registry, Tokens } from "../../registry/registry.ts";
+import type { DeviceCredentials, Firmware, Provisioning, Registry } from "../../registry/registry.ts";
 import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";
 import { approvalRoutes } from "./approvals.ts";

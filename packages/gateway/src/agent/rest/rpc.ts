@@ -3,8 +3,9 @@
  * way as everywhere, `initialize` is answered from what is known, and other methods need `admin`.
  */
 import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
+import type { Principal } from "../../access/access.ts";
 import { messageOf, TendonError } from "../../errors.ts";
-import type { CallOptions, Principal, Registry } from "../../registry/registry.ts";
+import type { CallOptions, Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { HangUp } from "./hang-up.ts";
 import { DeviceParams, failures } from "./route-parts.ts";

@@ -1,6 +1,6 @@
 import { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
 import Type from "typebox";
-import type { Tokens } from "../../registry/registry.ts";
+import type { Tokens } from "../../access/access.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 

@@ -1,5 +1,6 @@
 import { type VoiceSession, VoiceSessionList } from "@tendon/protocol";
-import { type Registry, requireScope } from "../../registry/registry.ts";
+import { requireScope } from "../../access/access.ts";
+import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 

@@ -4,10 +4,10 @@
  * agrees. What was accepted is kept only where it differs from what the device lists now.
  */
 import { didYouMean, limits, nearNames, type ToolChanges, type ToolDefinition } from "@tendon/protocol";
+import { type Principal, requireScope } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { StoredPin } from "../../store/store.ts";
-import { type Principal, requireScope } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
 import { differences, digestOf, type ToolPart } from "./meaning.ts";
 

@@ -1,12 +1,11 @@
 import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
 import { isObject, limits, normaliseDeviceId } from "@tendon/protocol";
+import { hasScope, maySee, type Principal, requireScope, Throttle } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { ImportedDevice, Pairing, Store } from "../../store/store.ts";
-import { hasScope, maySee, type Principal, requireScope } from "../access.ts";
 import type { DeviceCredentials } from "../credentials.ts";
 import { refuseProgram } from "../device-record.ts";
-import { Throttle } from "../throttle.ts";
 import { needsProof } from "./serial-proof.ts";
 import { replacedReason, type Welcome, type WelcomeNeeds } from "./welcome.ts";
 

@@ -6,13 +6,13 @@
  */
 import { randomBytes, randomInt } from "node:crypto";
 import { limits } from "@tendon/protocol";
+import { sourceOf, Throttle } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import type { BoardAsk, SerialProof } from "../../device/device.ts";
 import { TendonError } from "../../errors.ts";
 import type { ImportedDevice, Store } from "../../store/store.ts";
 import { type DeviceCredentials, digest, type Standing } from "../credentials.ts";
-import { sourceOf, Throttle } from "../throttle.ts";
 import { Decisions } from "./decisions.ts";
 import { Imports } from "./imports.ts";
 import { SealedKeys } from "./sealed-keys.ts";

@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "@tendon/protocol";
-import type { Access } from "../access.ts";
+import type { Access } from "../../access/access.ts";
 import type { DeviceRecord } from "../device-record.ts";
 import type { Names } from "../names.ts";
 import { type ExposedTool, exposedTool } from "./exposed-tool.ts";

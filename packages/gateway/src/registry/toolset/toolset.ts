@@ -4,8 +4,8 @@
  * the device changes: a list is made page by page, and a name leads to its tool by one look into a table.
  */
 import { nearNames, type ToolDefinition } from "@tendon/protocol";
+import { type Access, asAgent, type Principal } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
-import { type Access, asAgent, type Principal } from "../access.ts";
 import type { DeviceRecord } from "../device-record.ts";
 import type { Names, ToolAddress } from "../names.ts";
 import { Changes } from "./changes.ts";

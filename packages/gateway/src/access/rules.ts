@@ -4,8 +4,8 @@
  */
 import type { JsonObject } from "@tendon/protocol";
 import { type AccessRule, type AccessSettings, type Condition, readCondition } from "../access-settings.ts";
-import type { Principal } from "./access.ts";
 import { compileGlob, type Glob, isGlob } from "./glob.ts";
+import type { Principal } from "./principal.ts";
 
 type Effect = AccessRule["effect"];
 

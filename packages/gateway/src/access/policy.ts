@@ -12,7 +12,7 @@ import {
 } from "@tendon/protocol";
 import type { AccessSettings } from "../access-settings.ts";
 import { TendonError } from "../errors.ts";
-import { type Access, hasScope, type Principal } from "./access.ts";
+import { type Access, hasScope, type Principal } from "./principal.ts";
 import { type RuledDevice, Rules, type Verdict } from "./rules.ts";
 import { UrlHosts, type UrlProblem } from "./url-hosts.ts";
 

@@ -1,15 +1,15 @@
-/** Who may do what. Scopes are names in a token; `admin` includes every other one, and nothing else implies another. */
+/** Principals and scopes. `admin` includes every other scope; no other scope implies another. */
 import { TendonError } from "../errors.ts";
 
 export type Scope = "read" | "call" | "call:user" | "provision" | "admin";
 
-/** Whoever asks: a token, an app, later an upstream server. The name stands in history and events. */
+/** The caller: a token, an app or a voice server. History and events show its name. */
 export interface Principal {
-  /** Unique; what is one principal's alone hangs on this. */
+  /** Unique. What belongs to one principal is keyed by it. */
   readonly id: string;
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Where it is limited: outside these a device does not exist for it. */
+  /** The devices it is limited to; it cannot see any other. */
   readonly devices: { readonly ids: ReadonlySet<string>; readonly tags: ReadonlySet<string> } | undefined;
 }
 
@@ -32,8 +32,8 @@ export function maySee(
 const agents = new WeakMap<Principal, Principal>();
 
 /**
- * The same principal at a door for agents. There `admin` stands for reading and calling only: user-only tools are for
- * tokens that name `call:user`, so that an agent with the wrong token cannot restart a house.
+ * The same principal at an endpoint for agents. There `admin` means `read` and `call` only: user-only tools need a token
+ * that names `call:user`, so that an agent with the wrong token cannot restart devices.
  */
 export function asAgent(principal: Principal): Principal {
   if (!principal.scopes.has("admin")) return principal;

@@ -8,7 +8,7 @@ import { newCallId } from "../call-ids.ts";
 import { type Clock, isoTime, type Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Store, StoredToken } from "../store/store.ts";
-import { type Principal, requireScope, type Scope } from "./access.ts";
+import { type Principal, requireScope, type Scope } from "./principal.ts";
 
 export interface TokensNeeds {
   readonly store: Store;

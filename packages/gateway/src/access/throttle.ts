@@ -8,9 +8,8 @@ interface Bucket {
 }
 
 /**
- * Failures, or what else there must not be too much of, by whom they come from: so many at once, then one in a while.
- * Whoever does everything right is not counted and never notices. What is remembered is bounded; the oldest, who have
- * waited longest, go first.
+ * A token bucket per source for failures and other costly events: a burst, then one per interval. Clients that succeed
+ * are not counted. The number of buckets is bounded; the oldest are dropped first.
  */
 export class Throttle {
   readonly #clock: Clock;
@@ -24,7 +23,7 @@ export class Throttle {
     this.#everyMs = everyMs;
   }
 
-  /** How long until the next one is due; 0 is now. */
+  /** Milliseconds until the next one is allowed; 0 means now. */
   waitMs(who: string): number {
     const bucket = this.#buckets.get(who);
     if (bucket === undefined) return 0;
@@ -32,7 +31,7 @@ export class Throttle {
     return bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) * this.#everyMs);
   }
 
-  /** Counts one more; says how long this one ought to have waited with it. */
+  /** Counts one, and returns how many milliseconds too early it came. */
   count(who: string): number {
     const tooSoon = this.waitMs(who);
     const bucket = this.#buckets.get(who) ?? { left: this.#burst, at: this.#clock.monotonic() };
@@ -45,7 +44,7 @@ export class Throttle {
     return tooSoon;
   }
 
-  /** It was not one of those after all. */
+  /** Takes one back that should not have been counted. */
   forgive(who: string): void {
     const bucket = this.#buckets.get(who);
     if (bucket !== undefined) bucket.left = Math.min(this.#burst, bucket.left + 1);
@@ -58,7 +57,7 @@ export class Throttle {
   }
 }
 
-/** Who an address counts as: whoever has one IPv6 address has the other 2^64 of its network too. */
+/** The source that an address counts as. An IPv6 address counts as its /64 network, which its owner holds entirely. */
 export function sourceOf(address: string | undefined): string {
   if (address === undefined) return "";
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

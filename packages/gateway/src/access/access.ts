@@ -1,0 +1,16 @@
+/**
+ * Who may do what: principals and their scopes, tokens, access rules, the address allow-list, and limits on failures by
+ * address. A call is authorized here, on the node that was asked.
+ */
+export { Policy, type Ruling } from "./policy.ts";
+export {
+  type Access,
+  asAgent,
+  hasScope,
+  maySee,
+  type Principal,
+  requireScope,
+  type Scope,
+} from "./principal.ts";
+export { sourceOf, Throttle } from "./throttle.ts";
+export { Tokens } from "./tokens.ts";
