@@ -26,6 +26,7 @@ const leaves = [
   "call-ids",
   "package-files",
   "version",
+  "with-deadline",
 ];
 
 /** Rooms of the gateway: what each may import beside protocol and the leaves. `types` may be imported as types only. */
@@ -38,9 +39,10 @@ const rooms: Readonly<
   events: { may: [], types: ["store", "cluster"] },
   store: { may: [], types: [] },
   access: { may: ["events", "store"], types: [] },
+  firmware: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   cluster: { may: [], types: [] },
   registry: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
-  agent: { may: ["access", "events", "registry"], types: ["broker", "config"] },
+  agent: { may: ["access", "events", "firmware", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {
     may: [
@@ -52,6 +54,7 @@ const rooms: Readonly<
       "config",
       "device",
       "events",
+      "firmware",
       "logging",
       "registry",
       "store",

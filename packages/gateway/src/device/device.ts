@@ -7,7 +7,6 @@ export type { DeviceClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
-export { firmwarePath, firmwareRoutes } from "./firmware-download.ts";
 export { FrameLog } from "./frame-log.ts";
 export type { DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";

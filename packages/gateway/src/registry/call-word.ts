@@ -1,6 +1,7 @@
 import type { JsonObject, ToolDefinition } from "@tendon/protocol";
 import type { Principal, Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
+import { type Deadline, withDeadline } from "../with-deadline.ts";
 import {
   type Approvals,
   type Confirm,
@@ -11,7 +12,6 @@ import {
 } from "./approvals.ts";
 import type { CallTurn } from "./call-turn.ts";
 import type { DeviceRecord } from "./device-record.ts";
-import { inTime, type Patience } from "./patience.ts";
 
 interface AskedCall {
   readonly principal: Principal;
@@ -56,7 +56,7 @@ export function shortWay(
   asking: () => {
     readonly clock: Clock;
     readonly request: Omit<Parameters<Confirm>[0], "binding">;
-    readonly patience: Patience;
+    readonly patience: Deadline;
   },
 ): ShortWay | undefined {
   if (confirm === undefined) return undefined;
@@ -64,7 +64,7 @@ export function shortWay(
     return undefined;
   return async (binding) => {
     const { clock, request, patience } = asking();
-    const answer = await inTime(clock, confirm({ ...request, binding }), patience);
-    return answer === "overdue" ? "unavailable" : answer;
+    const answer = await withDeadline(clock, confirm({ ...request, binding }), patience);
+    return answer === "timeout" ? "unavailable" : answer;
   };
 }

@@ -11,6 +11,7 @@ import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
+import { withDeadline } from "../with-deadline.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { refuseArguments } from "./argument-problems.ts";
 import { asReported, isToolError, textOf } from "./call-end.ts";
@@ -20,7 +21,6 @@ import { wordForCall } from "./call-word.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { FirmwareUpgrades, upgradeFailed, upgradeOverdue } from "./firmware-upgrades.ts";
-import { inTime } from "./patience.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
 import { RemoteSession, type Sent } from "./remote-session.ts";
 
@@ -244,17 +244,17 @@ export class Calls {
     record: DeviceRecord,
     timeoutMs = longestListingWaitMs,
     signal?: Cancellation,
-  ): Promise<"settled" | "overdue"> {
+  ): Promise<"settled" | "timeout"> {
     const listed = record.awaitListing;
     if (listed === undefined) return "settled";
-    return (await inTime(this.#settings.clock, listed, { timeoutMs, signal })) ?? "settled";
+    return (await withDeadline(this.#settings.clock, listed, { timeoutMs, signal })) ?? "settled";
   }
 
   /** A call that waits for the first list ends like any waiting call: by its deadline or with its connection. */
   async #firstListing(record: DeviceRecord, turn: CallTurn): Promise<void> {
     const { session } = record;
     const { timeoutMs, signal } = turn.options();
-    if ((await this.untilListed(record, timeoutMs, signal)) === "overdue") {
+    if ((await this.untilListed(record, timeoutMs, signal)) === "timeout") {
       const detail = `the device was still being listed after ${turn.timeoutMs} ms; the call was not sent`;
       throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
     }

@@ -6,7 +6,7 @@
 import type { ToolResult } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import { inTime, type Patience } from "./patience.ts";
+import { type Deadline, withDeadline } from "../with-deadline.ts";
 
 /** A device that has left after it was asked to upgrade. */
 export interface Upgrading {
@@ -58,13 +58,13 @@ export class FirmwareUpgrades {
     for (const { settle } of this.#waiters) settle({ kind: "stopping" });
   }
 
-  async afterLeaving(of: Upgrading, patience: Patience): Promise<ToolResult> {
+  async afterLeaving(of: Upgrading, patience: Deadline): Promise<ToolResult> {
     const { before, transport } = of;
     const seen = await this.#return(of, patience);
     const { online, firmware: known } = of.now();
     // A device that came back to another node with the version it had is not reported: it is looked up.
-    const how: Return | "overdue" = seen === "overdue" && online ? { kind: "back", firmware: known } : seen;
-    if (how === "overdue") {
+    const how: Return | "timeout" = seen === "timeout" && online ? { kind: "back", firmware: known } : seen;
+    if (how === "timeout") {
       const why = `the device left and was not back within the call's deadline. ${mayReturn(transport)}`;
       return upgradeResult("unknown", before, undefined, why);
     }
@@ -89,7 +89,7 @@ export class FirmwareUpgrades {
     return upgradeResult("unknown", before, firmware, `${why} ${lookFirst}`);
   }
 
-  async #return(of: Upgrading, patience: Patience): Promise<Return | "overdue"> {
+  async #return(of: Upgrading, patience: Deadline): Promise<Return | "timeout"> {
     if (this.#stopping) return { kind: "stopping" };
     // At another node it may have come back before this node learnt that it had left.
     const { firmware } = of.now();
@@ -100,7 +100,7 @@ export class FirmwareUpgrades {
       this.#waiters.add(waiter);
     });
     try {
-      return await inTime(this.#clock, back, patience);
+      return await withDeadline(this.#clock, back, patience);
     } catch (error) {
       throw sentAlready(error);
     } finally {

@@ -44,7 +44,6 @@ import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 export type { Photo, PhotoShelf } from "./album.ts";
 export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
-export { Firmware } from "./firmware/firmware.ts";
 export type { Camera } from "./photo-calls.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { type DeviceAsk, readPrincipal } from "./remote-session.ts";

@@ -3,9 +3,8 @@ import type { FastifyInstance } from "fastify";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
-import { firmwarePath, firmwareRoutes } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import { Firmware } from "../registry/registry.ts";
+import { Firmware, firmwarePath, firmwareRoutes } from "../firmware/firmware.ts";
 import { FirmwareFiles, type Store } from "../store/store.ts";
 
 export interface FirmwareNeeds {

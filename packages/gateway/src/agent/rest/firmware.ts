@@ -3,7 +3,7 @@ import { FirmwareChange, FirmwareDetail, FirmwareList, FirmwareUpload } from "@t
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Firmware } from "../../registry/registry.ts";
+import type { Firmware } from "../../firmware/firmware.ts";
 import type { Http } from "../http.ts";
 import { failures } from "./route-parts.ts";
 

@@ -1,6 +1,6 @@
 /** How many boards fetch at a time. Offers count for a while: a board that has one fetches at once. */
 import { firmwareLimits } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../clock.ts";
 
 const offerCountsMs = 30_000;
 

@@ -5,12 +5,12 @@
  */
 import type { Readable } from "node:stream";
 import { firmwareLimits } from "@tendon/protocol";
-import type { Clock, Timer } from "../../clock.ts";
-import type { Config } from "../../config/config.ts";
-import type { BoardReport, FirmwareOffer } from "../../device/device.ts";
-import { TendonError } from "../../errors.ts";
-import type { Events } from "../../events/events.ts";
-import type { FirmwareFiles, FirmwareImage, FirmwareUpdate, Store } from "../../store/store.ts";
+import type { Clock, Timer } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import type { BoardReport, FirmwareOffer } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events/events.ts";
+import type { FirmwareFiles, FirmwareImage, FirmwareUpdate, Store } from "../store/store.ts";
 import { chooseImage, type KnownBoard } from "./choice.ts";
 import type { Copies } from "./copies.ts";
 import { Downloads } from "./downloads.ts";

@@ -6,12 +6,12 @@ import {
   type FirmwareUpload,
   firmwareLimits,
 } from "@tendon/protocol";
-import { type Principal, requireScope } from "../../access/access.ts";
-import { newCallId } from "../../call-ids.ts";
-import { type Clock, isoTime } from "../../clock.ts";
-import { TendonError } from "../../errors.ts";
-import type { Events } from "../../events/events.ts";
-import type { FirmwareFiles, FirmwareImage, Store, UpdateCounts } from "../../store/store.ts";
+import { type Principal, requireScope } from "../access/access.ts";
+import { newCallId } from "../call-ids.ts";
+import { type Clock, isoTime } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import type { Events } from "../events/events.ts";
+import type { FirmwareFiles, FirmwareImage, Store, UpdateCounts } from "../store/store.ts";
 import type { Copies } from "./copies.ts";
 import { checkImage } from "./image-check.ts";
 

@@ -3,9 +3,9 @@
  * needs it, and kept. What came over is compared with what is known of the image before anybody gets it.
  */
 import { firmwareLimits, isObject } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
-import type { FirmwareFiles, FirmwareImage, Store } from "../../store/store.ts";
-import { inTime } from "../patience.ts";
+import type { Clock } from "../clock.ts";
+import type { FirmwareFiles, FirmwareImage, Store } from "../store/store.ts";
+import { withDeadline } from "../with-deadline.ts";
 
 /** What one node asks another about a file. */
 type CopyQuestion =
@@ -49,7 +49,7 @@ export class Copies {
   async ready(image: KnownFile): Promise<boolean> {
     const { files, clock } = this.#needs;
     if (await files.intact(image)) return true;
-    return (await inTime(clock, this.#fetch(image), { timeoutMs: patienceMs })) === true;
+    return (await withDeadline(clock, this.#fetch(image), { timeoutMs: patienceMs })) === true;
   }
 
   /** Whether any node has it. */

@@ -8,7 +8,7 @@ import {
   namesBoard,
   readImage,
 } from "@tendon/protocol";
-import { TendonError } from "../../errors.ts";
+import { TendonError } from "../errors.ts";
 
 export function checkImage(bytes: Buffer, upload: FirmwareUpload): ImageHeader {
   const read = readImage(bytes);

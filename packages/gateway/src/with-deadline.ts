@@ -1,18 +1,18 @@
-import type { Cancellation } from "../cancellation.ts";
-import type { Clock } from "../clock.ts";
-import { TendonError } from "../errors.ts";
+import type { Cancellation } from "./cancellation.ts";
+import type { Clock } from "./clock.ts";
+import { TendonError } from "./errors.ts";
 
-export interface Patience {
+export interface Deadline {
   readonly timeoutMs: number;
   readonly signal?: Cancellation | undefined;
 }
 
-/** Waits for the promise, but not beyond its time, and not for a caller that has gone: that fails as `cancelled`. */
-export async function inTime<Value>(
+/** Waits for the promise until the deadline. Rejects with `cancelled` when the caller stops waiting. */
+export async function withDeadline<Value>(
   clock: Clock,
   promise: Promise<Value>,
-  { timeoutMs, signal }: Patience,
-): Promise<Value | "overdue"> {
+  { timeoutMs, signal }: Deadline,
+): Promise<Value | "timeout"> {
   return await new Promise((resolve, reject) => {
     const done = () => {
       timer.cancel();
@@ -24,7 +24,7 @@ export async function inTime<Value>(
     };
     const timer = clock.after(timeoutMs, () => {
       done();
-      resolve("overdue");
+      resolve("timeout");
     });
     signal?.addEventListener("abort", onAbort);
     promise.then(

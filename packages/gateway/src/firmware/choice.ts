@@ -1,8 +1,8 @@
 /** Which image a board is offered, if any [FWU-3]. */
 import { createHash } from "node:crypto";
 import { firmwareLimits, isNewerFirmware } from "@tendon/protocol";
-import type { BoardReport } from "../../device/device.ts";
-import type { FirmwareImage, FirmwareUpdate } from "../../store/store.ts";
+import type { BoardReport } from "../device/device.ts";
+import type { FirmwareImage, FirmwareUpdate } from "../store/store.ts";
 
 /** A board that says what it is and what it runs. */
 export type KnownBoard = BoardReport & { readonly board: string; readonly version: string };

@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { firmwareLimits } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../clock.ts";
 
 export interface LinkTarget {
   readonly image: string;

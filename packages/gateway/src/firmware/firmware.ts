@@ -1,16 +1,18 @@
 /**
- * Firmware of boards: which images there are, who is offered which, and whether those who took one come back. Images
- * are files of a node's data folder, copied to others that need them; what is known of them, and of every device's
- * way with them, is in the store.
+ * Firmware updates: the library of images, which device is offered which image, downloads, and whether updated devices
+ * come back. Images are files in a node's data folder and are copied to other nodes on demand. The store keeps what is
+ * known of each image and the progress of each device.
  */
-import type { Clock } from "../../clock.ts";
-import type { Config } from "../../config/config.ts";
-import type { Events } from "../../events/events.ts";
-import type { FirmwareFiles, Store } from "../../store/store.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import type { Events } from "../events/events.ts";
+import type { FirmwareFiles, Store } from "../store/store.ts";
 import { Copies, type OtherLibraries } from "./copies.ts";
 import { FirmwareLibrary } from "./library.ts";
 import { FirmwareLinks } from "./links.ts";
 import { Rollout } from "./rollout.ts";
+
+export { firmwarePath, firmwareRoutes } from "./download-routes.ts";
 
 export interface FirmwareNeeds {
   readonly store: Store;
