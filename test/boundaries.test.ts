@@ -39,6 +39,8 @@ const rooms: Readonly<
   events: { may: [], types: ["store", "cluster"] },
   store: { may: [], types: [] },
   access: { may: ["events", "store"], types: [] },
+  // An upload carries the headers that identify a board, which device/ reads.
+  vision: { may: ["access", "device", "events", "store"], types: ["config"] },
   firmware: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   cluster: { may: [], types: [] },
   registry: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
@@ -58,6 +60,7 @@ const rooms: Readonly<
       "logging",
       "registry",
       "store",
+      "vision",
     ],
     types: [],
   },

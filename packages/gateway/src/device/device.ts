@@ -3,7 +3,7 @@
  * is its MCP client; the owner is told what comes of it. This room knows one device at a time: which devices exist,
  * what may be called and by whom is the registry's business, and it is handed in.
  */
-export type { DeviceClaim } from "./admission.ts";
+export { type DeviceClaim, readClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
@@ -28,7 +28,6 @@ export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";
 export { openUdpSink } from "./udp-sink.ts";
-export { Photos, VisionProvider, visionRoutes } from "./vision/vision.ts";
 export {
   type AccountShelf,
   type BoardTools,

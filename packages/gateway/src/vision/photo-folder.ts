@@ -5,8 +5,8 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
-import type { Clock, Timer } from "../../clock.ts";
-import { messageOf, StartError } from "../../errors.ts";
+import type { Clock, Timer } from "../clock.ts";
+import { messageOf, StartError } from "../errors.ts";
 import type { PictureType } from "./picture-format.ts";
 
 export interface PhotoFolderSettings {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../clock.ts";
 import { PhotoFolder } from "./photo-folder.ts";
 import type { PictureType } from "./picture-format.ts";
 import { type RecentPhoto, RecentPhotos } from "./recent-photos.ts";

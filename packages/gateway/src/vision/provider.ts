@@ -3,8 +3,8 @@
  * deadline; what it says when it fails goes nowhere, because such texts like to repeat the key they were sent.
  */
 import { isObject, parseJson, visionLimits } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
-import { StartError } from "../../errors.ts";
+import type { Clock } from "../clock.ts";
+import { StartError } from "../errors.ts";
 import type { PictureType } from "./picture-format.ts";
 import { plainText } from "./reply.ts";
 import { VisionProblem } from "./vision-problem.ts";

@@ -1,9 +1,9 @@
 /** Where boards upload what they see, and what they are answered: always 200 once it is clear whose picture it is. */
 import { visionLimits } from "@tendon/protocol";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Clock } from "../../clock.ts";
-import { messageOf, TendonError } from "../../errors.ts";
-import { type DeviceClaim, readClaim } from "../admission.ts";
+import type { Clock } from "../clock.ts";
+import { type DeviceClaim, readClaim } from "../device/device.ts";
+import { messageOf, TendonError } from "../errors.ts";
 import type { Photos, Picture } from "./photos.ts";
 import { pictureTypeOf } from "./picture-format.ts";
 import type { VisionProvider } from "./provider.ts";

@@ -5,8 +5,8 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { visionLimits } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
-import { TendonError } from "../../errors.ts";
+import type { Clock } from "../clock.ts";
+import { TendonError } from "../errors.ts";
 
 export interface TicketHolder {
   readonly deviceId: string;

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import multipart, { type MultipartFile } from "@fastify/multipart";
 import { visionLimits } from "@tendon/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../clock.ts";
 import { VisionProblem } from "./vision-problem.ts";
 
 export interface Upload {

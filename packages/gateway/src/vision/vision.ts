@@ -1,7 +1,7 @@
 /**
- * Pictures that boards take. A call of the camera opens a ticket; the board is given the ticket and this gateway's
- * address, uploads what it sees, and reads the reply out as the answer of its tool. The picture itself stays with the
- * ticket for whoever asked, and in a folder for an hour. A picture without a ticket reaches nobody.
+ * Photos that boards take. A call of the camera tool opens a ticket. The board uploads its photo with the ticket to this
+ * gateway and returns the reply as the result of its tool. The caller gets the photo; a folder keeps it for an hour. The
+ * gateway rejects a photo without a ticket.
  */
 export { Photos, type PhotosSettings } from "./photos.ts";
 export { VisionProvider } from "./provider.ts";

@@ -6,8 +6,8 @@ import { isLoopbackHost } from "../addresses.ts";
 import { systemClock } from "../clock.ts";
 import { readNatsAddress } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
-import { VisionProvider } from "../device/device.ts";
 import { StartError } from "../errors.ts";
+import { VisionProvider } from "../vision/vision.ts";
 import { readUsablePair } from "./certificate.ts";
 import { voiceServers } from "./voice-link.ts";
 

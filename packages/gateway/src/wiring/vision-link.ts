@@ -4,9 +4,10 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { initializeParams, Photos, VisionProvider, visionRoutes } from "../device/device.ts";
+import { initializeParams } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import type { Camera, PhotoShelf } from "../registry/registry.ts";
+import { Photos, VisionProvider, visionRoutes } from "../vision/vision.ts";
 
 export interface VisionNeeds {
   readonly config: Config;

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { Photos, type PhotosSettings } from "../../src/device/vision/vision.ts";
+import { Photos, type PhotosSettings } from "../../src/vision/vision.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { jpeg } from "./pictures.ts";
 import { deviceId } from "./vision-site.ts";

@@ -1,7 +1,7 @@
 /** Whoever explains pictures fails, in every way there is; the picture reaches its call all the same. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { VisionProvider } from "../../src/device/vision/vision.ts";
+import { VisionProvider } from "../../src/vision/vision.ts";
 import { apiKey, explain, setUp, stopLater } from "./explained-site.ts";
 import { says, startProvider } from "./fake-provider.ts";
 import { firmwareForm } from "./form.ts";

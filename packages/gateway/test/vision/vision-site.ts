@@ -12,7 +12,7 @@ import {
   type RefusedPhoto,
   VisionProvider,
   visionRoutes,
-} from "../../src/device/vision/vision.ts";
+} from "../../src/vision/vision.ts";
 import { formType } from "./form.ts";
 import { Inbox } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
