@@ -43,7 +43,8 @@ const rooms: Readonly<
   vision: { may: ["access", "device", "events", "store"], types: ["config"] },
   firmware: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   cluster: { may: [], types: [] },
-  registry: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
+  fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
+  registry: { may: ["access", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
   agent: { may: ["access", "events", "firmware", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {

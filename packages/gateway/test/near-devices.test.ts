@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../src/access/principal.ts";
 import { systemClock } from "../src/clock.ts";
-import { KnownDevices } from "../src/registry/known-devices.ts";
-import { nearDevices } from "../src/registry/near-devices.ts";
+import { KnownDevices } from "../src/fleet/known-devices.ts";
+import { nearDevices } from "../src/fleet/near-devices.ts";
 
 const all: Principal = { id: "a", name: "a", scopes: new Set(["read"]), devices: undefined };
 

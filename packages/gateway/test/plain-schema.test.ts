@@ -1,6 +1,6 @@
 import { type JsonObject, SchemaValidator } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
-import { plainSchema } from "../src/registry/plain-schema.ts";
+import { plainSchema } from "../src/fleet/plain-schema.ts";
 
 const volume = {
   type: "object",

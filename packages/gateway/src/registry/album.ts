@@ -1,6 +1,6 @@
 /** The photos that devices took lately, for those who may see the devices. */
 import { type Principal, requireScope } from "../access/access.ts";
-import type { DeviceRecord } from "./device-record.ts";
+import type { DeviceRecord } from "../fleet/fleet.ts";
 
 export interface Photo {
   /** Counts a device's photos from 1, anew in every run. */

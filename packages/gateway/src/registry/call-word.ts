@@ -1,6 +1,7 @@
 import type { JsonObject, ToolDefinition } from "@tendon/protocol";
 import type { Principal, Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
+import type { DeviceRecord } from "../fleet/fleet.ts";
 import { type Deadline, withDeadline } from "../with-deadline.ts";
 import {
   type Approvals,
@@ -11,7 +12,6 @@ import {
   schemaDigest,
 } from "./approvals.ts";
 import type { CallTurn } from "./call-turn.ts";
-import type { DeviceRecord } from "./device-record.ts";
 
 interface AskedCall {
   readonly principal: Principal;

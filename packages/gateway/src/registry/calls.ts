@@ -11,18 +11,23 @@ import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
+import type { DeviceRecord } from "../fleet/fleet.ts";
+import {
+  FirmwareUpgrades,
+  RemoteSession,
+  refuseArguments,
+  type Sent,
+  upgradeFailed,
+  upgradeOverdue,
+} from "../fleet/fleet.ts";
 import { withDeadline } from "../with-deadline.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
-import { refuseArguments } from "./argument-problems.ts";
 import { asReported, isToolError, textOf } from "./call-end.ts";
 import { CallStories } from "./call-stories.ts";
 import { CallTurn, photoTool } from "./call-turn.ts";
 import { wordForCall } from "./call-word.ts";
-import type { DeviceRecord } from "./device-record.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
-import { FirmwareUpgrades, upgradeFailed, upgradeOverdue } from "./firmware-upgrades.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
-import { RemoteSession, type Sent } from "./remote-session.ts";
 
 export interface CallsSettings extends Omit<FinishedCallsSettings, "stories"> {
   /** `undefined` where pictures go to somebody else's server. */

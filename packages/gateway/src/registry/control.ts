@@ -22,9 +22,9 @@ import {
 import type { Principal } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
+import type { RemoteSession } from "../fleet/fleet.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 import type { MuteMemory } from "./mute-memory.ts";
-import type { RemoteSession } from "./remote-session.ts";
 import { Turns } from "./turns.ts";
 
 export interface ControlNeeds {

@@ -10,6 +10,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { DeviceClaim, DeviceIdentity } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
+import type { ApprovedPair, CredentialPair } from "../fleet/fleet.ts";
 
 export interface DeviceCredentials {
   readonly deviceId: string;
@@ -24,18 +25,6 @@ export interface MqttClaim {
   readonly username: string | undefined;
   readonly password: string | undefined;
 }
-
-/** A digest of the Client-Id stands for it: the Client-Id itself opens doors. */
-interface ApprovedPair {
-  readonly state: "approved";
-  readonly clientId: Buffer;
-  readonly generation: number;
-  /** Credentials nobody has used lapse, so that a name cannot be reserved for ever by asking for it. */
-  readonly lapsesAt: number | undefined;
-}
-
-/** What is kept of a device's credentials. A revoked device is remembered as one that only a person lets in again. */
-export type KnownPair = ApprovedPair | { readonly state: "revoked"; readonly clientId: Buffer | undefined };
 
 /** How a board that asks stands here. */
 export type Standing =
@@ -63,14 +52,14 @@ export interface CredentialsNeeds {
   readonly admission: Config["devices"]["admission"];
   readonly secret: string;
   readonly clock: Clock;
-  readonly known: ReadonlyMap<string, KnownPair>;
+  readonly known: ReadonlyMap<string, CredentialPair>;
   /** Keeps the pair, or forgets it. */
-  readonly remember: (deviceId: string, pair: KnownPair | undefined) => Promise<void>;
+  readonly remember: (deviceId: string, pair: CredentialPair | undefined) => Promise<void>;
 }
 
 export class Credentials {
   readonly #needs: CredentialsNeeds;
-  readonly #known: Map<string, KnownPair>;
+  readonly #known: Map<string, CredentialPair>;
   /** Devices that got credentials by asking and have not used them, the first to lapse first. */
   readonly #unused = new Set<string>();
 
@@ -153,13 +142,13 @@ export class Credentials {
   }
 
   /** Whether a board that was let in by the one would be by the other. */
-  same(one: KnownPair, other: KnownPair | undefined): boolean {
+  same(one: CredentialPair, other: CredentialPair | undefined): boolean {
     if (one.state !== other?.state || one.clientId?.equals(other.clientId ?? empty) !== true) return false;
     return one.state === "revoked" || other.state === "revoked" || one.generation === other.generation;
   }
 
   /** What another node has decided about this device. */
-  learn(deviceId: string, pair: KnownPair | undefined): void {
+  learn(deviceId: string, pair: CredentialPair | undefined): void {
     this.#unused.delete(deviceId);
     if (pair === undefined) this.#known.delete(deviceId);
     else this.#known.set(deviceId, pair);
@@ -258,7 +247,7 @@ export class Credentials {
     return sameText(right, token ?? "") && sameText(known.clientId, clientId);
   }
 
-  #pairOf(deviceId: string): KnownPair | undefined {
+  #pairOf(deviceId: string): CredentialPair | undefined {
     const known = this.#known.get(deviceId);
     if (known?.state !== "approved") return known;
     if (known.lapsesAt === undefined || known.lapsesAt > this.#needs.clock.now()) return known;
@@ -285,7 +274,7 @@ export class Credentials {
     );
   }
 
-  #keep(deviceId: string, pair: KnownPair): Promise<void> {
+  #keep(deviceId: string, pair: CredentialPair): Promise<void> {
     this.#unused.delete(deviceId);
     if (pair.state === "approved" && pair.lapsesAt !== undefined) this.#unused.add(deviceId);
     this.#known.set(deviceId, pair);

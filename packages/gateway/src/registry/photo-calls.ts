@@ -1,7 +1,7 @@
 import type { JsonObject, ToolResult } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
+import type { Sent } from "../fleet/fleet.ts";
 import type { CallTurn } from "./call-turn.ts";
-import type { Sent } from "./remote-session.ts";
 import { Turns } from "./turns.ts";
 
 /** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */

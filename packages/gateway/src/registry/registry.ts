@@ -19,34 +19,37 @@ import type { Config } from "../config/config.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import {
+  Connections,
+  DeviceAdmin,
+  DevicePersistence,
+  Drift,
+  KnownDevices,
+  McpPassthrough,
+  RemoteDevices,
+  type RemoteDevicesNeeds,
+  RemoteSession,
+  ReplicaSync,
+  ToolFinder,
+  toolListOf,
+} from "../fleet/fleet.ts";
 import type { Store } from "../store/store.ts";
 import { Album, type PhotoShelf } from "./album.ts";
 import { Approvals } from "./approvals.ts";
 import { Calls, type CallsSettings } from "./calls.ts";
-import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
-import { DeviceBook } from "./device-book.ts";
-import { Drift } from "./drift/drift.ts";
-import { Elsewhere } from "./elsewhere.ts";
-import { Extras } from "./extras.ts";
 import { Fleet } from "./fleet.ts";
 import { History } from "./history.ts";
 import { Idempotency } from "./idempotency.ts";
-import { KnownDevices } from "./known-devices.ts";
 import { MuteMemory } from "./mute-memory.ts";
-import { OtherNodes, type OtherNodesNeeds } from "./other-nodes.ts";
-import { Remembering } from "./remembering.ts";
-import { RemoteSession } from "./remote-session.ts";
-import { ToolFinder } from "./tool-finder.ts";
-import { toolListOf } from "./tool-list.ts";
 import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
+export { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
 export type { Photo, PhotoShelf } from "./album.ts";
 export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export type { Camera } from "./photo-calls.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
-export { type DeviceAsk, readPrincipal } from "./remote-session.ts";
 export { SeenClients } from "./seen-clients.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
 
@@ -71,7 +74,7 @@ export class Registry {
   /** Where sessions of devices come in. */
   readonly connections: Connections;
   /** Where people and provisioning change what is known of them. */
-  readonly book: DeviceBook;
+  readonly book: DeviceAdmin;
   readonly calls: Calls;
   readonly fleet: Fleet;
   readonly idempotency: Idempotency;
@@ -82,22 +85,22 @@ export class Registry {
   readonly approvals: Approvals;
   readonly drift: Drift;
   readonly album: Album;
-  readonly extras: Extras;
+  readonly extras: McpPassthrough;
   /** What other nodes tell this one of devices. */
-  readonly elsewhere: Elsewhere;
+  readonly elsewhere: ReplicaSync;
   readonly muted: MuteMemory;
   readonly #policy: Policy;
   readonly #needs: RegistryNeeds;
   readonly #devices: KnownDevices;
-  readonly #remembering: Remembering;
-  #others: OtherNodes | undefined;
+  readonly #remembering: DevicePersistence;
+  #others: RemoteDevices | undefined;
   #findSession: (sessionId: string) => Promise<string | undefined> = async () => undefined;
   #mentionStatus: (id: string, at: number, value: JsonObject) => void = () => {};
 
   private constructor(needs: RegistryNeeds) {
     this.#needs = needs;
     this.#devices = new KnownDevices(needs.node, needs.clock);
-    this.#remembering = new Remembering({
+    this.#remembering = new DevicePersistence({
       store: needs.store,
       clock: needs.clock,
       online: () => this.sessions(),
@@ -153,7 +156,7 @@ export class Registry {
       access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
     this.finder = new ToolFinder(this.#devices, policy);
-    this.extras = new Extras(this.#devices.records, find);
+    this.extras = new McpPassthrough(this.#devices.records, find);
     this.connections = new Connections({
       ...needs,
       extras: this.extras,
@@ -164,7 +167,7 @@ export class Registry {
       recordOf: (id, kind) => this.#devices.recordOf(id, kind),
       find: (id) => this.#devices.get(id),
     });
-    this.elsewhere = new Elsewhere({
+    this.elsewhere = new ReplicaSync({
       ...needs,
       devices: this.#devices,
       remembering: this.#remembering,
@@ -173,7 +176,7 @@ export class Registry {
       upgrades: this.calls.upgrades,
       shown: (id) => this.#others?.shown(id),
     });
-    this.book = new DeviceBook({
+    this.book = new DeviceAdmin({
       store: needs.store,
       devices: this.#devices,
       remembering: this.#remembering,
@@ -235,8 +238,8 @@ export class Registry {
   }
 
   /** Makes this node one of several. */
-  async join(cluster: Cluster, answer: OtherNodesNeeds["answer"]): Promise<OtherNodes> {
-    const others = await OtherNodes.open({
+  async join(cluster: Cluster, answer: RemoteDevicesNeeds["answer"]): Promise<RemoteDevices> {
+    const others = await RemoteDevices.open({
       ...this.#needs,
       cluster,
       answer,

@@ -3,9 +3,9 @@ import { isObject, limits, normaliseDeviceId } from "@tendon/protocol";
 import { hasScope, maySee, type Principal, requireScope, Throttle } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
+import { refuseProgram } from "../../fleet/fleet.ts";
 import type { ImportedDevice, Pairing, Store } from "../../store/store.ts";
 import type { DeviceCredentials } from "../credentials.ts";
-import { refuseProgram } from "../device-record.ts";
 import { needsProof } from "./serial-proof.ts";
 import { replacedReason, type Welcome, type WelcomeNeeds } from "./welcome.ts";
 

@@ -1,10 +1,10 @@
 import type { Events } from "../../events/events.ts";
+import type { DeviceAdmin } from "../../fleet/fleet.ts";
 import type { Change, Credentials } from "../credentials.ts";
-import type { DeviceBook } from "../device-book.ts";
 
 export interface WelcomeNeeds {
   readonly credentials: Credentials;
-  readonly devices: DeviceBook;
+  readonly devices: DeviceAdmin;
   readonly events: Events;
   /** Ends the device's connections. */
   readonly cut: (deviceId: string, reason: string) => void;

@@ -1,7 +1,6 @@
 import type { ToolDefinition } from "@tendon/protocol";
 import type { Access } from "../../access/access.ts";
-import type { DeviceRecord } from "../device-record.ts";
-import type { Names } from "../names.ts";
+import type { DeviceRecord, Names } from "../../fleet/fleet.ts";
 import { type ExposedTool, exposedTool } from "./exposed-tool.ts";
 
 interface Kept {

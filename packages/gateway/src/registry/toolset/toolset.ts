@@ -6,8 +6,7 @@
 import { nearNames, type ToolDefinition } from "@tendon/protocol";
 import { type Access, asAgent, type Principal } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
-import type { DeviceRecord } from "../device-record.ts";
-import type { Names, ToolAddress } from "../names.ts";
+import type { DeviceRecord, Names, ToolAddress } from "../../fleet/fleet.ts";
 import { Changes } from "./changes.ts";
 import { DeviceOrder } from "./device-order.ts";
 import type { ExposedTool } from "./exposed-tool.ts";

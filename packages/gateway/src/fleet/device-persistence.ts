@@ -7,9 +7,9 @@ import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Store, StoredPin } from "../store/store.ts";
 import type { DeviceRecord } from "./device-record.ts";
-import type { Unwritten } from "./unwritten.ts";
+import type { PendingWrites } from "./pending-writes.ts";
 
-export interface RememberingNeeds {
+export interface DevicePersistenceNeeds {
   readonly store: Store;
   readonly clock: Clock;
   readonly online: () => readonly DeviceSession[];
@@ -36,11 +36,11 @@ type Tell = (device: string, gone: boolean) => Promise<void>;
 /** Of a gateway that ends by force, it is known this well when its devices were last there. */
 const lastSeenEveryMs = 60_000;
 
-export class Remembering {
+export class DevicePersistence {
   readonly #store: Store;
   readonly #onFault: (device: string, error: unknown) => void;
-  readonly #pinsOf: RememberingNeeds["pinsOf"];
-  readonly #aliasTaken: RememberingNeeds["aliasTaken"];
+  readonly #pinsOf: DevicePersistenceNeeds["pinsOf"];
+  readonly #aliasTaken: DevicePersistenceNeeds["aliasTaken"];
   readonly #lastSeen: Timer;
   #tell: Tell = async () => {};
   /** The last write of each device that has one under way. */
@@ -48,7 +48,7 @@ export class Remembering {
   /** What the database did not take while it was away, to be written when it is back. */
   readonly #owed = new Map<string, { readonly again: () => Promise<void>; readonly error: unknown }>();
 
-  constructor({ store, clock, online, onFault, pinsOf, aliasTaken }: RememberingNeeds) {
+  constructor({ store, clock, online, onFault, pinsOf, aliasTaken }: DevicePersistenceNeeds) {
     this.#pinsOf = pinsOf;
     this.#aliasTaken = aliasTaken;
     this.#store = store;
@@ -82,7 +82,7 @@ export class Remembering {
     return this.#writeTools(record, { row: record.stored(), changed: undefined });
   }
 
-  #writeTools(record: DeviceRecord, unwritten: Unwritten | undefined): Promise<void> {
+  #writeTools(record: DeviceRecord, unwritten: PendingWrites | undefined): Promise<void> {
     const { catalogue, id } = record;
     const { complete, problem, setAside } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem };
@@ -103,7 +103,7 @@ export class Remembering {
   }
 
   /** Two nodes may give one alias at the same time: whoever is written first has it, the other looks for another. */
-  async #save(record: DeviceRecord, { row, changed }: Unwritten, parts: Parts): Promise<void> {
+  async #save(record: DeviceRecord, { row, changed }: PendingWrites, parts: Parts): Promise<void> {
     let [next, fields] = [row, changed];
     while ((await parts.devices.save(next, fields)) === "alias_taken") {
       const holder = await parts.devices.holderOf(next.alias);

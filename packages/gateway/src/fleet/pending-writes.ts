@@ -1,7 +1,7 @@
 import type { StoredDevice } from "../store/store.ts";
 
 /** A device to be written down; of one that was before, the fields that are others now. */
-export interface Unwritten {
+export interface PendingWrites {
   readonly row: StoredDevice;
   readonly changed: readonly (keyof StoredDevice)[] | undefined;
 }

@@ -10,14 +10,14 @@ import type { DeviceSession, McpExtras, Relay } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
-export interface ExtrasOptions {
+export interface PassthroughOptions {
   readonly signal?: Cancellation | undefined;
   readonly relay?: Relay | undefined;
 }
 
 const patienceMs = 30_000;
 
-export class Extras {
+export class McpPassthrough {
   readonly #find: (principal: Principal, reference: string) => DeviceRecord;
   readonly #devices: ReadonlyMap<string, DeviceRecord>;
   /** By device: what is watched, and by how many. It is watched again on every new connection. */
@@ -41,7 +41,7 @@ export class Extras {
     device: string,
     method: string,
     params: JsonObject,
-    options: ExtrasOptions = {},
+    options: PassthroughOptions = {},
   ): Promise<unknown> {
     const session = this.#sessionFor(principal, device);
     const call = { callId: newCallId(), tool: method };

@@ -4,7 +4,6 @@ import type { Clock } from "../clock.ts";
 import type { Courier, Placed } from "../cluster/cluster.ts";
 import type { DeviceSession, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { CallTurn } from "./call-turn.ts";
 
 /** What one node asks another to do with a device that is there. */
 export type DeviceAsk =
@@ -38,6 +37,16 @@ export interface Glance {
 
 /** It is only looked at: whoever asks has something to show without it. */
 const glanceMs = 500;
+
+/** A call that has been decided on and is to be sent. */
+export interface OutgoingCall {
+  readonly callId: string;
+  readonly vision: JsonObject | undefined;
+  options(): Pick<RequestOptions, "timeoutMs" | "signal"> & {
+    readonly envelope?: JsonObject | undefined;
+    readonly lane?: "voice" | undefined;
+  };
+}
 
 export interface Sent<Result> {
   readonly result: Result;
@@ -84,7 +93,7 @@ export class RemoteSession implements DeviceSession {
     return this.#clock.now();
   }
 
-  async send(tool: string, args: JsonObject, turn: CallTurn): Promise<Sent<ToolResult>> {
+  async send(tool: string, args: JsonObject, turn: OutgoingCall): Promise<Sent<ToolResult>> {
     const { timeoutMs, envelope, lane, signal } = turn.options();
     const { callId, vision } = turn;
     const ask: DeviceAsk = {

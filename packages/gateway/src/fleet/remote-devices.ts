@@ -11,7 +11,7 @@ import { type Events, takenOver } from "../events/events.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { RemoteSession } from "./remote-session.ts";
 
-export interface OtherNodesNeeds {
+export interface RemoteDevicesNeeds {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly events: Events;
@@ -37,8 +37,8 @@ interface Held {
 const claimsAtOnce = 32;
 const showAgainMs = 1_000;
 
-export class OtherNodes {
-  readonly #needs: OtherNodesNeeds;
+export class RemoteDevices {
+  readonly #needs: RemoteDevicesNeeds;
   readonly #held = new Map<string, Held>();
   /** What the directory says of devices on other nodes, reachable or not. */
   readonly #placed = new Map<string, Placed>();
@@ -46,12 +46,12 @@ export class OtherNodes {
   /** Filled while the directory tells everything again. */
   #toldAgain: Set<string> | undefined;
 
-  private constructor(needs: OtherNodesNeeds) {
+  private constructor(needs: RemoteDevicesNeeds) {
     this.#needs = needs;
   }
 
-  static async open(needs: OtherNodesNeeds): Promise<OtherNodes> {
-    const others = new OtherNodes(needs);
+  static async open(needs: RemoteDevicesNeeds): Promise<RemoteDevices> {
+    const others = new RemoteDevices(needs);
     const { cluster } = needs;
     cluster.members.onChange((instance, alive) => {
       if (alive) others.#nodeCame(instance);

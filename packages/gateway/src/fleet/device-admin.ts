@@ -3,28 +3,27 @@ import type { DeviceChange, DeviceDetail } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
 import type { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import type { KnownPair } from "./credentials.ts";
+import type { CredentialPair } from "./credential-pair.ts";
+import type { DevicePersistence } from "./device-persistence.ts";
 import { type DeviceRecord, refuseProgram } from "./device-record.ts";
-import type { Elsewhere } from "./elsewhere.ts";
 import type { KnownDevices } from "./known-devices.ts";
-import type { MuteMemory } from "./mute-memory.ts";
 import { aliasTaken } from "./names.ts";
-import type { Remembering } from "./remembering.ts";
-import type { Toolset } from "./toolset/toolset.ts";
+import type { ReplicaSync } from "./replica-sync.ts";
+import type { ToolsetChanges } from "./toolset-changes.ts";
 
-export interface DeviceBookNeeds {
+export interface DeviceAdminNeeds {
   readonly store: Store;
   readonly devices: KnownDevices;
-  readonly remembering: Remembering;
-  readonly toolset: Toolset;
-  readonly elsewhere: Elsewhere;
-  readonly muted: MuteMemory;
+  readonly remembering: DevicePersistence;
+  readonly toolset: ToolsetChanges;
+  readonly elsewhere: ReplicaSync;
+  readonly muted: { forgetDevice(id: string): void };
 }
 
-export class DeviceBook {
-  readonly #needs: DeviceBookNeeds;
+export class DeviceAdmin {
+  readonly #needs: DeviceAdminNeeds;
 
-  constructor(needs: DeviceBookNeeds) {
+  constructor(needs: DeviceAdminNeeds) {
     this.#needs = needs;
   }
 
@@ -50,13 +49,13 @@ export class DeviceBook {
   }
 
   /** Which devices have credentials. */
-  pairs(): Map<string, KnownPair> {
+  pairs(): Map<string, CredentialPair> {
     const { records } = this.#needs.devices;
     return new Map([...records].flatMap(([id, { pair }]) => (pair === undefined ? [] : [[id, pair]])));
   }
 
   /** A device was given credentials, or lost them; one that never came is forgotten with them. */
-  pairChanged(deviceId: string, pair: KnownPair | undefined): Promise<void> {
+  pairChanged(deviceId: string, pair: CredentialPair | undefined): Promise<void> {
     const record = this.#needs.devices.recordOf(deviceId, "esp32");
     record.pair = pair;
     if (pair !== undefined || record.everConnected) return this.#needs.remembering.device(record);

@@ -4,21 +4,21 @@ import { Throttle } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { DeviceInfo, DeviceSession, Listing, SessionOwner } from "../device/device.ts";
 import { type Events, takenOver } from "../events/events.ts";
+import type { DevicePersistence } from "./device-persistence.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
-import type { Extras } from "./extras.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
-import type { Remembering } from "./remembering.ts";
+import type { McpPassthrough } from "./mcp-passthrough.ts";
 import { RemoteSession } from "./remote-session.ts";
-import type { Toolset } from "./toolset/toolset.ts";
+import type { ToolsetChanges } from "./toolset-changes.ts";
 
 export interface ConnectionsNeeds {
   readonly clock: Clock;
   readonly events: Events;
-  readonly remembering: Remembering;
-  readonly toolset: Toolset;
+  readonly remembering: DevicePersistence;
+  readonly toolset: ToolsetChanges;
   readonly drift: Drift;
-  readonly extras: Extras;
+  readonly extras: McpPassthrough;
   readonly upgrades: FirmwareUpgrades;
   /** The device of this id, made where there was none. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;

@@ -2,37 +2,37 @@ import { normaliseDeviceId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { takenOver } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
-import type { KnownPair } from "./credentials.ts";
+import type { CredentialPair } from "./credential-pair.ts";
+import type { DevicePersistence } from "./device-persistence.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import type { KnownDevices } from "./known-devices.ts";
-import type { Remembering } from "./remembering.ts";
-import type { Toolset } from "./toolset/toolset.ts";
+import type { ToolsetChanges } from "./toolset-changes.ts";
 
 /** News of a device may be this late, and must not bring back one that was deleted meanwhile. */
 const rememberedMs = 60_000;
 
-export interface ElsewhereNeeds {
+export interface ReplicaSyncNeeds {
   readonly clock: Clock;
   readonly store: Store;
   readonly devices: KnownDevices;
-  readonly remembering: Remembering;
+  readonly remembering: DevicePersistence;
   readonly drift: Drift;
-  readonly toolset: Toolset;
+  readonly toolset: ToolsetChanges;
   readonly upgrades: FirmwareUpgrades;
   /** Shows where the directory has placed a device, now that this node knows of it. */
   readonly shown: (id: string) => void;
 }
 
 interface Read {
-  readonly now: Promise<KnownPair | undefined>;
-  next: Promise<KnownPair | undefined> | undefined;
+  readonly now: Promise<CredentialPair | undefined>;
+  next: Promise<CredentialPair | undefined> | undefined;
 }
 
 /** What other nodes say and have written down of devices, as this one learns of it. */
-export class Elsewhere {
-  readonly #needs: ElsewhereNeeds;
+export class ReplicaSync {
+  readonly #needs: ReplicaSyncNeeds;
   readonly #reads = new Map<string, Read>();
   /** Reads under way; what is deleted meanwhile must not come back with what they found before. */
   readonly #underWay = new Map<string, { overtaken: boolean }>();
@@ -41,12 +41,12 @@ export class Elsewhere {
   /** Those that lately were, and when. */
   readonly #deleted = new Map<string, number>();
 
-  constructor(needs: ElsewhereNeeds) {
+  constructor(needs: ReplicaSyncNeeds) {
     this.#needs = needs;
   }
 
   /** Reads a device anew that another node has written down; gives its credentials as they are now. */
-  async readAgain(id: string): Promise<KnownPair | undefined> {
+  async readAgain(id: string): Promise<CredentialPair | undefined> {
     const pair = await this.#read(id);
     this.#needs.shown(id);
     return pair;
@@ -83,7 +83,7 @@ export class Elsewhere {
   }
 
   /** One after the other, and one more for all who ask meanwhile: what was read last is what counts. */
-  #read(id: string): Promise<KnownPair | undefined> {
+  #read(id: string): Promise<CredentialPair | undefined> {
     const running = this.#reads.get(id);
     if (running === undefined) return this.#begin(id);
     const next = () => this.#begin(id);
@@ -91,7 +91,7 @@ export class Elsewhere {
     return running.next;
   }
 
-  #begin(id: string): Promise<KnownPair | undefined> {
+  #begin(id: string): Promise<CredentialPair | undefined> {
     const read: Read = { now: this.#readNow(id), next: undefined };
     this.#reads.set(id, read);
     const done = () => {
@@ -101,7 +101,7 @@ export class Elsewhere {
     return read.now;
   }
 
-  async #readNow(id: string): Promise<KnownPair | undefined> {
+  async #readNow(id: string): Promise<CredentialPair | undefined> {
     const { devices, toolLists, names, toolPins } = this.#needs.store;
     for (;;) {
       await this.#deleting.get(id);
@@ -160,7 +160,7 @@ export class Elsewhere {
     list: Awaited<ReturnType<Store["toolLists"]["get"]>>,
     given: Awaited<ReturnType<Store["names"]["ofDevice"]>>,
     pins: Awaited<ReturnType<Store["toolPins"]["ofDevice"]>>,
-  ): KnownPair | undefined {
+  ): CredentialPair | undefined {
     const { devices, remembering, drift, toolset, upgrades } = this.#needs;
     const { id, alias } = stored;
     devices.names.restore(new Map([[alias, id]]), given);

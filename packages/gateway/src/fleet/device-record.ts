@@ -4,10 +4,10 @@ import type { DeviceInfo, DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
-import type { KnownPair } from "./credentials.ts";
+import { type CredentialPair, restoredPair, storedPair } from "./credential-pair.ts";
 import type { Names } from "./names.ts";
+import { differing, type PendingWrites } from "./pending-writes.ts";
 import { type Glance, RemoteSession } from "./remote-session.ts";
-import { differing, type Unwritten } from "./unwritten.ts";
 
 /** One device as the gateway knows it, connected or not. */
 export class DeviceRecord {
@@ -15,7 +15,7 @@ export class DeviceRecord {
   readonly kind: DeviceSession["kind"];
   readonly catalogue = new Catalogue();
   /** Its credentials, where it has any. */
-  pair: KnownPair | undefined;
+  pair: CredentialPair | undefined;
   readonly #names: Names;
   readonly #node: string;
   readonly #createdAt: number;
@@ -115,7 +115,7 @@ export class DeviceRecord {
    * The row where it differs from what was last written, and from then on it counts as written. When a device was
    * last seen does not count: that goes another way.
    */
-  unwritten(): Unwritten | undefined {
+  unwritten(): PendingWrites | undefined {
     const row = this.stored();
     const written = this.#written;
     const {
@@ -366,22 +366,6 @@ function decidedBy(stored: StoredDevice) {
 
 /** What nobody has said about a device yet. */
 const newcomer = { serial: undefined, sealedKey: undefined } as const;
-
-function restoredPair({ approval, clientIdHash, generation, lapsesAt }: StoredDevice): KnownPair | undefined {
-  const clientId = clientIdHash === undefined ? undefined : Buffer.from(clientIdHash, "hex");
-  if (approval === "revoked") return { state: "revoked", clientId };
-  return clientId === undefined ? undefined : { state: "approved", clientId, generation, lapsesAt };
-}
-
-function storedPair(pair: KnownPair | undefined) {
-  const approved = pair?.state === "approved" ? pair : undefined;
-  return {
-    approval: pair?.state ?? "approved",
-    clientIdHash: pair?.clientId?.toString("hex"),
-    generation: approved?.generation ?? 0,
-    lapsesAt: approved?.lapsesAt,
-  };
-}
 
 interface PromiseWithResolve {
   readonly promise: Promise<void>;

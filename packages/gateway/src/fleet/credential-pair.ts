@@ -1,0 +1,37 @@
+/** The credentials of a device as its record keeps them; provisioning decides about them. */
+import type { StoredDevice } from "../store/store.ts";
+
+/** A digest of the Client-Id stands for it: the Client-Id itself grants access. */
+export interface ApprovedPair {
+  readonly state: "approved";
+  readonly clientId: Buffer;
+  readonly generation: number;
+  /** Unused credentials expire, so that a client cannot reserve an id for ever by asking for it. */
+  readonly lapsesAt: number | undefined;
+}
+
+/** Only a person can approve a revoked device again. */
+export type CredentialPair =
+  | ApprovedPair
+  | { readonly state: "revoked"; readonly clientId: Buffer | undefined };
+
+export function restoredPair({
+  approval,
+  clientIdHash,
+  generation,
+  lapsesAt,
+}: StoredDevice): CredentialPair | undefined {
+  const clientId = clientIdHash === undefined ? undefined : Buffer.from(clientIdHash, "hex");
+  if (approval === "revoked") return { state: "revoked", clientId };
+  return clientId === undefined ? undefined : { state: "approved", clientId, generation, lapsesAt };
+}
+
+export function storedPair(pair: CredentialPair | undefined) {
+  const approved = pair?.state === "approved" ? pair : undefined;
+  return {
+    approval: pair?.state ?? "approved",
+    clientIdHash: pair?.clientId?.toString("hex"),
+    generation: approved?.generation ?? 0,
+    lapsesAt: approved?.lapsesAt,
+  };
+}

@@ -1,0 +1,8 @@
+/** What agents see changes with the fleet; toolset/ is told by this. */
+export interface ToolsetChanges {
+  /** The device has connected. */
+  came(device: string): void;
+  left(device: string): void;
+  /** Its names, tags or tools are not what they were. */
+  changed(device: string): void;
+}
