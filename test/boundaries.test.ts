@@ -44,7 +44,8 @@ const rooms: Readonly<
   firmware: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   cluster: { may: [], types: [] },
   fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
-  registry: { may: ["access", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
+  calls: { may: ["access", "events", "fleet", "store"], types: ["device", "config"] },
+  registry: { may: ["access", "calls", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
   agent: { may: ["access", "events", "firmware", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {

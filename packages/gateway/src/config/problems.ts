@@ -1,4 +1,4 @@
-/** Turns what the schema complains of into sentences that name the place and what would be right. */
+/** DeviceLock what the schema complains of into sentences that name the place and what would be right. */
 import { didYouMean, editDistance, inWords } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 

@@ -1,5 +1,5 @@
 /**
- * Turns a stream of bytes into lines, bounded: a line that grows too long is reported once and skipped to its end, and
+ * DeviceLock a stream of bytes into lines, bounded: a line that grows too long is reported once and skipped to its end, and
  * never kept. Characters that are split between two chunks come out whole.
  */
 export class LineReader {

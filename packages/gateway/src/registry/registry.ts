@@ -13,6 +13,18 @@ import type {
   ToolList,
 } from "@tendon/protocol";
 import { hasScope, maySee, Policy, type Principal, requireScope } from "../access/access.ts";
+import {
+  Approvals,
+  Calls,
+  type CallsSettings,
+  Control,
+  FanOut,
+  History,
+  Idempotency,
+  MuteMemory,
+  PhotoAccess,
+  type PhotoShelf,
+} from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
@@ -34,21 +46,11 @@ import {
   toolListOf,
 } from "../fleet/fleet.ts";
 import type { Store } from "../store/store.ts";
-import { Album, type PhotoShelf } from "./album.ts";
-import { Approvals } from "./approvals.ts";
-import { Calls, type CallsSettings } from "./calls.ts";
-import { Control } from "./control.ts";
-import { Fleet } from "./fleet.ts";
-import { History } from "./history.ts";
-import { Idempotency } from "./idempotency.ts";
-import { MuteMemory } from "./mute-memory.ts";
 import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
 
+export type { CallOptions, Camera, Photo, PhotoShelf } from "../calls/calls.ts";
 export { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
-export type { Photo, PhotoShelf } from "./album.ts";
-export type { CallOptions } from "./calls.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
-export type { Camera } from "./photo-calls.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { SeenClients } from "./seen-clients.ts";
 export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
@@ -76,7 +78,7 @@ export class Registry {
   /** Where people and provisioning change what is known of them. */
   readonly book: DeviceAdmin;
   readonly calls: Calls;
-  readonly fleet: Fleet;
+  readonly fanOut: FanOut;
   readonly idempotency: Idempotency;
   readonly control: Control;
   readonly history: History;
@@ -84,7 +86,7 @@ export class Registry {
   readonly finder: ToolFinder;
   readonly approvals: Approvals;
   readonly drift: Drift;
-  readonly album: Album;
+  readonly album: PhotoAccess;
   readonly extras: McpPassthrough;
   /** What other nodes tell this one of devices. */
   readonly elsewhere: ReplicaSync;
@@ -139,7 +141,7 @@ export class Registry {
     const carriedOut: CallsSettings["carriedOut"] = (device, tool) => muted.forget(device, tool);
     const { calls: history } = needs.store;
     this.calls = new Calls({ ...needs, policy, approvals, statusOf, carriedOut, history }, find);
-    this.fleet = new Fleet({
+    this.fanOut = new FanOut({
       ...needs,
       policy,
       approvals,
@@ -184,7 +186,7 @@ export class Registry {
       elsewhere: this.elsewhere,
       muted,
     });
-    this.album = new Album(needs.shelf, find);
+    this.album = new PhotoAccess(needs.shelf, find);
     this.idempotency = new Idempotency({
       ...needs,
       onFault: (error) => needs.events.notRemembered("a repeated request", error),

@@ -21,8 +21,8 @@ export function markOf(cluster: Cluster | undefined): string {
   return cluster === undefined ? "" : `${cluster.instance}.`;
 }
 
-export function forwardStrays(http: Http, cluster: Cluster, { fleet }: Pick<Registry, "fleet">): void {
-  askForJobs(cluster, fleet);
+export function forwardStrays(http: Http, cluster: Cluster, { fanOut }: Pick<Registry, "fanOut">): void {
+  askForJobs(cluster, fanOut);
   cluster.forwarding.serve((request) => answerHere(http, request));
   http.addHook("onRequest", async (request, reply) => {
     const home = homeOf(request);
@@ -44,19 +44,19 @@ function homeOf(request: FastifyRequest): string | undefined {
   return typeof id === "string" ? ownNode.exec(id)?.[1] : undefined;
 }
 
-type Fleet = Registry["fleet"];
+type FanOut = Registry["fanOut"];
 
 /** A question about a job that stands in a body, which nobody has read when requests are carried. */
-function askForJobs(cluster: Cluster, fleet: Fleet): void {
+function askForJobs(cluster: Cluster, fanOut: FanOut): void {
   cluster.courier.serveNode(jobs, async (asked) => {
     const { principal, job } = asked as { principal: string; job: string };
-    return { progress: fleet.progressHere(principal, job) };
+    return { progress: fanOut.progressHere(principal, job) };
   });
-  fleet.askElsewhere(async (principal, job) => {
+  fanOut.askElsewhere(async (principal, job) => {
     const home = ownNode.exec(job)?.[1];
     if (home === undefined || home === cluster.instance || !cluster.members.isAlive(home)) return undefined;
     const answer = await cluster.courier.askNode(home, jobs, { principal, job }, { timeoutMs: jobMs });
-    const { progress } = answer as { progress?: Awaited<ReturnType<Fleet["progress"]>> };
+    const { progress } = answer as { progress?: Awaited<ReturnType<FanOut["progress"]>> };
     return progress;
   });
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Ruling } from "../../src/access/policy.ts";
 import type { Principal } from "../../src/access/principal.ts";
-import { Approvals, type Confirm, type Question } from "../../src/registry/approvals.ts";
-import { shortWay } from "../../src/registry/call-word.ts";
+import { Approvals, type Confirm, type Question } from "../../src/calls/approvals.ts";
+import { shortWay } from "../../src/calls/call-approval.ts";
 import { Databases } from "../store/databases.ts";
 
 const principal: Principal = { id: "t1", name: "agent", scopes: new Set(["call"]), devices: undefined };

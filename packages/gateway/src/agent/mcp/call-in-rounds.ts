@@ -59,7 +59,7 @@ function callMany(request: McpRequest): CallMany {
     const confirm = confirmIn(request, rounds, (asked) => new AskPersonForMany(asked));
     const options = { timeoutMs, signal: givenUp(request.context), confirm };
     try {
-      return { reply: await registry.fleet.call(principal, target, { tool, args, options }) };
+      return { reply: await registry.fanOut.call(principal, target, { tool, args, options }) };
     } catch (error) {
       if (error instanceof AskPersonForMany) return { asks: ask(request, rounds, error.confirmation) };
       throw error;

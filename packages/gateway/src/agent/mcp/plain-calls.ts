@@ -25,6 +25,6 @@ function callOne({ view, context }: Plain): CallDevice {
 function callMany({ view: { registry, principal }, context }: Plain): CallMany {
   return async (target, tool, args, timeoutMs) => {
     const options = { timeoutMs, signal: givenUp(context) };
-    return { reply: await registry.fleet.call(principal, target, { tool, args, options }) };
+    return { reply: await registry.fanOut.call(principal, target, { tool, args, options }) };
   };
 }

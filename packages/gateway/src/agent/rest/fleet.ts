@@ -34,7 +34,7 @@ export function fleetRoutes(http: Http, registry: Registry): void {
         registry,
         request,
         (keyed) =>
-          registry.fleet.call(request.principal, target, {
+          registry.fanOut.call(request.principal, target, {
             tool,
             args,
             options: { timeoutMs, signal: keyed ? undefined : hangUpSignal(reply) },
@@ -86,7 +86,7 @@ export function fleetRoutes(http: Http, registry: Registry): void {
         response: { 200: Job, ...failures },
       },
     },
-    (request) => registry.fleet.job(request.principal, request.params.id),
+    (request) => registry.fanOut.job(request.principal, request.params.id),
   );
 }
 

@@ -67,7 +67,7 @@ export const fleetCall = compactTool(
           "`job` only reads how a job goes: nothing may stand beside it",
         );
       }
-      return answer({ ...(await registry.fleet.progress(principal, job)) });
+      return answer({ ...(await registry.fanOut.progress(principal, job)) });
     }
     const { tool, arguments: args = {}, timeoutMs, ...named } = call;
     if (tool === undefined) throw new TendonError("arguments_invalid", "`tool` is needed, or `job` alone");
@@ -75,7 +75,7 @@ export const fleetCall = compactTool(
     if ("asks" in end) return end.asks;
     const { reply } = end;
     if ("job" in reply) {
-      return answer({ ...(await registry.fleet.progress(principal, reply.job)), note: runsOn });
+      return answer({ ...(await registry.fanOut.progress(principal, reply.job)), note: runsOn });
     }
     return answer({ ...reply, results: reply.results.map(withoutPictures) });
   },

@@ -2,7 +2,7 @@ import type { JsonObject, ToolResult } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Sent } from "../fleet/fleet.ts";
 import type { CallTurn } from "./call-turn.ts";
-import { Turns } from "./turns.ts";
+import { DeviceLock } from "./device-lock.ts";
 
 /** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
 export interface Camera {
@@ -20,11 +20,11 @@ type Aim = (initialize: JsonObject) => Promise<unknown>;
 /** Photos of a board, one after the other: it keeps one address, and a second ticket would take the first's picture. */
 export class PhotoCalls {
   readonly #camera: Camera;
-  readonly #turns: Turns;
+  readonly #turns: DeviceLock;
 
   constructor(camera: Camera, clock: Clock) {
     this.#camera = camera;
-    this.#turns = new Turns(clock);
+    this.#turns = new DeviceLock(clock);
   }
 
   take(device: string, turn: CallTurn, aim: Aim, send: Send): Promise<Sent<ToolResult>> {

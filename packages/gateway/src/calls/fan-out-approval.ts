@@ -9,11 +9,11 @@ import type { Policy, Principal, Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { type Approvals, defaultReason, type Grant } from "./approvals.ts";
-import { shortWay } from "./call-word.ts";
+import { shortWay } from "./call-approval.ts";
 import type { CallOptions, Calls } from "./calls.ts";
-import type { FleetCall } from "./fleet.ts";
+import type { FanOutCall } from "./fan-out.ts";
 
-export interface FleetWordNeeds {
+export interface FanOutApprovalNeeds {
   readonly clock: Clock;
   readonly calls: Calls;
   readonly policy: Policy;
@@ -26,12 +26,12 @@ type Word = Pick<CallOptions, "granted" | "held">;
 
 const shownTargets = limits.fanOutAtOnce.max;
 
-export async function wordForAll(
-  needs: FleetWordNeeds,
+export async function requireApprovalForAll(
+  needs: FanOutApprovalNeeds,
   principal: Principal,
   target: FleetTarget,
   devices: readonly string[],
-  call: FleetCall,
+  call: FanOutCall,
 ): Promise<Word> {
   const { tool, args } = call;
   if (!needs.policy.mayConfirm(tool)) return {};
@@ -73,7 +73,7 @@ export async function wordForAll(
 }
 
 /** What a device would say to the call; `undefined` where it fails in any case, and says so when it is made. */
-async function foresee(calls: Calls, principal: Principal, device: string, { tool, args }: FleetCall) {
+async function foresee(calls: Calls, principal: Principal, device: string, { tool, args }: FanOutCall) {
   try {
     return await calls.foresee(principal, device, tool, args);
   } catch (error) {

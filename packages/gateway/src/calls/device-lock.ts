@@ -3,13 +3,13 @@ import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 
-export interface TurnOptions {
+export interface LockOptions {
   readonly timeoutMs: number;
   readonly signal?: Cancellation | undefined;
 }
 
 /** One piece of work at a time per device, in order. As many may wait as calls may, each until its own deadline. */
-export class Turns {
+export class DeviceLock {
   readonly #clock: Clock;
   /** By device: those who wait while somebody has the turn. */
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -18,7 +18,7 @@ export class Turns {
     this.#clock = clock;
   }
 
-  async run<Result>(device: string, work: () => Promise<Result>, options: TurnOptions): Promise<Result> {
+  async run<Result>(device: string, work: () => Promise<Result>, options: LockOptions): Promise<Result> {
     const waiting = this.#waiting.get(device);
     if (waiting === undefined) this.#waiting.set(device, []);
     else await this.#wait(waiting, options);
@@ -35,7 +35,7 @@ export class Turns {
     else next();
   }
 
-  #wait(waiting: (() => void)[], { timeoutMs, signal }: TurnOptions): Promise<void> {
+  #wait(waiting: (() => void)[], { timeoutMs, signal }: LockOptions): Promise<void> {
     if (waiting.length >= limits.queuedCallsPerDevice.max) {
       throw new TendonError("queue_full", `${waiting.length} actions are already waiting for this device`);
     }

@@ -7,7 +7,7 @@ import { type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events/events.ts";
 import type { CallRecord } from "../store/store.ts";
-import type { CallStories } from "./call-stories.ts";
+import type { CallTraces } from "./call-traces.ts";
 import type { CallTurn } from "./call-turn.ts";
 
 export interface FinishedCallsSettings {
@@ -15,7 +15,7 @@ export interface FinishedCallsSettings {
   readonly events: Events;
   /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
-  readonly stories: CallStories;
+  readonly stories: CallTraces;
   /** What this gateway is called in the history. */
   readonly nodeId: string;
   /** Whether the history has the arguments themselves. */

@@ -4,11 +4,11 @@ import { type Principal, requireScope } from "../access/access.ts";
 import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import type { CallStories } from "./call-stories.ts";
+import type { CallTraces } from "./call-traces.ts";
 
 export interface HistoryNeeds {
   readonly calls: Store["calls"];
-  readonly stories: CallStories;
+  readonly stories: CallTraces;
   /** Whatever has ended is in the history after this. */
   readonly settle: () => void;
   readonly idOf: (reference: string) => string;

@@ -22,7 +22,7 @@ interface AskedCall {
 }
 
 /** A person's word for one call; without it the call fails here, with what it waits for. */
-export async function wordForCall(
+export async function requireApproval(
   { clock, approvals }: { readonly clock: Clock; readonly approvals: Approvals },
   ruling: Ruling,
   { principal, record, tool, definition, args }: AskedCall,

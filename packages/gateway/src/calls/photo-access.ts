@@ -19,7 +19,7 @@ export interface PhotoShelf {
   ): Promise<{ readonly data: string; readonly mimeType: string } | undefined>;
 }
 
-export class Album {
+export class PhotoAccess {
   readonly #shelf: PhotoShelf;
   readonly #find: (principal: Principal, reference: string) => DeviceRecord;
 

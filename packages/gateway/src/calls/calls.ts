@@ -1,7 +1,8 @@
 /**
- * The one way of a call [CALL-1…8]: known device, allowed caller, known tool, fitting arguments, device there, its
- * turn in the queue, the answer. Each step refuses with its own code, in this order, and one line of history is
- * written however it ends.
+ * The one pipeline of a call, whatever interface it came through [CALL-1…8]: known device, allowed caller, known tool,
+ * valid arguments, connected device, its place in the queue, the result. Each step rejects with its own code, in this
+ * order, and every call leaves one row of history. Approvals, fan-out, `device_control`, idempotency and the history are
+ * here too.
  */
 
 import { type JsonObject, normaliseResult, type ToolResult, textResult, upgradeTool } from "@tendon/protocol";
@@ -22,12 +23,21 @@ import {
 } from "../fleet/fleet.ts";
 import { withDeadline } from "../with-deadline.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
+import { requireApproval } from "./call-approval.ts";
 import { asReported, isToolError, textOf } from "./call-end.ts";
-import { CallStories } from "./call-stories.ts";
+import { CallTraces } from "./call-traces.ts";
 import { CallTurn, photoTool } from "./call-turn.ts";
-import { wordForCall } from "./call-word.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
+
+export { Approvals } from "./approvals.ts";
+export { Control } from "./control.ts";
+export { FanOut } from "./fan-out.ts";
+export { History } from "./history.ts";
+export { Idempotency } from "./idempotency.ts";
+export { MuteMemory } from "./mute-memory.ts";
+export { type Photo, PhotoAccess, type PhotoShelf } from "./photo-access.ts";
+export type { Camera } from "./photo-calls.ts";
 
 export interface CallsSettings extends Omit<FinishedCallsSettings, "stories"> {
   /** `undefined` where pictures go to somebody else's server. */
@@ -89,7 +99,7 @@ export class Calls {
   readonly #find: Find;
   readonly #photos: PhotoCalls | undefined;
   readonly #finished: FinishedCalls;
-  readonly stories = new CallStories();
+  readonly stories = new CallTraces();
   readonly upgrades: FirmwareUpgrades;
   #running = 0;
   #draining = false;
@@ -122,7 +132,12 @@ export class Calls {
       const grant =
         ruling?.confirm === undefined
           ? undefined
-          : await wordForCall(this.#settings, ruling, { principal, record, tool, definition, args }, turn);
+          : await requireApproval(
+              this.#settings,
+              ruling,
+              { principal, record, tool, definition, args },
+              turn,
+            );
       record.catalogue.checkArguments(tool, args, turn.argumentText, record.kind);
       if (ruling !== undefined) refuseArguments(ruling.malformed);
       if (grant !== undefined) await this.#useGrant(grant, record, turn);
@@ -158,7 +173,9 @@ export class Calls {
       const ruling = this.#settings.policy.judge(principal, record, method, undefined, args, true);
       const asked = { principal, record, tool: method, definition: undefined, args };
       const grant =
-        ruling?.confirm === undefined ? undefined : await wordForCall(this.#settings, ruling, asked, turn);
+        ruling?.confirm === undefined
+          ? undefined
+          : await requireApproval(this.#settings, ruling, asked, turn);
       if (ruling !== undefined) refuseArguments(ruling.malformed);
       if (grant !== undefined) await this.#useGrant(grant, record, turn);
       const session = sessionOf(record);

@@ -15,16 +15,16 @@ import { newCallId } from "../call-ids.ts";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
 import type { CallOptions } from "./calls.ts";
-import { type JobProgress, progressOf } from "./fleet-progress.ts";
-import { type FleetWordNeeds, wordForAll } from "./fleet-word.ts";
+import { type FanOutApprovalNeeds, requireApprovalForAll } from "./fan-out-approval.ts";
+import { type JobProgress, progressOf } from "./fan-out-progress.ts";
 
-export interface FleetCall {
+export interface FanOutCall {
   readonly tool: string;
   readonly args: JsonObject;
   readonly options: CallOptions;
 }
 
-export interface FleetNeeds extends FleetWordNeeds {
+export interface FanOutNeeds extends FanOutApprovalNeeds {
   /** What ids of jobs begin with, so that another node can tell whose they are. */
   readonly idMark: string;
   readonly targets: (principal: Principal, target: FleetTarget) => string[];
@@ -42,12 +42,12 @@ type AskElsewhere = (principalId: string, job: string) => Promise<JobProgress | 
 
 const jobKeptMs = 60 * 60 * 1000;
 
-export class Fleet {
-  readonly #needs: FleetNeeds;
+export class FanOut {
+  readonly #needs: FanOutNeeds;
   readonly #jobs = new Map<string, RunningJob>();
   #askElsewhere: AskElsewhere | undefined;
 
-  constructor(needs: FleetNeeds) {
+  constructor(needs: FanOutNeeds) {
     this.#needs = needs;
   }
 
@@ -55,11 +55,11 @@ export class Fleet {
   async call(
     principal: Principal,
     target: FleetTarget,
-    asked: FleetCall,
+    asked: FanOutCall,
   ): Promise<FleetReply | { readonly job: string }> {
     requireScope(principal, "call");
     const devices = this.#needs.targets(principal, target);
-    const word = await wordForAll(this.#needs, principal, target, devices, asked);
+    const word = await requireApprovalForAll(this.#needs, principal, target, devices, asked);
     const call = { ...asked, options: { ...asked.options, ...word } };
     if (devices.length > limits.fanOutAtOnce.max) return { job: this.#startJob(principal, devices, call) };
     const results: FleetResult[] = [];
@@ -101,7 +101,7 @@ export class Fleet {
     return job?.principal === principalId ? job : undefined;
   }
 
-  #startJob(principal: Principal, devices: readonly string[], call: FleetCall): string {
+  #startJob(principal: Principal, devices: readonly string[], call: FanOutCall): string {
     this.#forgetOldJobs();
     if (this.#jobs.size >= limits.jobsKept.max)
       throw new TendonError("rate_limited", "too many jobs; try again later");
@@ -131,7 +131,7 @@ export class Fleet {
   async #runAll(
     principal: Principal,
     devices: readonly string[],
-    call: FleetCall,
+    call: FanOutCall,
     results: FleetResult[],
   ): Promise<void> {
     const waiting = devices.values();
@@ -145,7 +145,7 @@ export class Fleet {
   async #runOne(
     principal: Principal,
     device: string,
-    { tool, args, options }: FleetCall,
+    { tool, args, options }: FanOutCall,
   ): Promise<FleetResult> {
     const startedAt = this.#needs.clock.monotonic();
     try {

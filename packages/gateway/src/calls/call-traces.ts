@@ -15,7 +15,7 @@ export interface CallStory {
   late: { readonly at: string; readonly lateMs: number; readonly failed: boolean } | undefined;
 }
 
-export class CallStories {
+export class CallTraces {
   readonly #stories = new Map<string, CallStory>();
   /** Which are kept, in a ring: a map is slow to say which of its keys is the oldest. */
   readonly #kept: string[] = [];

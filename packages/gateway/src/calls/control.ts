@@ -24,8 +24,8 @@ import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { RemoteSession } from "../fleet/fleet.ts";
 import type { CallOptions, Calls } from "./calls.ts";
+import { DeviceLock } from "./device-lock.ts";
 import type { MuteMemory } from "./mute-memory.ts";
-import { Turns } from "./turns.ts";
 
 export interface ControlNeeds {
   readonly clock: Clock;
@@ -51,12 +51,12 @@ interface Job {
 
 export class Control {
   readonly #needs: ControlNeeds;
-  readonly #turns: Turns;
+  readonly #turns: DeviceLock;
   #lastRequestMs = 0;
 
   constructor(needs: ControlNeeds) {
     this.#needs = needs;
-    this.#turns = new Turns(needs.clock);
+    this.#turns = new DeviceLock(needs.clock);
   }
 
   /** Never throws for what the message or the device gets wrong: that is an answer too. */
