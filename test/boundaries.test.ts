@@ -45,7 +45,11 @@ const rooms: Readonly<
   cluster: { may: [], types: [] },
   fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   calls: { may: ["access", "events", "fleet", "store"], types: ["device", "config"] },
-  registry: { may: ["access", "calls", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
+  toolset: { may: ["access", "fleet", "store"], types: [] },
+  registry: {
+    may: ["access", "calls", "events", "fleet", "store", "cluster", "toolset"],
+    types: ["device", "config"],
+  },
   agent: { may: ["access", "events", "firmware", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {

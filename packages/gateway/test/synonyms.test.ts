@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { expect, it } from "vitest";
-import { synonyms } from "../src/registry/toolset/search/synonyms.ts";
+import { synonyms } from "../src/toolset/search/synonyms.ts";
 
 const page = new URL("../../../docs/search.md", import.meta.url);
 

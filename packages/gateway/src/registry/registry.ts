@@ -46,14 +46,14 @@ import {
   toolListOf,
 } from "../fleet/fleet.ts";
 import type { Store } from "../store/store.ts";
-import { Toolset, type ToolsetSettings } from "./toolset/toolset.ts";
+import { Toolset, type ToolsetSettings } from "../toolset/toolset.ts";
 
 export type { CallOptions, Camera, Photo, PhotoShelf } from "../calls/calls.ts";
 export { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
+export type { ExposedTool, FoundTool } from "../toolset/toolset.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
 export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
 export { SeenClients } from "./seen-clients.ts";
-export type { ExposedTool, FoundTool } from "./toolset/toolset.ts";
 
 export interface RegistryNeeds
   extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf" | "carriedOut"> {

@@ -9,7 +9,7 @@ import {
   toolAnnotations,
   toolTitle,
 } from "@tendon/protocol";
-import type { Access } from "../../access/access.ts";
+import type { Access } from "../access/access.ts";
 
 /** Under this key of `_meta` a tool says where it comes from [AGT-10]. */
 const metaKey = "tendon/tool";

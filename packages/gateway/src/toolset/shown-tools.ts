@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@tendon/protocol";
-import type { Access } from "../../access/access.ts";
-import type { DeviceRecord, Names } from "../../fleet/fleet.ts";
+import type { Access } from "../access/access.ts";
+import type { DeviceRecord, Names } from "../fleet/fleet.ts";
 import { type ExposedTool, exposedTool } from "./exposed-tool.ts";
 
 interface Kept {

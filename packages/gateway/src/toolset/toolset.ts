@@ -4,9 +4,9 @@
  * the device changes: a list is made page by page, and a name leads to its tool by one look into a table.
  */
 import { nearNames, type ToolDefinition } from "@tendon/protocol";
-import { type Access, asAgent, type Principal } from "../../access/access.ts";
-import { type Clock, isoTime } from "../../clock.ts";
-import type { DeviceRecord, Names, ToolAddress } from "../../fleet/fleet.ts";
+import { type Access, asAgent, type Principal } from "../access/access.ts";
+import { type Clock, isoTime } from "../clock.ts";
+import type { DeviceRecord, Names, ToolAddress } from "../fleet/fleet.ts";
 import { Changes } from "./changes.ts";
 import { DeviceOrder } from "./device-order.ts";
 import type { ExposedTool } from "./exposed-tool.ts";

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeviceRecord } from "../../fleet/fleet.ts";
+import type { DeviceRecord } from "../fleet/fleet.ts";
 import type { Changes } from "./changes.ts";
 import { ToolSearch } from "./search/search.ts";
 

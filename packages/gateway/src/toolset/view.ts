@@ -1,4 +1,4 @@
-import type { Principal } from "../../access/access.ts";
+import type { Principal } from "../access/access.ts";
 import type { ExposedTool } from "./exposed-tool.ts";
 
 /** What there is to see, for whoever looks. */
