@@ -46,11 +46,12 @@ const rooms: Readonly<
   fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   calls: { may: ["access", "events", "fleet", "store"], types: ["device", "config"] },
   toolset: { may: ["access", "fleet", "store"], types: [] },
+  provisioning: { may: ["access", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
   registry: {
     may: ["access", "calls", "events", "fleet", "store", "cluster", "toolset"],
     types: ["device", "config"],
   },
-  agent: { may: ["access", "events", "firmware", "registry"], types: ["broker", "config"] },
+  agent: { may: ["access", "events", "firmware", "provisioning", "registry"], types: ["broker", "config"] },
   // A part of the composition root.
   wiring: {
     may: [
@@ -64,6 +65,7 @@ const rooms: Readonly<
       "events",
       "firmware",
       "logging",
+      "provisioning",
       "registry",
       "store",
       "vision",

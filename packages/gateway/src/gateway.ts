@@ -20,7 +20,8 @@ import {
   randomFirstId,
   WebSocketDevices,
 } from "./device/device.ts";
-import { type DeviceCredentials, Registry } from "./registry/registry.ts";
+import type { DeviceCredentials } from "./provisioning/provisioning.ts";
+import { Registry } from "./registry/registry.ts";
 import { announceGateway, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {

@@ -1,6 +1,6 @@
 import { limits } from "@tendon/protocol";
 import { expect, it } from "vitest";
-import { Credentials } from "../src/registry/credentials.ts";
+import { Credentials } from "../src/provisioning/credentials.ts";
 
 function mac(index: number): string {
   const digits = index.toString(16).padStart(10, "0");

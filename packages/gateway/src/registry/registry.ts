@@ -51,9 +51,6 @@ import { Toolset, type ToolsetSettings } from "../toolset/toolset.ts";
 export type { CallOptions, Camera, Photo, PhotoShelf } from "../calls/calls.ts";
 export { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
 export type { ExposedTool, FoundTool } from "../toolset/toolset.ts";
-export { Credentials, type DeviceCredentials } from "./credentials.ts";
-export { Provisioning, SealedKeys } from "./provisioning/provisioning.ts";
-export { SeenClients } from "./seen-clients.ts";
 
 export interface RegistryNeeds
   extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf" | "carriedOut"> {

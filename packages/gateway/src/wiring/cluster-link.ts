@@ -8,7 +8,8 @@ import { Cluster, type News } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
-import { type Credentials, type DeviceAsk, type Registry, readPrincipal } from "../registry/registry.ts";
+import type { Credentials } from "../provisioning/provisioning.ts";
+import { type DeviceAsk, type Registry, readPrincipal } from "../registry/registry.ts";
 
 export interface ClusterNeeds {
   readonly url: string;

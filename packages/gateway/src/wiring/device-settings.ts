@@ -1,6 +1,6 @@
 import type { Addresses } from "../addresses.ts";
 import type { OtaSettings } from "../device/device.ts";
-import type { DeviceCredentials } from "../registry/registry.ts";
+import type { DeviceCredentials } from "../provisioning/provisioning.ts";
 import type { MqttCarrier } from "./mqtt-carrier.ts";
 
 const deviceKeepAliveSeconds = 60;

@@ -13,7 +13,8 @@ import {
   restRoutes,
 } from "../agent/agent.ts";
 import { CloseGrace, type FrameLog, type OtaSettings, type WebSocketDevices } from "../device/device.ts";
-import type { DeviceCredentials, Registry } from "../registry/registry.ts";
+import type { DeviceCredentials } from "../provisioning/provisioning.ts";
+import type { Registry } from "../registry/registry.ts";
 import { openConsole } from "./console-link.ts";
 import type { FirmwareLink } from "./firmware-link.ts";
 import type { Foundation } from "./foundation.ts";

@@ -14,7 +14,8 @@ import {
   otaRoutes,
 } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import { Credentials, type DeviceCredentials, Provisioning, type Registry } from "../registry/registry.ts";
+import { Credentials, type DeviceCredentials, Provisioning } from "../provisioning/provisioning.ts";
+import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 
 export interface ProvisioningLinkNeeds {

@@ -15,7 +15,8 @@ import {
 } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { type Registry, SealedKeys } from "../registry/registry.ts";
+import { SealedKeys } from "../provisioning/provisioning.ts";
+import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 
 export interface VoiceNeeds {

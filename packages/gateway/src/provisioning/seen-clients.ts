@@ -1,6 +1,6 @@
 import { readMqttClientId } from "@tendon/protocol";
 import type { Store } from "../store/store.ts";
-import { SealedKeys } from "./provisioning/provisioning.ts";
+import { SealedKeys } from "./sealed-keys.ts";
 
 export interface SeenClientsNeeds {
   readonly settings: Store["settings"];

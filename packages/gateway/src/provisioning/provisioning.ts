@@ -1,25 +1,27 @@
 /**
- * How devices come in: the four admission policies, codes, challenges, the list, and what people decide [OTA-2, OTA-5…8,
- * PRV-1…6]. A board is a pair of Device-Id and Client-Id. What it is given follows from how the pair stands here and
- * from the policy; a Device-Id that another board has, or that was revoked, gets a code and nothing else, whatever
- * the policy, because anybody can say any Device-Id. Nothing here knows HTTP: `device/ota.ts` is the wire.
+ * Provisioning and admission: the four admission policies, activation codes, challenges, imports, credentials, and the
+ * decisions of people [OTA-2, OTA-5…8, PRV-1…6]. A board is a pair of Device-Id and Client-Id. The state of the pair and
+ * the policy decide what the board gets. A Device-Id that another board has, or that was revoked, gets only a code,
+ * whatever the policy, because any client can claim any Device-Id. `device/ota.ts` is the HTTP side.
  */
 import { randomBytes, randomInt } from "node:crypto";
 import { limits } from "@tendon/protocol";
-import { sourceOf, Throttle } from "../../access/access.ts";
-import type { Clock } from "../../clock.ts";
-import type { Config } from "../../config/config.ts";
-import type { BoardAsk, SerialProof } from "../../device/device.ts";
-import { TendonError } from "../../errors.ts";
-import type { ImportedDevice, Store } from "../../store/store.ts";
-import { type DeviceCredentials, digest, type Standing } from "../credentials.ts";
+import { sourceOf, Throttle } from "../access/access.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import type { BoardAsk, SerialProof } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
+import type { ImportedDevice, Store } from "../store/store.ts";
+import { type DeviceCredentials, digest, type Standing } from "./credentials.ts";
 import { Decisions } from "./decisions.ts";
 import { Imports } from "./imports.ts";
 import { SealedKeys } from "./sealed-keys.ts";
 import { needsProof, provesSerial } from "./serial-proof.ts";
 import { Welcome, type WelcomeNeeds } from "./welcome.ts";
 
-export { SealedKeys };
+export { Credentials, type DeviceCredentials } from "./credentials.ts";
+export { SealedKeys } from "./sealed-keys.ts";
+export { SeenClients } from "./seen-clients.ts";
 
 export type Entry =
   | { readonly kind: "approved"; readonly credentials: DeviceCredentials }

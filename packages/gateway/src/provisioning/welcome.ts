@@ -1,6 +1,6 @@
-import type { Events } from "../../events/events.ts";
-import type { DeviceAdmin } from "../../fleet/fleet.ts";
-import type { Change, Credentials } from "../credentials.ts";
+import type { Events } from "../events/events.ts";
+import type { DeviceAdmin } from "../fleet/fleet.ts";
+import type { Change, Credentials } from "./credentials.ts";
 
 export interface WelcomeNeeds {
   readonly credentials: Credentials;

@@ -1,7 +1,7 @@
 import { type ImportReply, type ImportRow, limits, macMistake, normaliseDeviceId } from "@tendon/protocol";
-import { maySee, type Principal, requireScope } from "../../access/access.ts";
-import { TendonError } from "../../errors.ts";
-import type { ImportedDevice, Store } from "../../store/store.ts";
+import { maySee, type Principal, requireScope } from "../access/access.ts";
+import { TendonError } from "../errors.ts";
+import type { ImportedDevice, Store } from "../store/store.ts";
 import type { SealedKeys } from "./sealed-keys.ts";
 
 interface RowProblem {

@@ -1,11 +1,11 @@
 import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
 import { isObject, limits, normaliseDeviceId } from "@tendon/protocol";
-import { hasScope, maySee, type Principal, requireScope, Throttle } from "../../access/access.ts";
-import { type Clock, isoTime } from "../../clock.ts";
-import { TendonError } from "../../errors.ts";
-import { refuseProgram } from "../../fleet/fleet.ts";
-import type { ImportedDevice, Pairing, Store } from "../../store/store.ts";
-import type { DeviceCredentials } from "../credentials.ts";
+import { hasScope, maySee, type Principal, requireScope, Throttle } from "../access/access.ts";
+import { type Clock, isoTime } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import { refuseProgram } from "../fleet/fleet.ts";
+import type { ImportedDevice, Pairing, Store } from "../store/store.ts";
+import type { DeviceCredentials } from "./credentials.ts";
 import { needsProof } from "./serial-proof.ts";
 import { replacedReason, type Welcome, type WelcomeNeeds } from "./welcome.ts";
 
