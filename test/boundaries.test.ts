@@ -51,7 +51,10 @@ const rooms: Readonly<
     may: ["access", "calls", "events", "fleet", "store", "cluster", "toolset"],
     types: ["device", "config"],
   },
-  agent: { may: ["access", "events", "firmware", "provisioning", "registry"], types: ["broker", "config"] },
+  agent: {
+    may: ["access", "calls", "events", "firmware", "fleet", "provisioning", "registry", "toolset"],
+    types: ["broker", "config"],
+  },
   // A part of the composition root.
   wiring: {
     may: [
@@ -59,15 +62,18 @@ const rooms: Readonly<
       "addresses",
       "agent",
       "broker",
+      "calls",
       "cluster",
       "config",
       "device",
       "events",
       "firmware",
+      "fleet",
       "logging",
       "provisioning",
       "registry",
       "store",
+      "toolset",
       "vision",
     ],
     types: [],

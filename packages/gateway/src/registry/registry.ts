@@ -1,7 +1,6 @@
 /**
- * MIDDLE: which devices exist, what they can do, who may use it. Sessions come in from the device room and are kept
- * by device id, the newest winning; callers come in from the agent room as principals. Every call, whatever door it
- * came through, takes the one way in `calls.ts`.
+ * Constructs the modules between devices and clients (fleet, calls, toolset) and connects them. Sessions of devices come
+ * in through `connections`; callers come in as principals. Every call takes the one pipeline in `calls/`.
  */
 import type {
   Actions,
@@ -47,10 +46,6 @@ import {
 } from "../fleet/fleet.ts";
 import type { Store } from "../store/store.ts";
 import { Toolset, type ToolsetSettings } from "../toolset/toolset.ts";
-
-export type { CallOptions, Camera, Photo, PhotoShelf } from "../calls/calls.ts";
-export { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
-export type { ExposedTool, FoundTool } from "../toolset/toolset.ts";
 
 export interface RegistryNeeds
   extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf" | "carriedOut"> {

@@ -8,8 +8,9 @@ import { Cluster, type News } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
+import { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
-import { type DeviceAsk, type Registry, readPrincipal } from "../registry/registry.ts";
+import type { Registry } from "../registry/registry.ts";
 
 export interface ClusterNeeds {
   readonly url: string;

@@ -2,11 +2,11 @@
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
+import type { Camera, PhotoShelf } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { initializeParams } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import type { Camera, PhotoShelf } from "../registry/registry.ts";
 import { Photos, VisionProvider, visionRoutes } from "../vision/vision.ts";
 
 export interface VisionNeeds {

@@ -8,8 +8,8 @@ import {
   ProtocolError,
 } from "@modelcontextprotocol/server";
 import { isObject } from "@tendon/protocol";
+import type { CallOptions } from "../../calls/calls.ts";
 import type { TendonError } from "../../errors.ts";
-import type { CallOptions } from "../../registry/registry.ts";
 import type { Asking, CallDevice, CallMany, McpRequest } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
 import { AskPerson, AskPersonForMany, type Confirmation, canBeShown, formFor } from "./confirmation.ts";

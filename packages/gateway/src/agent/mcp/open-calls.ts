@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { type InputRequiredResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { type JsonObject, limits } from "@tendon/protocol";
+import type { CallOptions } from "../../calls/calls.ts";
 import { type Cancellation, Recall } from "../../cancellation.ts";
-import type { CallOptions } from "../../registry/registry.ts";
 import type { McpRequest } from "./asking.ts";
 import { givenUp } from "./given-up.ts";
 import { answersAnything, isAnswer, type Question, questionFor } from "./questions.ts";

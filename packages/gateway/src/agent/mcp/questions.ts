@@ -1,7 +1,7 @@
 /** What a program asks its caller: who is able to answer it, and what is looked at before it reaches a person. */
 import { isSpecType, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { cleanLine, cleanText, isObject, type JsonObject, limits } from "@tendon/protocol";
-import type { CallOptions } from "../../registry/registry.ts";
+import type { CallOptions } from "../../calls/calls.ts";
 
 export type Question = Parameters<NonNullable<CallOptions["relay"]>["ask"]>[0];
 

@@ -7,7 +7,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isObject, type JsonObject, limits } from "@tendon/protocol";
-import type { CallOptions } from "../../registry/registry.ts";
+import type { CallOptions } from "../../calls/calls.ts";
 import type { McpRequest } from "./asking.ts";
 import { progressTo } from "./progress.ts";
 import { type Question, questionFor } from "./questions.ts";

@@ -4,8 +4,9 @@
  */
 import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
+import type { CallOptions } from "../../calls/calls.ts";
 import { messageOf, TendonError } from "../../errors.ts";
-import type { CallOptions, Registry } from "../../registry/registry.ts";
+import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { HangUp } from "./hang-up.ts";
 import { DeviceParams, failures } from "./route-parts.ts";

@@ -1,7 +1,7 @@
 import { didYouMean } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
-import type { FoundTool } from "../../../registry/registry.ts";
+import type { FoundTool } from "../../../toolset/toolset.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
 import { addressOf } from "./tool-address.ts";
 

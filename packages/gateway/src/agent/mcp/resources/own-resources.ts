@@ -5,9 +5,9 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
+import type { Photo } from "../../../calls/calls.ts";
 import { isoTime } from "../../../clock.ts";
 import { TendonError } from "../../../errors.ts";
-import type { Photo } from "../../../registry/registry.ts";
 import type { AgentView } from "../agent-view.ts";
 import { deviceUri, readDeviceUri } from "./device-uri.ts";
 
