@@ -25,6 +25,7 @@ const leaves = [
   "cancellation",
   "call-ids",
   "package-files",
+  "token-bucket",
   "version",
   "with-deadline",
 ];
@@ -46,6 +47,7 @@ const rooms: Readonly<
   fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   calls: { may: ["access", "events", "fleet", "store"], types: ["device", "config"] },
   toolset: { may: ["access", "fleet", "store"], types: [] },
+  voice: { may: ["calls", "device", "events", "fleet"], types: [] },
   provisioning: { may: ["access", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
   registry: {
     may: ["access", "calls", "events", "fleet", "store", "cluster", "toolset"],
@@ -75,6 +77,7 @@ const rooms: Readonly<
       "store",
       "toolset",
       "vision",
+      "voice",
     ],
     types: [],
   },

@@ -20,18 +20,18 @@ import {
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import { TokenBucket } from "../token-bucket.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
-import { withoutKey } from "./frame-words.ts";
+import { withoutKey } from "./frame-masking.ts";
 import { handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
-import { RateGate } from "./rate-gate.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
 import { Setup } from "./setup.ts";
-import { TalkingBoard } from "./talking-board.ts";
 import { ToolsOnly } from "./tools-only.ts";
 import type { UdpAddress } from "./udp-sink.ts";
-import type { BoardHello, Conversation, VoiceRelay } from "./voice/voice.ts";
+import type { BoardHello, VoiceConversation, VoiceService } from "./voice-service.ts";
+import { VoiceSession } from "./voice-session.ts";
 
 export type SessionState =
   | { readonly kind: "greeting" }
@@ -70,7 +70,7 @@ export interface SessionNeeds {
   readonly newSessionId: () => string;
   readonly frames: Pick<FrameLog, "note">;
   /** `undefined` where no voice server is configured at all. */
-  readonly voice: VoiceRelay | undefined;
+  readonly voice: VoiceService | undefined;
 }
 
 export class BoardSession implements DeviceSession {
@@ -88,7 +88,7 @@ export class BoardSession implements DeviceSession {
   readonly #frames: Pick<FrameLog, "note">;
   #sessionId: string;
   readonly #clock: Clock;
-  readonly #rate: RateGate;
+  readonly #rate: TokenBucket;
   #state: SessionState = { kind: "greeting" };
   #framing: AudioFraming = 1;
   #lastLife: number;
@@ -97,8 +97,8 @@ export class BoardSession implements DeviceSession {
   /** Outlives the wait, so that the probe's late answer is not taken for a stray reply. */
   #lastProbeId: number | undefined;
   #helloTimer: Timer | undefined;
-  readonly #voice: VoiceRelay | undefined;
-  #conversation: Conversation | undefined;
+  readonly #voice: VoiceService | undefined;
+  #conversation: VoiceConversation | undefined;
   droppedAudioFrames = 0;
 
   constructor(identity: DeviceIdentity, link: DeviceLink, needs: SessionNeeds) {
@@ -114,7 +114,11 @@ export class BoardSession implements DeviceSession {
     this.#clock = needs.clock;
     this.connectedAt = needs.clock.now();
     this.#lastLife = needs.clock.monotonic();
-    this.#rate = new RateGate(limits.deviceFramesPerSecond.max, limits.deviceFrameBurst.max, this.#lastLife);
+    this.#rate = new TokenBucket(
+      limits.deviceFramesPerSecond.max,
+      limits.deviceFrameBurst.max,
+      this.#lastLife,
+    );
     this.requests = new Requests({
       clock: needs.clock,
       queueLimit: needs.queueLimit,
@@ -252,19 +256,19 @@ export class BoardSession implements DeviceSession {
   }
 
   /** The one under way; one that is over takes no part in anything. */
-  get conversation(): Conversation | undefined {
+  get conversation(): VoiceConversation | undefined {
     return this.#conversation?.over === false ? this.#conversation : undefined;
   }
 
   /** Begins to talk through the board's voice server; false where it has none. */
   converse(hello: BoardHello): boolean {
-    const server = this.#voice?.serverOf(this.deviceId);
-    if (this.#voice === undefined || server === undefined) return false;
+    const voice = this.#voice;
+    if (voice?.serves(this.deviceId) !== true) return false;
     this.toolsOnly.end();
     this.endConversation("the board said hello again");
     const mcp = speaksMcp(hello.message);
     this.greet(mcp, hello.message.version);
-    this.#conversation = this.#voice.begin(server, new TalkingBoard(this, mcp), hello);
+    this.#conversation = voice.begin(new VoiceSession(this, mcp), hello);
     return true;
   }
 

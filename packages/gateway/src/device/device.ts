@@ -8,7 +8,8 @@ export { BoardSession } from "./board-session.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
 export { FrameLog } from "./frame-log.ts";
-export type { DeviceIdentity, DeviceLink } from "./link.ts";
+export { withoutKey, withoutWords } from "./frame-masking.ts";
+export type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
@@ -16,25 +17,19 @@ export {
   type BoardAsk,
   type BoardReport,
   type FirmwareOffer,
+  type OtaIdentity,
   type OtaNeeds,
   type OtaSettings,
   type OtaUpstream,
   otaRoutes,
   type SerialProof,
+  type UpstreamActivation,
 } from "./ota.ts";
 export type { Relay } from "./relay.ts";
 export type { RequestOptions } from "./requests.ts";
 export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";
 export { StdioDevice } from "./stdio.ts";
-export { openUdpSink } from "./udp-sink.ts";
-export {
-  type AccountShelf,
-  type BoardTools,
-  UdpAudio,
-  UpstreamOta,
-  VoiceAccounts,
-  VoiceRelay,
-  type VoiceServer,
-} from "./voice/voice.ts";
+export { openUdpSink, type UdpAddress } from "./udp-sink.ts";
+export type { BoardHello, VoiceBoard, VoiceService } from "./voice-service.ts";
 export { WebSocketDevices } from "./websocket.ts";

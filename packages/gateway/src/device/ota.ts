@@ -10,7 +10,6 @@ import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { readClaim } from "./admission.ts";
-import type { OtaIdentity, UpstreamActivation } from "./voice/voice.ts";
 
 export interface OtaSettings {
   readonly mqtt?: {
@@ -78,6 +77,23 @@ export interface OtaNeeds {
    */
   readonly firmwareFor: (report: BoardReport, connectsAtBoot: boolean) => Promise<FirmwareOffer | undefined>;
   readonly upstream: OtaUpstream | undefined;
+}
+
+/** A board as it introduces itself to a voice server's OTA address. */
+export interface OtaIdentity {
+  readonly deviceId: string;
+  readonly clientId: string;
+  /** What else the board said in its headers and its body, where it is the board itself that asks. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Shown and spoken by the board until a person enters the code at the voice server. */
+export interface UpstreamActivation {
+  readonly code?: string;
+  readonly message?: string;
+  readonly challenge?: string;
+  readonly timeout_ms?: number;
 }
 
 /**

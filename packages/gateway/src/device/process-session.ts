@@ -7,11 +7,11 @@ import type { Writable } from "node:stream";
 import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events } from "../events/events.ts";
+import { TokenBucket } from "../token-bucket.ts";
 import type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Listing } from "./listing.ts";
-import { RateGate } from "./rate-gate.ts";
 import type { Relay } from "./relay.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests, randomFirstId } from "./requests.ts";
 
@@ -54,7 +54,7 @@ export class ProcessSession implements DeviceSession {
   readonly #needs: ProcessSessionNeeds;
   readonly #requests: Requests;
   readonly #reader: LineReader;
-  readonly #rate: RateGate;
+  readonly #rate: TokenBucket;
   readonly #dialect: Dialect;
   #lastLine: number;
   #state: "starting" | "ready" | "closed" = "starting";
@@ -64,7 +64,11 @@ export class ProcessSession implements DeviceSession {
     this.deviceId = needs.deviceId;
     this.connectedAt = needs.clock.now();
     this.#lastLine = needs.clock.monotonic();
-    this.#rate = new RateGate(limits.processLinesPerSecond.max, limits.processLineBurst.max, this.#lastLine);
+    this.#rate = new TokenBucket(
+      limits.processLinesPerSecond.max,
+      limits.processLineBurst.max,
+      this.#lastLine,
+    );
     this.#reader = new LineReader(
       limits.processLineBytes.max,
       (line) => this.#line(line),

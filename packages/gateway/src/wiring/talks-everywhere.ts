@@ -1,5 +1,5 @@
 import type { Cluster } from "../cluster/cluster.ts";
-import type { VoiceRelay } from "../device/device.ts";
+import type { VoiceRelay } from "../voice/voice.ts";
 
 type Talks = ReturnType<VoiceRelay["sessions"]>;
 

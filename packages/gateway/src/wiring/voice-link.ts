@@ -3,21 +3,21 @@ import fs from "node:fs";
 import type { Principal } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import {
-  type AccountShelf,
-  type BoardTools,
-  type OtaUpstream,
-  UdpAudio,
-  UpstreamOta,
-  VoiceAccounts,
-  VoiceRelay,
-  type VoiceServer,
-} from "../device/device.ts";
+import type { OtaUpstream } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { SealedKeys } from "../provisioning/provisioning.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
+import {
+  type AccountShelf,
+  type BoardTools,
+  UdpAudio,
+  UpstreamOta,
+  VoiceAccounts,
+  VoiceRelay,
+  type VoiceServer,
+} from "../voice/voice.ts";
 
 export interface VoiceNeeds {
   readonly config: Config;

@@ -1,7 +1,7 @@
 /** Against the library's own counter mode, which is good for one packet. */
 import { createCipheriv, randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { CounterMode } from "../../src/device/voice/counter-mode.ts";
+import { CounterMode } from "../../src/voice/counter-mode.ts";
 
 function crypt(mode: CounterMode, first: Buffer, bytes: Buffer): Buffer {
   const into = Buffer.alloc(bytes.length + 4, 0xee);

@@ -3,8 +3,8 @@
  * be asked for first, and a server that is restarting is dialled again, after uneven pauses, so that the boards of a
  * whole house do not all come back in the same instant. A server that says no is not asked twice.
  */
-import type { Clock, Timer } from "../../clock.ts";
-import { messageOf } from "../../errors.ts";
+import type { Clock, Timer } from "../clock.ts";
+import { messageOf } from "../errors.ts";
 import { NotActivated } from "./accounts.ts";
 import { Upstream, type UpstreamEnd, type UpstreamListener, type UpstreamTarget } from "./upstream.ts";
 

@@ -3,8 +3,8 @@
  * known, and its calls take the way of all calls. Its ids are its own and meet nobody else's.
  */
 import { isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
-import { type Cancellation, Recall } from "../../cancellation.ts";
-import { TendonError } from "../../errors.ts";
+import { type Cancellation, Recall } from "../cancellation.ts";
+import { TendonError } from "../errors.ts";
 import { type ShownTool, toolPage } from "./tool-pages.ts";
 
 /** A board's tools, as far as its voice server may use them. */

@@ -1,6 +1,6 @@
 import { audioFramingOf } from "@tendon/protocol";
-import type { AudioLane } from "../link.ts";
-import type { AudioWay } from "./voice-board.ts";
+import type { AudioLane } from "../device/device.ts";
+import type { AudioWay } from "./audio-path.ts";
 
 /** Audio on the same WebSocket as the texts: frames pass as they are, in the framing the board has chosen. */
 export function besideTexts(lane: AudioLane, version: unknown): AudioWay {

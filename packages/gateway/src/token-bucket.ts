@@ -1,5 +1,5 @@
-/** A token bucket: so many a second for long, and a burst beside. */
-export class RateGate {
+/** A token bucket: a sustained rate, and a burst on top of it. */
+export class TokenBucket {
   readonly #perMs: number;
   readonly #burst: number;
   #tokens: number;
@@ -12,7 +12,7 @@ export class RateGate {
     this.#at = now;
   }
 
-  /** One more, that was asked for: who asks much must not make the one who answers look like a flood. */
+  /** Allows one more: replies to requests of ours do not count as a flood. */
   expectOne(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens) + 1;
   }

@@ -4,13 +4,14 @@
  * side fails or leaves, the other is let go in words it understands, once, and nothing is left open.
  */
 import { decodeAudio, encodeMcp, isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
-import type { Clock, Timer } from "../../clock.ts";
+import type { Clock, Timer } from "../clock.ts";
+import type { BoardHello, VoiceBoard } from "../device/device.ts";
+import type { AudioWay } from "./audio-path.ts";
 import { Meter } from "./meter.ts";
 import { SessionIds } from "./session-ids.ts";
 import type { UpstreamEnd, UpstreamTarget } from "./upstream.ts";
 import { UpstreamLine } from "./upstream-line.ts";
 import { type BoardTools, UpstreamTools } from "./upstream-tools.ts";
-import type { AudioWay, BoardHello, VoiceBoard } from "./voice-board.ts";
 import { alertText } from "./words.ts";
 
 type State =

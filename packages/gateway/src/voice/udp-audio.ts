@@ -7,10 +7,10 @@ import dgram from "node:dgram";
 import dns from "node:dns";
 import net from "node:net";
 import { type AudioFrame, readUdpHeader, udpHeaderBytes } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
-import { messageOf, StartError } from "../../errors.ts";
-import type { Events } from "../../events/events.ts";
-import type { UdpAddress } from "../udp-sink.ts";
+import type { Clock } from "../clock.ts";
+import type { UdpAddress } from "../device/device.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { Events } from "../events/events.ts";
 import { UdpPath, type UdpPeer } from "./udp-path.ts";
 
 export interface PathRequest {

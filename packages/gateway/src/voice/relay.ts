@@ -1,15 +1,16 @@
 /** All conversations of this gateway: whose voice server is which, and who is talking. */
 import { type VoiceSession, voiceLimits } from "@tendon/protocol";
-import { type Clock, isoTime, type Timer } from "../../clock.ts";
-import type { Events } from "../../events/events.ts";
-import { withoutKey, withoutWords } from "../frame-words.ts";
-import { apartFromTexts } from "./apart-from-texts.ts";
-import { besideTexts } from "./beside-texts.ts";
+import { type Clock, isoTime, type Timer } from "../clock.ts";
+import type { BoardHello, VoiceBoard, VoiceService } from "../device/device.ts";
+import { withoutKey, withoutWords } from "../device/device.ts";
+import type { Events } from "../events/events.ts";
+import type { AudioWay } from "./audio-path.ts";
 import { Conversation } from "./conversation.ts";
+import { besideTexts } from "./inline-audio-path.ts";
 import { type SignIn, type SignInNeeds, targetOf } from "./sign-in.ts";
 import type { UdpAudio } from "./udp-audio.ts";
+import { apartFromTexts } from "./udp-audio-path.ts";
 import type { BoardTools } from "./upstream-tools.ts";
-import type { AudioWay, BoardHello, VoiceBoard } from "./voice-board.ts";
 
 /** One voice server, as the settings have it. */
 export interface VoiceServer {
@@ -35,7 +36,7 @@ export interface RelayNeeds extends SignInNeeds {
 
 const sweepMs = 10_000;
 
-export class VoiceRelay {
+export class VoiceRelay implements VoiceService {
   readonly #needs: RelayNeeds;
   readonly #conversations = new Set<Conversation>();
   /** Sessions that boards over MQTT believe to be open: their connection broke off, and their audio did not. */
@@ -66,9 +67,10 @@ export class VoiceRelay {
     return this.#needs.keepTexts ? withoutKey(text) : withoutWords(text);
   }
 
-  serverOf(deviceId: string): VoiceServer | undefined {
-    if (this.#conversations.size >= voiceLimits.conversations.max) return undefined;
-    return this.#needs.serverOf(deviceId);
+  serves(deviceId: string): boolean {
+    return (
+      this.#conversations.size < voiceLimits.conversations.max && this.#needs.serverOf(deviceId) !== undefined
+    );
   }
 
   /** [UDP-5] The board is gone in the middle of a session, and may come back without knowing that it is over. */
@@ -88,7 +90,9 @@ export class VoiceRelay {
     return sessionId;
   }
 
-  begin(server: VoiceServer, board: VoiceBoard, hello: BoardHello): Conversation {
+  begin(board: VoiceBoard, hello: BoardHello): Conversation {
+    const server = this.#needs.serverOf(board.deviceId);
+    if (server === undefined) throw new TypeError("a conversation begins for a board without a voice server");
     const { clock, events, random, tools } = this.#needs;
     const audio = this.#audioOf(server, board, hello, () => conversation);
     const { signIn } = server;

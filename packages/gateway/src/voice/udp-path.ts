@@ -13,7 +13,7 @@ import {
   voiceLimits,
   writeUdpHeader,
 } from "@tendon/protocol";
-import { RateGate } from "../rate-gate.ts";
+import { TokenBucket } from "../token-bucket.ts";
 import { CounterMode } from "./counter-mode.ts";
 
 export interface UdpPeer {
@@ -57,8 +57,8 @@ const packetBurst = 1_000;
 export class UdpPath {
   readonly #needs: UdpPathNeeds;
   readonly #cipher: CounterMode;
-  readonly #ownRate: RateGate;
-  readonly #strangerRate: RateGate;
+  readonly #ownRate: TokenBucket;
+  readonly #strangerRate: TokenBucket;
   readonly #waiting: { readonly audio: AudioFrame; readonly sent: () => void }[] = [];
   #peer: UdpPeer | undefined;
   #heard = 0;
@@ -72,8 +72,8 @@ export class UdpPath {
     this.#needs = needs;
     this.#cipher = new CounterMode(needs.key);
     this.#frameMs = needs.frameMs;
-    this.#ownRate = new RateGate(packetsPerSecond, packetBurst, needs.now());
-    this.#strangerRate = new RateGate(strangersPerSecond, strangersPerSecond, needs.now());
+    this.#ownRate = new TokenBucket(packetsPerSecond, packetBurst, needs.now());
+    this.#strangerRate = new TokenBucket(strangersPerSecond, strangersPerSecond, needs.now());
   }
 
   /** Where the board's packets come from, once that is known. */

@@ -3,25 +3,9 @@
  * token, and whether it first has to be activated there. What comes back is read with care and within bounds.
  */
 import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
-import type { Clock } from "../../clock.ts";
-import { messageOf, TendonError } from "../../errors.ts";
-
-/** A board as it introduces itself there. */
-export interface OtaIdentity {
-  readonly deviceId: string;
-  readonly clientId: string;
-  /** What else the board said in its headers and its body, where it is the board itself that asks. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-/** Shown and spoken by the board until somebody has entered the code there. */
-export interface UpstreamActivation {
-  readonly code?: string;
-  readonly message?: string;
-  readonly challenge?: string;
-  readonly timeout_ms?: number;
-}
+import type { Clock } from "../clock.ts";
+import type { OtaIdentity, UpstreamActivation } from "../device/device.ts";
+import { messageOf, TendonError } from "../errors.ts";
 
 export interface UpstreamSettings {
   readonly url: string;

@@ -1,9 +1,9 @@
 import type { BoardSession } from "./board-session.ts";
 import type { AudioLane } from "./link.ts";
-import type { VoiceBoard } from "./voice/voice.ts";
+import type { VoiceBoard } from "./voice-service.ts";
 
 /** A board's session as the voice relay sees it. */
-export class TalkingBoard implements VoiceBoard {
+export class VoiceSession implements VoiceBoard {
   readonly deviceId: string;
   readonly clientId: string | undefined;
   readonly sessionId: string;

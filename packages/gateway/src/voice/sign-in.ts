@@ -1,8 +1,9 @@
 /** [VOI-1] As whom a board's conversation is opened: always with the board's own identity, and what else is asked for. */
+
+import type { OtaIdentity, VoiceBoard } from "../device/device.ts";
 import type { VoiceAccounts } from "./accounts.ts";
+import type { AudioWay } from "./audio-path.ts";
 import type { UpstreamTarget } from "./upstream.ts";
-import type { OtaIdentity } from "./upstream-ota.ts";
-import type { AudioWay, VoiceBoard } from "./voice-board.ts";
 
 export type SignIn =
   | { readonly by: "device"; readonly url: string }

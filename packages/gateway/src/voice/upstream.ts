@@ -4,9 +4,9 @@
  */
 import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
 import { type RawData, WebSocket } from "ws";
-import type { Clock, Timer } from "../../clock.ts";
-import { messageOf } from "../../errors.ts";
-import { RateGate } from "../rate-gate.ts";
+import type { Clock, Timer } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import { TokenBucket } from "../token-bucket.ts";
 
 /** How the way to a voice server ended, or why there was none. */
 export interface UpstreamEnd {
@@ -59,7 +59,7 @@ export class Upstream {
   readonly #socket: WebSocket;
   readonly #listener: UpstreamListener;
   readonly #clock: Clock;
-  readonly #rate: RateGate;
+  readonly #rate: TokenBucket;
   #state: State;
   #stalledSince: number | undefined;
 
@@ -73,7 +73,11 @@ export class Upstream {
   ) {
     this.#clock = clock;
     this.#listener = listener;
-    this.#rate = new RateGate(voiceLimits.framesPerSecond.max, voiceLimits.frameBurst.max, clock.monotonic());
+    this.#rate = new TokenBucket(
+      voiceLimits.framesPerSecond.max,
+      voiceLimits.frameBurst.max,
+      clock.monotonic(),
+    );
     this.#socket = new WebSocket(target.url, {
       headers: target.headers,
       perMessageDeflate: false,

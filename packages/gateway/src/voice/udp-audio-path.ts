@@ -1,6 +1,7 @@
 import { decodeAudio, encodeAudio } from "@tendon/protocol";
+import type { BoardHello } from "../device/device.ts";
+import type { AudioWay } from "./audio-path.ts";
 import type { UdpAudio } from "./udp-audio.ts";
-import type { AudioWay, BoardHello } from "./voice-board.ts";
 
 export interface ApartNeeds {
   readonly udp: UdpAudio;
