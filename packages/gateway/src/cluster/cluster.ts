@@ -1,24 +1,24 @@
 /**
- * Reaching a device that another node holds. Nodes meet on NATS: a directory says who holds which device, a courier
- * carries questions to that node and answers back, news tells the others what to read again, and the exchange puts
- * the events of all nodes into one order. What any of it means is the registry's to know.
+ * The other nodes, over NATS: the members, a directory of which node holds which device, requests to nodes (`rpc`),
+ * broadcasts of changes, the replication of events, and HTTP requests forwarded to the node they belong to. This module
+ * carries messages; fleet/ and the others give them their meaning.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { Courier } from "./courier.ts";
+import { Broadcasts } from "./broadcasts.ts";
 import { Directory, type Placed } from "./directory.ts";
-import { EventExchange } from "./event-exchange.ts";
+import { EventReplication } from "./event-replication.ts";
 import { Forwarding } from "./forwarding.ts";
 import { type Member, Members } from "./members.ts";
 import { NatsLink } from "./nats-link.ts";
-import { NewsDesk } from "./news.ts";
+import { Rpc } from "./rpc.ts";
 
-export type { Courier } from "./courier.ts";
+export type { Broadcast } from "./broadcasts.ts";
 export type { Claim, Directory, Placed } from "./directory.ts";
 export type { ForwardedAnswer, ForwardedRequest } from "./forwarding.ts";
 export type { Member } from "./members.ts";
 export { readNatsAddress } from "./nats-address.ts";
-export type { News } from "./news.ts";
+export type { Rpc } from "./rpc.ts";
 
 export interface ClusterSettings {
   readonly url: string;
@@ -37,14 +37,14 @@ export class Cluster {
   readonly instance: string;
   /** The machine's name. */
   readonly node: string;
-  readonly courier: Courier;
+  readonly rpc: Rpc;
   readonly members: Members;
-  readonly news: NewsDesk;
+  readonly broadcasts: Broadcasts;
   readonly forwarding: Forwarding;
   readonly #link: NatsLink;
   readonly #settings: ClusterSettings;
   #directory: Directory | undefined;
-  #exchange: { resume(): Promise<void>; stop(): Promise<void>; readonly lost: number } | undefined;
+  #replication: { resume(): Promise<void>; stop(): Promise<void>; readonly lost: number } | undefined;
   #draining = false;
   #onReturn: () => Promise<void> = async () => {};
   #onAway: () => void = () => {};
@@ -56,7 +56,7 @@ export class Cluster {
     this.instance = `${settings.node.replaceAll(/[^a-zA-Z0-9-]/g, "-").slice(0, 32)}_${randomUUID().slice(0, 8)}`;
     this.node = settings.node;
     const startedAt = clock.now();
-    this.courier = new Courier({ link, clock, instance: this.instance });
+    this.rpc = new Rpc({ link, clock, instance: this.instance });
     this.members = new Members({
       link,
       clock,
@@ -71,20 +71,20 @@ export class Cluster {
     });
     this.forwarding = new Forwarding({
       link,
-      courier: this.courier,
+      rpc: this.rpc,
       onLost: (listener) =>
         this.members.onChange((instance, alive) => {
           if (!alive) listener(instance);
         }),
     });
-    this.news = new NewsDesk({
+    this.broadcasts = new Broadcasts({
       link,
       clock,
       instance: this.instance,
       others: () => this.members.alive().length - 1,
     });
     this.members.onChange((instance, alive) => {
-      if (!alive) this.courier.nodeLost(instance);
+      if (!alive) this.rpc.nodeLost(instance);
     });
     link.onState((connected) => {
       settings.onState(connected ? "connected" : "disconnected", link.server);
@@ -130,19 +130,19 @@ export class Cluster {
     });
   }
 
-  async openExchange<Event>(
+  async openEventReplication<Event>(
     keep: number,
     onEvent: (sequence: number, event: Event) => void,
   ): Promise<{ publish(event: Event): void; readonly lost: number }> {
-    const exchange = await EventExchange.open<Event>({
+    const replication = await EventReplication.open<Event>({
       link: this.#link,
       clock: this.#settings.clock,
       keep,
       onEvent,
       onFault: this.#settings.onFault,
     });
-    this.#exchange = exchange;
-    return exchange;
+    this.#replication = replication;
+    return replication;
   }
 
   /** Others see that this node takes no new devices. */
@@ -158,10 +158,10 @@ export class Cluster {
 
   async leave(): Promise<void> {
     this.members.sayGoodbye();
-    await this.#exchange?.stop();
+    await this.#replication?.stop();
     this.#directory?.stop();
-    this.courier.stop();
-    this.news.stop();
+    this.rpc.stop();
+    this.broadcasts.stop();
     this.members.stop();
     await this.flush().catch(() => {});
     await this.#link.close();
@@ -171,7 +171,7 @@ export class Cluster {
     try {
       this.members.beat();
       await this.#directory?.reopen();
-      await this.#exchange?.resume();
+      await this.#replication?.resume();
       await this.#onReturn();
     } catch (error) {
       this.#settings.onFault(String(error));

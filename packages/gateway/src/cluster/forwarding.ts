@@ -3,8 +3,8 @@
  * carried there whole and the answer comes back as it is written, so that a stream of events stays one.
  */
 import { randomUUID } from "node:crypto";
-import type { Courier } from "./courier.ts";
 import type { NatsLink } from "./nats-link.ts";
+import type { Rpc } from "./rpc.ts";
 
 export interface ForwardedRequest {
   readonly method: string;
@@ -40,7 +40,7 @@ type Piece =
 
 export interface ForwardingNeeds {
   readonly link: NatsLink;
-  readonly courier: Courier;
+  readonly rpc: Rpc;
   readonly onLost: (listener: (instance: string) => void) => () => void;
 }
 
@@ -57,7 +57,7 @@ export class Forwarding {
 
   /** Answers what other nodes forward to this one. */
   serve(handle: (request: ForwardedRequest) => Promise<ForwardedAnswer>): void {
-    this.#needs.courier.serveNode(topic, async (body) => {
+    this.#needs.rpc.serveNode(topic, async (body) => {
       const { stream, body: text, ...request } = body as Asked;
       const answer = await handle({ ...request, body: Buffer.from(text, "base64") });
       // After the head: whoever asked knows what to do with the pieces then.
@@ -73,7 +73,7 @@ export class Forwarding {
     sink: AnswerSink,
     hungUp: (stop: () => void) => void,
   ): Promise<void> {
-    const { link, courier, onLost } = this.#needs;
+    const { link, rpc, onLost } = this.#needs;
     const stream = randomUUID();
     // What comes before the head waits for it.
     const early: Piece[] = [];
@@ -101,7 +101,7 @@ export class Forwarding {
     });
     try {
       const asked: Asked = { ...request, stream, body: request.body.toString("base64") };
-      const head = (await courier.askNode(instance, topic, asked, { timeoutMs: headMs })) as {
+      const head = (await rpc.askNode(instance, topic, asked, { timeoutMs: headMs })) as {
         readonly status: number;
         readonly headers: ForwardedAnswer["headers"];
       };

@@ -82,7 +82,7 @@ export class RemoteDevices {
     const held: Held = {
       session,
       hasTools,
-      unserve: cluster.courier.serveDevice(device, (body, signal) => answer(device, body, signal)),
+      unserve: cluster.rpc.serveDevice(device, (body, signal) => answer(device, body, signal)),
       revision: undefined,
     };
     this.#held.set(device, held);
@@ -176,7 +176,7 @@ export class RemoteDevices {
       return;
     const old = record.session;
     if (old instanceof RemoteSession && old.revision === placed.revision) return;
-    record.attach(new RemoteSession(device, placed, clock, cluster.courier));
+    record.attach(new RemoteSession(device, placed, clock, cluster.rpc));
     if (record.catalogue.complete || record.catalogue.size > 0) record.listingDone();
     came(device);
     if (old === undefined || old instanceof RemoteSession) return;
@@ -207,11 +207,11 @@ export class RemoteDevices {
     const { cluster } = this.#needs;
     const lost = [...this.#placed].filter(([, { claim }]) => claim.instance === instance);
     for (const [device] of lost) this.#hide(device, "its node is gone");
-    if (cluster.nodes()[0]?.instance === cluster.instance) this.#do(this.#mourn(lost));
+    if (cluster.nodes()[0]?.instance === cluster.instance) this.#do(this.#cleanUpLost(lost));
   }
 
   /** A node may have held a hundred thousand: they go one group after the other. */
-  async #mourn(lost: readonly (readonly [string, Placed])[]): Promise<void> {
+  async #cleanUpLost(lost: readonly (readonly [string, Placed])[]): Promise<void> {
     const { cluster, events } = this.#needs;
     for (let at = 0; at < lost.length; at += claimsAtOnce) {
       const group = lost.slice(at, at + claimsAtOnce);

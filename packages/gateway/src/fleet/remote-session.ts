@@ -1,7 +1,7 @@
 import type { ControlRequest, ControlResponse, JsonObject, ToolResult } from "@tendon/protocol";
 import type { Principal, Scope } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
-import type { Courier, Placed } from "../cluster/cluster.ts";
+import type { Placed, Rpc } from "../cluster/cluster.ts";
 import type { DeviceSession, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 
@@ -71,10 +71,10 @@ export class RemoteSession implements DeviceSession {
   readonly instance: string;
   readonly revision: number;
   readonly #clock: Clock;
-  readonly #courier: Courier;
+  readonly #rpc: Rpc;
   readonly #subject: string;
 
-  constructor(deviceId: string, { claim, revision }: Placed, clock: Clock, courier: Courier) {
+  constructor(deviceId: string, { claim, revision }: Placed, clock: Clock, rpc: Rpc) {
     this.deviceId = deviceId;
     this.kind = claim.kind;
     this.transport = claim.transport;
@@ -84,8 +84,8 @@ export class RemoteSession implements DeviceSession {
     this.instance = claim.instance;
     this.revision = revision;
     this.#clock = clock;
-    this.#courier = courier;
-    this.#subject = courier.deviceSubject(deviceId);
+    this.#rpc = rpc;
+    this.#subject = rpc.deviceSubject(deviceId);
   }
 
   /** While its node is heard and says nothing else, it is there. */
@@ -147,7 +147,7 @@ export class RemoteSession implements DeviceSession {
   close(): void {}
 
   #ask(ask: DeviceAsk, timeoutMs: number, signal: RequestOptions["signal"]): Promise<unknown> {
-    return this.#courier.ask(this.#subject, this.instance, ask, { timeoutMs, signal });
+    return this.#rpc.ask(this.#subject, this.instance, ask, { timeoutMs, signal });
   }
 }
 

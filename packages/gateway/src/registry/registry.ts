@@ -246,12 +246,12 @@ export class Registry {
     this.#others = others;
     for (const session of this.sessions()) others.hold(session);
     this.connections.shareWith(others);
-    this.#mentionStatus = (id, at, value) => cluster.news.mention({ kind: "status", id, at, value });
+    this.#mentionStatus = (id, at, value) => cluster.broadcasts.mention({ kind: "status", id, at, value });
     this.muted.shareWith((device, tool, level) =>
-      cluster.news.mention({ kind: "muted", device, tool, level }),
+      cluster.broadcasts.mention({ kind: "muted", device, tool, level }),
     );
     this.#remembering.shareWith((id, gone) =>
-      cluster.news.tell({ kind: gone ? "device_gone" : "device", id }),
+      cluster.broadcasts.tell({ kind: gone ? "device_gone" : "device", id }),
     );
     return others;
   }

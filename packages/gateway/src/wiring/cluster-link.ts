@@ -4,7 +4,7 @@ import type { Tokens } from "../access/access.ts";
 import type { Console, Rates, Spent } from "../agent/agent.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
-import { Cluster, type News } from "../cluster/cluster.ts";
+import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
@@ -53,13 +53,16 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
     onState: (state, server) => events.clusterLink(state, server),
     onFault: (detail) => events.clusterFault(detail),
   });
-  const shared = new ReplicatedEvents((event) => exchange.publish(event));
+  const shared = new ReplicatedEvents((event) => replication.publish(event));
   let hear: (event: UnnumberedEvent) => void = () => {};
-  const exchange = await cluster.openExchange<UnnumberedEvent>(limits.eventsKept.max, (sequence, event) => {
-    // First: nobody is shown an event of a device that is not known.
-    hear(event);
-    events.show(shared.arrived(sequence, event));
-  });
+  const replication = await cluster.openEventReplication<UnnumberedEvent>(
+    limits.eventsKept.max,
+    (sequence, event) => {
+      // First: nobody is shown an event of a device that is not known.
+      hear(event);
+      events.show(shared.arrived(sequence, event));
+    },
+  );
   events.shareIn(shared);
   let settled = async () => {};
   let unshare = () => {};
@@ -73,9 +76,9 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
         if (type === "device.offline" && device !== undefined)
           registry.elsewhere.heardGone(device, at, String(data["reason"]));
       };
-      unshare = parts.rates.shareWith((spent) => cluster.news.mention({ kind: "spent", spent }));
-      tokens.shareWith((id) => cluster.news.tell({ kind: "token", id }));
-      cluster.news.onNews((news) => takeNews(parts, news));
+      unshare = parts.rates.shareWith((spent) => cluster.broadcasts.mention({ kind: "spent", spent }));
+      tokens.shareWith((id) => cluster.broadcasts.tell({ kind: "token", id }));
+      cluster.broadcasts.onBroadcast((broadcast) => takeBroadcast(parts, broadcast));
       await shareSessions(cluster, parts.sessions);
       findSessions(cluster, registry);
       const others = await registry.join(cluster, (device, ask, signal) =>
@@ -92,46 +95,47 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
   };
 }
 
-async function takeNews(parts: ClusterParts, news: News): Promise<void> {
-  switch (news.kind) {
+async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise<void> {
+  switch (broadcast.kind) {
     case "token":
-      await parts.tokens.readAgain(news.id);
+      await parts.tokens.readAgain(broadcast.id);
       return;
     case "device":
-      await deviceChanged(parts, news.id);
+      await deviceChanged(parts, broadcast.id);
       return;
     case "device_gone":
-      parts.credentials.learn(news.id, undefined);
-      await parts.registry.elsewhere.forget(news.id);
+      parts.credentials.learn(broadcast.id, undefined);
+      await parts.registry.elsewhere.forget(broadcast.id);
       return;
     case "session":
-      parts.sessions.learn(news);
+      parts.sessions.learn(broadcast);
       return;
     case "session_ended":
-      parts.sessions.forget(news.key, news.why);
+      parts.sessions.forget(broadcast.key, broadcast.why);
       return;
     case "status":
-      if (isObject(news.value)) parts.registry.book.find(news.id)?.rememberStatus(news.at, news.value);
+      if (isObject(broadcast.value))
+        parts.registry.book.find(broadcast.id)?.rememberStatus(broadcast.at, broadcast.value);
       return;
     case "muted":
-      parts.registry.muted.learn(news.device, news.tool, news.level);
+      parts.registry.muted.learn(broadcast.device, broadcast.tool, broadcast.level);
       return;
     case "spent":
       // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
-      parts.rates.heard(news.spent as Spent);
+      parts.rates.heard(broadcast.spent as Spent);
       return;
     default:
-      news satisfies never;
+      broadcast satisfies never;
   }
 }
 
-/** Who is signed in at one node is at this one too. The storage has them all; the news come sooner. */
+/** A person who signed in at one node is signed in at this one too. The store has all sessions; broadcasts are faster. */
 async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void> {
   sessions.shareWith({
-    opened: (session) => cluster.news.tell({ kind: "session", ...session }),
-    ended: (key, why) => void cluster.news.tell({ kind: "session_ended", key, why }),
+    opened: (session) => cluster.broadcasts.tell({ kind: "session", ...session }),
+    ended: (key, why) => void cluster.broadcasts.tell({ kind: "session_ended", key, why }),
   });
-  // Once more, now that the news are heard: what was opened since the first time came by neither way.
+  // Once more, now that broadcasts arrive: a session opened since the first load came by neither path.
   await sessions.load();
 }
 
@@ -140,12 +144,12 @@ const findMs = 1_000;
 /** [APP-2] A message may name a device by its session alone, at any node: the others are asked where none here has it. */
 function findSessions(cluster: Cluster, registry: Registry): void {
   const topic = "device-of-session";
-  cluster.courier.serveNode(topic, async (id) => registry.connections.deviceOf(String(id)) ?? null);
+  cluster.rpc.serveNode(topic, async (id) => registry.connections.deviceOf(String(id)) ?? null);
   registry.findSessionsBy(async (id) => {
     const others = cluster.nodes().filter(({ instance }) => instance !== cluster.instance);
     const found = await Promise.all(
       others.map(({ instance }) =>
-        cluster.courier.askNode(instance, topic, id, { timeoutMs: findMs }).catch(() => null),
+        cluster.rpc.askNode(instance, topic, id, { timeoutMs: findMs }).catch(() => null),
       ),
     );
     return found.find((device) => typeof device === "string");

@@ -32,13 +32,13 @@ export async function openFirmware({ config, dataFolder, address, cluster, ...ne
     files: new FirmwareFiles(dataFolder),
     others: cluster && {
       nodes: () => cluster.nodes().flatMap(({ instance: id }) => (id === cluster.instance ? [] : [id])),
-      ask: (node, question) => cluster.courier.askNode(node, topic, question, { timeoutMs: askMs }),
+      ask: (node, question) => cluster.rpc.askNode(node, topic, question, { timeoutMs: askMs }),
     },
     rules: config.firmware,
     base: () => `${address()}${firmwarePath}`,
   });
   const { library, rollout, copies } = firmware;
-  cluster?.courier.serveNode(topic, (question) => copies.answer(question));
+  cluster?.rpc.serveNode(topic, (question) => copies.answer(question));
   const unsubscribe = events.subscribe(({ type, device }) => {
     if (type === "device.online" && device !== undefined) rollout.connected(device);
   });

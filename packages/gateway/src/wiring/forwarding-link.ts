@@ -48,14 +48,14 @@ type FanOut = Registry["fanOut"];
 
 /** A question about a job that stands in a body, which nobody has read when requests are carried. */
 function askForJobs(cluster: Cluster, fanOut: FanOut): void {
-  cluster.courier.serveNode(jobs, async (asked) => {
+  cluster.rpc.serveNode(jobs, async (asked) => {
     const { principal, job } = asked as { principal: string; job: string };
     return { progress: fanOut.progressHere(principal, job) };
   });
   fanOut.askElsewhere(async (principal, job) => {
     const home = ownNode.exec(job)?.[1];
     if (home === undefined || home === cluster.instance || !cluster.members.isAlive(home)) return undefined;
-    const answer = await cluster.courier.askNode(home, jobs, { principal, job }, { timeoutMs: jobMs });
+    const answer = await cluster.rpc.askNode(home, jobs, { principal, job }, { timeoutMs: jobMs });
     const { progress } = answer as { progress?: Awaited<ReturnType<FanOut["progress"]>> };
     return progress;
   });

@@ -13,10 +13,10 @@ export function talksEverywhere(
 ): () => Promise<Talks> {
   const here = (): Talks => relay?.sessions() ?? [];
   if (cluster === undefined) return async () => here();
-  cluster.courier.serveNode("talks", async () => here());
+  cluster.rpc.serveNode("talks", async () => here());
   const at = async (node: string): Promise<Talks> => {
     try {
-      return (await cluster.courier.askNode(node, "talks", {}, { timeoutMs: answerMs })) as Talks;
+      return (await cluster.rpc.askNode(node, "talks", {}, { timeoutMs: answerMs })) as Talks;
     } catch {
       // It has gone, or cannot be reached: so have its talks, as far as anybody here can tell.
       return [];

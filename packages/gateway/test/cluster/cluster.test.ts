@@ -122,9 +122,9 @@ describe("the directory", () => {
 describe("the courier", () => {
   it("asks the node that holds a device, and nobody where none does", async () => {
     const [one, two] = await pair();
-    const unserve = two.cluster.courier.serveDevice("aa:bb", async (body) => ({ heard: body }));
-    const subject = one.cluster.courier.deviceSubject("aa:bb");
-    const ask = () => one.cluster.courier.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
+    const unserve = two.cluster.rpc.serveDevice("aa:bb", async (body) => ({ heard: body }));
+    const subject = one.cluster.rpc.deviceSubject("aa:bb");
+    const ask = () => one.cluster.rpc.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
     await until(async () => (await ask().catch(() => undefined)) !== undefined);
     expect(await ask()).toEqual({ heard: 7 });
     unserve();
@@ -134,11 +134,11 @@ describe("the courier", () => {
 
   it("answers a request that was on its way when the device left", async () => {
     const [one, two] = await pair();
-    const subject = one.cluster.courier.deviceSubject("aa:bb");
-    const ask = () => one.cluster.courier.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
+    const subject = one.cluster.rpc.deviceSubject("aa:bb");
+    const ask = () => one.cluster.rpc.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
     const codes = new Set<unknown>();
     for (let round = 0; round < 50; round += 1) {
-      const unserve = two.cluster.courier.serveDevice("aa:bb", async () => "here");
+      const unserve = two.cluster.rpc.serveDevice("aa:bb", async () => "here");
       await two.cluster.flush();
       const answers = [ask(), ask(), ask()];
       // NATS has passed them on: they are in the other node's socket, or have been read there.
@@ -153,9 +153,9 @@ describe("the courier", () => {
   it("carries answers larger than a message, letter for letter", async () => {
     const [one, two] = await pair();
     const large = "ü\u0001€😀x".repeat(400_000);
-    two.cluster.courier.serveNode("large", async () => ({ large }));
+    two.cluster.rpc.serveNode("large", async () => ({ large }));
     const answer = await untilAnswered(() =>
-      one.cluster.courier.askNode(two.cluster.instance, "large", {}, { timeoutMs: 10_000 }),
+      one.cluster.rpc.askNode(two.cluster.instance, "large", {}, { timeoutMs: 10_000 }),
     );
     expect((answer as { large: string }).large === large).toBe(true);
   });
@@ -163,7 +163,7 @@ describe("the courier", () => {
   it("passes errors on with their code, and stops the work of whoever stops waiting", async () => {
     const [one, two] = await pair();
     let aborted = false;
-    two.cluster.courier.serveNode(
+    two.cluster.rpc.serveNode(
       "slow",
       (_body, signal) =>
         new Promise((resolve) => {
@@ -174,11 +174,11 @@ describe("the courier", () => {
         }),
     );
     const { TendonError } = await import("../../src/errors.ts");
-    two.cluster.courier.serveNode("failing", async () => {
+    two.cluster.rpc.serveNode("failing", async () => {
       throw new TendonError("queue_full", "32 calls wait", { queue: 32 });
     });
     const ask = (topic: string, signal?: AbortSignal) =>
-      one.cluster.courier.askNode(two.cluster.instance, topic, {}, { timeoutMs: 10_000, signal });
+      one.cluster.rpc.askNode(two.cluster.instance, topic, {}, { timeoutMs: 10_000, signal });
     await until(
       async () => (await ask("failing").catch((error: { code: string }) => error.code)) === "queue_full",
     );
@@ -195,11 +195,11 @@ describe("the courier", () => {
     onTestFinished(() => own.stop());
     const one = await join("lost", "one", own.url);
     const two = await join("lost", "two", own.url);
-    two.cluster.courier.serveNode("silent", () => new Promise(() => {}));
+    two.cluster.rpc.serveNode("silent", () => new Promise(() => {}));
     await until(() => one.cluster.nodes().length === 2);
-    const ask = () => one.cluster.courier.askNode(two.cluster.instance, "silent", {}, { timeoutMs: 60_000 });
+    const ask = () => one.cluster.rpc.askNode(two.cluster.instance, "silent", {}, { timeoutMs: 60_000 });
     const first = ask().catch((error: unknown) => error);
-    one.cluster.courier.nodeLost(two.cluster.instance);
+    one.cluster.rpc.nodeLost(two.cluster.instance);
     expect(await first).toMatchObject({ code: "node_unreachable", context: { sent: true } });
     const second = ask().catch((error: unknown) => error);
     await own.kill();
@@ -218,15 +218,15 @@ describe("news", () => {
   it("is taken in by every other node before the teller goes on", async () => {
     const [one, two] = await pair();
     const taken: string[] = [];
-    two.cluster.news.onNews(async (news) => {
+    two.cluster.broadcasts.onBroadcast(async (news) => {
       taken.push(JSON.stringify(news));
     });
     await until(async () => {
-      await one.cluster.news.tell({ kind: "token", id: "t" });
+      await one.cluster.broadcasts.tell({ kind: "token", id: "t" });
       return taken.length > 0;
     });
     taken.length = 0;
-    await one.cluster.news.tell({ kind: "device", id: "aa:bb" });
+    await one.cluster.broadcasts.tell({ kind: "device", id: "aa:bb" });
     expect(taken).toEqual([JSON.stringify({ kind: "device", id: "aa:bb" })]);
   });
 });
@@ -238,7 +238,9 @@ describe("the exchange of events", () => {
     const two = await join(name, "two");
     const seen: Record<string, [number, string][]> = { one: [], two: [], three: [] };
     const listen = async (who: Joined, key: string) =>
-      await who.cluster.openExchange<string>(100, (sequence, event) => seen[key]?.push([sequence, event]));
+      await who.cluster.openEventReplication<string>(100, (sequence, event) =>
+        seen[key]?.push([sequence, event]),
+      );
     const a = await listen(one, "one");
     const b = await listen(two, "two");
     for (let number = 0; number < 20; number += 1) {
@@ -257,7 +259,9 @@ describe("the exchange of events", () => {
   it("counts an event that no message holds as lost, and goes on with the others", async () => {
     const one = await join(newName(), "one");
     const seen: string[] = [];
-    const exchange = await one.cluster.openExchange<string>(100, (_sequence, event) => seen.push(event));
+    const exchange = await one.cluster.openEventReplication<string>(100, (_sequence, event) =>
+      seen.push(event),
+    );
     exchange.publish("before");
     exchange.publish("x".repeat(2 * 1024 * 1024));
     exchange.publish("after");
@@ -271,8 +275,8 @@ describe("the exchange of events", () => {
     const one = await join(name, "one");
     const two = await join(name, "two");
     const seen: string[] = [];
-    await two.cluster.openExchange<string>(100, (_sequence, event) => seen.push(event));
-    const leaving = await one.cluster.openExchange<string>(100, () => {});
+    await two.cluster.openEventReplication<string>(100, (_sequence, event) => seen.push(event));
+    const leaving = await one.cluster.openEventReplication<string>(100, () => {});
     leaving.publish("the last word");
     await one.cluster.leave();
     await until(() => seen.length === 1);

@@ -7,7 +7,7 @@ import type { Principal, Tokens } from "../../access/access.ts";
 import type { Timer } from "../../clock.ts";
 import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
-import { News } from "./news.ts";
+import { Broadcast } from "./news.ts";
 import { RequestStates } from "./request-state.ts";
 import { SessionPlaces } from "./session-places.ts";
 import { type Surface, surfaceKey } from "./surface.ts";
@@ -25,7 +25,7 @@ export class Hub {
   readonly #needs: EndpointNeeds & HubNeeds;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #timers: readonly Timer[];
-  readonly #news: News;
+  readonly #news: Broadcast;
   readonly #unlisten: (() => void)[];
 
   constructor(needs: HubNeeds) {
@@ -41,7 +41,7 @@ export class Hub {
         for (const endpoint of this.#endpoints.values()) endpoint.keepAlive();
       }),
     ];
-    this.#news = new News(needs.clock, (changes) => {
+    this.#news = new Broadcast(needs.clock, (changes) => {
       for (const endpoint of this.#endpoints.values()) endpoint.changed(changes);
     });
     this.#unlisten = [

@@ -21,7 +21,7 @@ const stateTypes = new Set<string>(["device.online", "device.offline", "device.t
 const statusTool = "self.get_device_status";
 const photoTool = "self.camera.take_photo";
 
-export class News {
+export class Broadcast {
   readonly #clock: Clock;
   readonly #tell: (changes: Changes) => void;
   #parts = new Map<string, Set<string>>();

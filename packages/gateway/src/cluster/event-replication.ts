@@ -1,7 +1,7 @@
 /**
- * Events of all nodes in one order, kept by a JetStream stream: its numbers are the events' ids on every node, so
- * that whoever was connected to one node can go on at another. Each node holds the newest in memory. What happens
- * while NATS is away waits here, bounded, and is published when it is back.
+ * The events of all nodes in one order, in a JetStream stream. Its sequence numbers are the ids of events on every node,
+ * so that a client can resume at any node. Each node holds the newest events in memory. While NATS is unavailable,
+ * events wait here, bounded, and are published afterwards.
  */
 
 import { randomUUID } from "node:crypto";
@@ -11,7 +11,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import { type NatsLink, once } from "./nats-link.ts";
 
-export interface ExchangeNeeds<Event> {
+export interface EventReplicationNeeds<Event> {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly keep: number;
@@ -38,8 +38,8 @@ const gatherMs = 10;
 const batchSize = 100;
 const retryMs = 500;
 
-export class EventExchange<Event> {
-  readonly #needs: ExchangeNeeds<Event>;
+export class EventReplication<Event> {
+  readonly #needs: EventReplicationNeeds<Event>;
   readonly #subject: string;
   readonly #stream: string;
   /** In order: published and not yet acknowledged, or waiting for NATS. */
@@ -51,15 +51,15 @@ export class EventExchange<Event> {
   #last = 0;
   #stopped = false;
 
-  private constructor(needs: ExchangeNeeds<Event>) {
+  private constructor(needs: EventReplicationNeeds<Event>) {
     this.#needs = needs;
     this.#subject = needs.link.subject("events");
     this.#stream = `${needs.link.name}_events`;
   }
 
   /** Resolves when what is kept of the past has been told. */
-  static async open<Event>(needs: ExchangeNeeds<Event>): Promise<EventExchange<Event>> {
-    const exchange = new EventExchange(needs);
+  static async open<Event>(needs: EventReplicationNeeds<Event>): Promise<EventReplication<Event>> {
+    const exchange = new EventReplication(needs);
     await exchange.#prepare();
     await exchange.#listen();
     return exchange;

@@ -1,6 +1,6 @@
 /**
- * Questions from node to node. A device is asked on its own subject, where only the node that holds it listens; a
- * node is asked on its own. Answers larger than one message are fetched in parts. Whoever stops waiting says so.
+ * Requests between nodes. Each device has a subject that only the node holding it serves; each node has subjects of its
+ * own. Replies larger than one NATS message are fetched in parts. A caller that stops waiting sends a cancellation.
  */
 import { randomUUID } from "node:crypto";
 import { type Cancellation, Recall } from "../cancellation.ts";
@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { type ErrorContext, messageOf, TendonError } from "../errors.ts";
 import { type NatsLink, nobodyThere, nothingBack, unreachable } from "./nats-link.ts";
 
-interface Letter {
+interface Request {
   /** When it was written, and how long its writer waits: one that was held up on the way is not acted on. */
   readonly at: number;
   readonly timeoutMs: number;
@@ -47,7 +47,7 @@ interface Awaited {
   readonly fail: (error: TendonError) => void;
 }
 
-export interface CourierNeeds {
+export interface RpcNeeds {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly instance: string;
@@ -57,18 +57,18 @@ export interface CourierNeeds {
 const graceMs = 1_000;
 const partMs = 5_000;
 const keptPartsMs = 30_000;
-/** Clocks of nodes may differ this much before a letter in time counts as late. */
+/** Clocks of nodes may differ this much before a request in time counts as late. */
 const clockSlackMs = 5_000;
 
-export class Courier {
-  readonly #needs: CourierNeeds;
+export class Rpc {
+  readonly #needs: RpcNeeds;
   /** What others asked, by where its answer goes. */
   readonly #running = new Map<string, Recall>();
   readonly #parts = new Map<string, { readonly text: string; readonly timer: Timer }>();
   readonly #awaited = new Set<Awaited>();
   readonly #stops: (() => void)[] = [];
 
-  constructor(needs: CourierNeeds) {
+  constructor(needs: RpcNeeds) {
     this.#needs = needs;
     const { link, instance } = needs;
     this.#stops.push(
@@ -104,7 +104,7 @@ export class Courier {
     const { link, clock } = this.#needs;
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
     if (!link.connected) return Promise.reject(unreachable(false));
-    const letter = this.#write({ at: clock.now(), timeoutMs, body });
+    const request = this.#write({ at: clock.now(), timeoutMs, body });
     // One promise, ended by whatever comes first: this is the whole cost of a call to another node.
     return new Promise((resolve, reject) => {
       const done = () => {
@@ -123,7 +123,7 @@ export class Courier {
       };
       const awaited: Awaited = { node, fail };
       const timer = clock.after(timeoutMs + graceMs, () => fail(nothingBack(timeoutMs + graceMs)));
-      const question = link.ask(subject, letter, (outcome, answer) => {
+      const question = link.ask(subject, request, (outcome, answer) => {
         if (outcome === "no one") fail(nobodyThere());
         else if (answer === undefined) fail(unreachable(true));
         else {
@@ -174,14 +174,14 @@ export class Courier {
     const { link } = this.#needs;
     return link.serve(subject, (body, message) => {
       // Safe: only nodes of this cluster write here.
-      void this.#answer(message.reply ?? "", body as Letter, handle).then((answer) =>
+      void this.#answer(message.reply ?? "", body as Request, handle).then((answer) =>
         link.respond(message, answer),
       );
     });
   }
 
-  async #answer(id: string, letter: Letter, handle: Handler): Promise<string> {
-    if (this.#needs.clock.now() > letter.at + letter.timeoutMs + clockSlackMs) {
+  async #answer(id: string, request: Request, handle: Handler): Promise<string> {
+    if (this.#needs.clock.now() > request.at + request.timeoutMs + clockSlackMs) {
       const late = new TendonError("device_timeout", "the call came too late to be sent", {
         phase: "queue",
         sent: false,
@@ -191,7 +191,7 @@ export class Courier {
     const running = new Recall();
     this.#running.set(id, running);
     try {
-      const asked = letter.parts === undefined ? letter.body : await this.#fetch(letter.parts);
+      const asked = request.parts === undefined ? request.body : await this.#fetch(request.parts);
       const body = (await handle(asked, running)) ?? null;
       const text = JSON.stringify({ ok: true, body } satisfies Answer);
       return this.#needs.link.fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
@@ -204,10 +204,10 @@ export class Courier {
     }
   }
 
-  #write(letter: Letter): string {
-    const text = JSON.stringify(letter);
+  #write(request: Request): string {
+    const text = JSON.stringify(request);
     if (this.#needs.link.fits(text)) return text;
-    return JSON.stringify({ ...letter, body: null, parts: this.#keep(letter.body) } satisfies Letter);
+    return JSON.stringify({ ...request, body: null, parts: this.#keep(request.body) } satisfies Request);
   }
 
   /** What is too large for a message stays here and is fetched piece by piece. */

@@ -1,13 +1,13 @@
 /**
- * What one node changed and the others have to read again, or know: a device, a token, somebody signed in. Told to all; whoever tells may wait
- * until each has taken it in, so that what a caller is told is true on every node.
+ * Changes that one node broadcasts to the others: a device, a token or a console session to read again. The sender can
+ * wait until every node has applied the change, so that its reply is true on all nodes.
  */
 import { randomUUID } from "node:crypto";
 import type { SessionEnding } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { NatsLink } from "./nats-link.ts";
 
-export type News =
+export type Broadcast =
   | { readonly kind: "device"; readonly id: string }
   | { readonly kind: "device_gone"; readonly id: string }
   | { readonly kind: "token"; readonly id: string }
@@ -32,7 +32,7 @@ export type News =
   /** What callers have spent of their limits at one node, in that room's own words. */
   | { readonly kind: "spent"; readonly spent: unknown };
 
-export interface NewsDeskNeeds {
+export interface BroadcastsNeeds {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly instance: string;
@@ -42,12 +42,12 @@ export interface NewsDeskNeeds {
 /** One that does not answer in this time is gone or stuck; it reads everything anew when it is back. */
 const patienceMs = 1_000;
 
-export class NewsDesk {
-  readonly #needs: NewsDeskNeeds;
+export class Broadcasts {
+  readonly #needs: BroadcastsNeeds;
   readonly #stops: (() => void)[] = [];
   readonly #awaited = new Map<string, { left: number; done: () => void }>();
 
-  constructor(needs: NewsDeskNeeds) {
+  constructor(needs: BroadcastsNeeds) {
     this.#needs = needs;
     const { link, instance } = needs;
     this.#stops.push(
@@ -60,14 +60,14 @@ export class NewsDesk {
     );
   }
 
-  onNews(take: (news: News) => Promise<void>): void {
+  onBroadcast(take: (news: Broadcast) => Promise<void>): void {
     const { link, instance } = this.#needs;
     this.#stops.push(
       link.subscribe(link.subject("news"), (body) => {
         const { id, from, news } = body as {
           readonly id?: string;
           readonly from: string;
-          readonly news: News;
+          readonly news: Broadcast;
         };
         if (from === instance) return;
         if (id === undefined) {
@@ -84,7 +84,7 @@ export class NewsDesk {
   }
 
   /** Resolves when every node that is heard has taken it in, or has had its time. */
-  async tell(news: News): Promise<void> {
+  async tell(news: Broadcast): Promise<void> {
     const { link, clock, instance, others } = this.#needs;
     const left = others();
     const id = randomUUID();
@@ -101,7 +101,7 @@ export class NewsDesk {
   }
 
   /** Nobody waits for anybody to have taken it in; what is too large for a message is not told. */
-  mention(news: News): void {
+  mention(news: Broadcast): void {
     const { link, instance } = this.#needs;
     const said = { from: instance, news };
     if (link.fits(JSON.stringify(said))) link.publish(link.subject("news"), said);
