@@ -49,7 +49,7 @@ describe("the page of a device", () => {
     await page.getByText("70 %").waitFor();
     await device.stop();
     await page.getByText(/^Offline/).waitFor();
-    await page.getByText("Not live: this is what the device said last.").waitFor();
+    await page.getByText("Disconnected. Showing what the device reported last.").waitFor();
     expect(await page.getByRole("slider", { name: "Volume" }).getAttribute("data-disabled")).not.toBeNull();
   });
 
@@ -81,7 +81,7 @@ describe("the page of a device", () => {
     await page.getByRole("link", { name: "Ask for one" }).click();
     await page.getByRole("slider", { name: "volume", exact: true }).and(page.locator(":focus")).waitFor();
     await device.stop();
-    await page.getByText("Not live: this is what the device said last.").waitFor();
+    await page.getByText("Disconnected. Showing what the device reported last.").waitFor();
     expect(await reason(page.getByRole("button", { name: "Louder", exact: true }))).toBe(
       "The device is offline.",
     );

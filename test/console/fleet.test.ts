@@ -19,7 +19,7 @@ describe("the fleet", () => {
     for (const word of ["esp-box-3", "2.4.2", "websocket", "Online"])
       expect(await row("desk").textContent()).toContain(word);
     expect(await row("kitchen").textContent()).toMatch(/cooking[\s\S]*mqtt/);
-    await page.getByRole("button", { name: "Ask for status" }).click();
+    await page.getByRole("button", { name: "Refresh status" }).click();
     await row("desk").getByText("82 %").waitFor();
 
     await page.keyboard.press("/");
@@ -187,10 +187,10 @@ describe("the fleet", () => {
     });
     const { activation } = (await answer.json()) as { activation: { code: string } };
     const { page, complaints } = await openConsole(site);
-    await page.getByText("Boards waiting to be let in").waitFor();
+    await page.getByText("Devices waiting for approval").waitFor();
     await page.getByLabel("Code on the board").fill(activation.code);
     await page.getByRole("button", { name: "Approve by code" }).click();
-    await page.getByText("Boards waiting to be let in").waitFor({ state: "detached" });
+    await page.getByText("Devices waiting for approval").waitFor({ state: "detached" });
     expect((await site.rest("GET", "/devices/pending")).body["total"]).toBe(0);
     complaints.check();
   });
@@ -205,7 +205,7 @@ describe("the fleet", () => {
     const { page, complaints } = await openConsole(site, "/", {}, String(code.body["url"]));
     await page.getByRole("link", { name: /desk/ }).click();
     await page.getByRole("heading", { name: "For people only" }).waitFor();
-    for (const name of ["Rename and tag", "Ask for status", "Take photo", "Louder"]) {
+    for (const name of ["Rename and tag", "Refresh status", "Take photo", "Louder"]) {
       expect(await page.getByRole("button", { name, exact: true }).count(), name).toBe(0);
     }
     expect(await page.getByRole("button", { name: "Run", exact: true }).first().isDisabled()).toBe(true);

@@ -94,7 +94,7 @@ describe("the voice page", () => {
     await context.setOffline(true);
     const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
     await talk.getByText("Last known").waitFor();
-    await page.getByText("Not live: this is how it was last.").waitFor();
+    await page.getByText("Disconnected. Showing the last known state.").waitFor();
     expect(await talk.getByText(/^0:\d\d$/).count()).toBe(0);
     await board.closeAudio();
     await context.setOffline(false);

@@ -69,13 +69,13 @@ describe("approvals", () => {
         as,
       );
     const { page, complaints } = await openConsole(site, "/approvals");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No pending approvals").waitFor();
     expect((await ask(33)).body["code"]).toBe("approval_required");
     await page.getByText("agent asks: Set volume on desk").waitFor();
     await page.getByText("volume:").waitFor();
     await page.getByText("1 request waits").first().waitFor({ state: "attached" });
     await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No pending approvals").waitFor();
     expect((await ask(33)).status).toBe(200);
     expect(device.state.get("volume")).toBe(33);
     await page.getByText("Used").waitFor();
