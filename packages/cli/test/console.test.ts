@@ -52,6 +52,8 @@ describe("the link to the console", () => {
     });
     const [, url = "", link = ""] = /ready (http\S+)[\s\S]*?(http\S+#code=[a-z0-9-]+)/.exec(seen) ?? [];
     expect((await signIn(url, link)).status).toBe(200);
+    // A person sees nothing but the block: no log line before or after it.
+    expect(seen.trim()).toMatch(/^tendon ready \S+\r\n( {2}.+\r\n)+ {2}.*try.*npx tendon devices$/s);
     const ended = once(terminal, "close");
     terminal.kill("SIGTERM");
     await ended;

@@ -34,6 +34,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     file: options.config,
     searchIn: ["."],
     env: process.env,
+    // A person sees the ready block and what goes wrong; a log file or a collector gets everything.
+    defaults: process.stderr.isTTY ? { log: { level: "warn" } } : {},
     overrides: flags(options),
   });
   const processes = options.demo === true ? demoProcesses(config) : [];

@@ -33,6 +33,8 @@ export interface ConfigSources {
   /** Left out, no file is looked for. */
   readonly searchIn?: readonly string[];
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Defaults of the command that loads it: everything else wins over them. */
+  readonly defaults?: ConfigInput;
   /** Flags or a program's own settings: they win over everything. */
   readonly overrides?: ConfigInput;
 }
@@ -62,7 +64,8 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const found = searchIn === undefined ? undefined : findFile([...searchIn, dataFolder(overrides, fromEnv)]);
   const file = sources.file ?? found;
   const read = file === undefined ? { tree: {}, lineOf: () => undefined } : readFile(file, problems);
-  const merged = merge(merge(merge(defaultsOf(ConfigSchema) as Tree, read.tree), fromEnv.tree), overrides);
+  const defaults = merge(defaultsOf(ConfigSchema) as Tree, (sources.defaults ?? {}) as Tree);
+  const merged = merge(merge(merge(defaults, read.tree), fromEnv.tree), overrides);
   const voice = merged["voice"];
   if (isTree(voice)) merged["voice"] = { ...voice, upstream: asUpstreamList(voice["upstream"]) };
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };

@@ -292,7 +292,7 @@ export const ConfigSchema = Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
           default: "info",
-          description: "What is logged, to stderr",
+          description: "What is logged, to stderr; `warn` is the default of `tendon serve` on a terminal",
         }),
       },
       strict,
