@@ -22,7 +22,7 @@ export async function main(argv: string[]): Promise<void> {
 
 function build(): Command {
   const program = new Command("tendon")
-    .description("Connects devices that offer tools to whoever wants to use them.")
+    .description("Gives AI agents, apps and people safe, live control of devices that offer tools.")
     .version(version, "-V, --version", "print the version")
     // What stands behind a subcommand is the subcommand's: `firmware add --version 2.5.0` asks for no version of ours.
     .enablePositionalOptions()
