@@ -5,7 +5,7 @@ import { sourceOf, Throttle } from "../src/access/throttle.ts";
 
 it("counts each by itself: so many at once, then one in a while", () => {
   const clock = new ManualClock();
-  const throttle = new Throttle(clock, 3, 1_000);
+  const throttle = new Throttle(clock, { burst: 3, everyMs: 1_000 });
   expect([1, 2, 3, 4].map(() => throttle.count("one") > 0)).toEqual([false, false, false, true]);
   expect([throttle.waitMs("one"), throttle.waitMs("other")]).toEqual([1_000, 0]);
   clock.advance(600);
@@ -17,7 +17,7 @@ it("counts each by itself: so many at once, then one in a while", () => {
 });
 
 it("remembers a bounded number, those that came last", () => {
-  const throttle = new Throttle(new ManualClock(), 1, 1_000);
+  const throttle = new Throttle(new ManualClock(), { burst: 1, everyMs: 1_000 });
   throttle.count("first");
   throttle.count("second");
   for (let index = 0; index < limits.throttledSources.max - 2; index += 1) throttle.count(`more-${index}`);

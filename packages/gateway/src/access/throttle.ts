@@ -1,11 +1,7 @@
 import { isIPv6 } from "node:net";
 import { limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-
-interface Bucket {
-  left: number;
-  at: number;
-}
+import { type BucketRate, TokenBucket } from "../token-bucket.ts";
 
 /**
  * A token bucket per source for failures and other costly events: a burst, then one per interval. Clients that succeed
@@ -13,47 +9,37 @@ interface Bucket {
  */
 export class Throttle {
   readonly #clock: Clock;
-  readonly #burst: number;
-  readonly #everyMs: number;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #rate: BucketRate;
+  readonly #mostSources: number;
+  readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(clock: Clock, burst: number, everyMs: number) {
+  constructor(clock: Clock, rate: BucketRate, mostSources = limits.throttledSources.max) {
     this.#clock = clock;
-    this.#burst = burst;
-    this.#everyMs = everyMs;
+    this.#rate = rate;
+    this.#mostSources = mostSources;
   }
 
   /** Milliseconds until the next one is allowed; 0 means now. */
-  waitMs(who: string): number {
-    const bucket = this.#buckets.get(who);
-    if (bucket === undefined) return 0;
-    this.#refill(bucket);
-    return bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) * this.#everyMs);
+  waitMs(source: string): number {
+    return this.#buckets.get(source)?.waitMs(this.#clock.monotonic()) ?? 0;
   }
 
   /** Counts one, and returns how many milliseconds too early it came. */
-  count(who: string): number {
-    const tooSoon = this.waitMs(who);
-    const bucket = this.#buckets.get(who) ?? { left: this.#burst, at: this.#clock.monotonic() };
-    this.#refill(bucket);
-    bucket.left = Math.max(0, bucket.left - 1);
-    this.#buckets.delete(who);
-    this.#buckets.set(who, bucket);
-    const [oldest] = this.#buckets.size > limits.throttledSources.max ? this.#buckets.keys() : [];
+  count(source: string): number {
+    const now = this.#clock.monotonic();
+    const bucket = this.#buckets.get(source) ?? new TokenBucket(this.#rate, now);
+    const tooSoon = bucket.waitMs(now);
+    bucket.charge(1, now);
+    this.#buckets.delete(source);
+    this.#buckets.set(source, bucket);
+    const [oldest] = this.#buckets.size > this.#mostSources ? this.#buckets.keys() : [];
     if (oldest !== undefined) this.#buckets.delete(oldest);
     return tooSoon;
   }
 
   /** Takes one back that should not have been counted. */
-  forgive(who: string): void {
-    const bucket = this.#buckets.get(who);
-    if (bucket !== undefined) bucket.left = Math.min(this.#burst, bucket.left + 1);
-  }
-
-  #refill(bucket: Bucket): void {
-    const now = this.#clock.monotonic();
-    bucket.left = Math.min(this.#burst, bucket.left + (now - bucket.at) / this.#everyMs);
-    bucket.at = now;
+  forgive(source: string): void {
+    this.#buckets.get(source)?.refund();
   }
 }
 

@@ -1,63 +1,58 @@
 import { limits } from "@tendon/protocol";
 import type { Config } from "../config/config.ts";
+import { perSecond, TokenBucket } from "../token-bucket.ts";
 
 type Rate = Config["limits"]["principal"];
 
 /** Other nodes are told when this part of a burst has been spent, and not told yet. */
 const toldParts = 20;
 
-/** So many a second for long, and a burst beside. */
+/** The bucket of a principal or an address, whose spending other nodes are told of. */
 export class Bucket {
-  readonly #perMs: number;
+  readonly #tokens: TokenBucket;
   readonly #burst: number;
-  #left: number;
-  #at: number;
-  /** Spent here, and not told to other nodes yet. */
+  /** Spent here, and not reported to other nodes yet. */
   untold = 0;
-  /** Whether it has been told that it ran dry, since it was last half full. */
-  #told = false;
+  /** Whether it was reported that it ran dry, since it was last half full. */
+  #reported = false;
 
-  constructor({ perSecond, burst }: Rate, now: number) {
-    this.#perMs = perSecond / 1_000;
+  constructor({ perSecond: rate, burst }: Rate, now: number) {
+    this.#tokens = new TokenBucket({ burst, everyMs: perSecond(rate) }, now);
     this.#burst = burst;
-    this.#left = burst;
-    this.#at = now;
   }
 
   take(now: number): boolean {
     if (this.isEmpty(now)) return false;
-    this.#left -= 1;
+    this.#tokens.charge(1, now, this.#burst);
     this.untold += 1;
     return true;
   }
 
-  /** So much of it was spent at other nodes; what was too much is owed, up to a burst. */
+  /** Charges what was spent at other nodes; the bucket owes at most a burst. */
   spentElsewhere(count: number, now: number): void {
-    this.isEmpty(now);
-    this.#left = Math.max(this.#left - count, -this.#burst);
+    this.#tokens.charge(count, now, this.#burst);
   }
 
-  /** Whether enough was spent here that others should hear of it now. */
+  /** Whether enough was spent here to report it to other nodes now. */
   get worthTelling(): boolean {
     return this.untold * toldParts >= this.#burst;
   }
 
   isEmpty(now: number): boolean {
-    this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs);
-    this.#at = now;
-    if (this.#told && this.#left * 2 >= this.#burst) this.#told = false;
-    return this.#left < 1;
+    const tokens = this.#tokens.tokens(now);
+    if (this.#reported && tokens * 2 >= this.#burst) this.#reported = false;
+    return tokens < 1;
   }
 
-  /** How long until there is one again, at least. */
-  get waitMs(): number {
-    return Math.max(1, Math.ceil((1 - this.#left) / this.#perMs));
+  /** Milliseconds until there is a token again, 1 at least. */
+  waitMs(now: number): number {
+    return Math.max(1, this.#tokens.waitMs(now));
   }
 
-  /** The first time says yes: a flood is one line in the log. */
+  /** True the first time: a flood is one line in the log. */
   tell(): boolean {
-    const first = !this.#told;
-    this.#told = true;
+    const first = !this.#reported;
+    this.#reported = true;
     return first;
   }
 }

@@ -140,7 +140,9 @@ export class Rates {
 
   #limited(by: keyof typeof words, bucket: Bucket, who: string | undefined): TendonError {
     this.#needs.events.limited(by, bucket.tell() ? (who ?? "") : undefined);
-    return new TendonError("rate_limited", words[by], { retryAfterMs: bucket.waitMs });
+    return new TendonError("rate_limited", words[by], {
+      retryAfterMs: bucket.waitMs(this.#needs.clock.monotonic()),
+    });
   }
 }
 

@@ -20,7 +20,7 @@ import {
 import type { Clock, Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { TokenBucket } from "../token-bucket.ts";
+import { perSecond, TokenBucket } from "../token-bucket.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { withoutKey } from "./frame-masking.ts";
@@ -115,8 +115,7 @@ export class BoardSession implements DeviceSession {
     this.connectedAt = needs.clock.now();
     this.#lastLife = needs.clock.monotonic();
     this.#rate = new TokenBucket(
-      limits.deviceFramesPerSecond.max,
-      limits.deviceFrameBurst.max,
+      { burst: limits.deviceFrameBurst.max, everyMs: perSecond(limits.deviceFramesPerSecond.max) },
       this.#lastLife,
     );
     this.requests = new Requests({
@@ -124,7 +123,7 @@ export class BoardSession implements DeviceSession {
       queueLimit: needs.queueLimit,
       firstId: needs.firstRequestId,
       send: (payload, envelope) => {
-        this.#rate.expectOne();
+        this.#rate.allowOne();
         return this.sendRpc(payload, envelope);
       },
       onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
@@ -356,7 +355,7 @@ export class BoardSession implements DeviceSession {
   #admitFrame(): boolean {
     if (this.#state.kind === "closed") return false;
     this.alive();
-    if (this.#rate.admit(this.#lastLife)) return true;
+    if (this.#rate.take(this.#lastLife)) return true;
     const error = new TendonError("rate_limited", "the device sends too many frames");
     this.events.connectionRefused({ code: error.code, reason: error.message, device: this.deviceId });
     this.close(error.kind.closeCode, error.message, false);

@@ -7,7 +7,7 @@ import type { Writable } from "node:stream";
 import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events } from "../events/events.ts";
-import { TokenBucket } from "../token-bucket.ts";
+import { perSecond, TokenBucket } from "../token-bucket.ts";
 import type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
@@ -65,8 +65,7 @@ export class ProcessSession implements DeviceSession {
     this.connectedAt = needs.clock.now();
     this.#lastLine = needs.clock.monotonic();
     this.#rate = new TokenBucket(
-      limits.processLinesPerSecond.max,
-      limits.processLineBurst.max,
+      { burst: limits.processLineBurst.max, everyMs: perSecond(limits.processLinesPerSecond.max) },
       this.#lastLine,
     );
     this.#reader = new LineReader(
@@ -79,7 +78,7 @@ export class ProcessSession implements DeviceSession {
       queueLimit: needs.queueLimit,
       firstId: randomFirstId(needs.random()),
       send: (payload, _envelope, relay) => {
-        this.#rate.expectOne();
+        this.#rate.allowOne();
         return this.#send(payload, relay);
       },
       onGivenUp: (id) => this.#dialect.giveUp(id),
@@ -210,7 +209,7 @@ export class ProcessSession implements DeviceSession {
   #line(line: string): void {
     if (this.#state === "closed") return;
     this.#lastLine = this.#needs.clock.monotonic();
-    if (this.#rate.admit(this.#lastLine)) {
+    if (this.#rate.take(this.#lastLine)) {
       this.#needs.frames.note(this.deviceId, "in", line);
       this.#dialect.receive(line);
     } else this.close(1008, "the process says too much");

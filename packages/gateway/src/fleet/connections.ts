@@ -42,7 +42,7 @@ export class Connections implements SessionOwner {
 
   constructor(needs: ConnectionsNeeds) {
     this.#needs = needs;
-    this.#takeOvers = new Throttle(needs.clock, takeOvers.atOnce, takeOvers.everyMs);
+    this.#takeOvers = new Throttle(needs.clock, { burst: takeOvers.atOnce, everyMs: takeOvers.everyMs });
   }
 
   shareWith(others: Others): void {

@@ -32,7 +32,7 @@ export class KnownDevices {
     this.#node = node;
     this.#clock = clock;
     const { max } = limits.hintsPerSecond;
-    this.#hints = new Throttle(clock, max, 1_000 / max);
+    this.#hints = new Throttle(clock, { burst: max, everyMs: 1_000 / max });
   }
 
   get(id: string): DeviceRecord | undefined {

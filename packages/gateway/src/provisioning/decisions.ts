@@ -28,7 +28,7 @@ export class Decisions {
 
   constructor(needs: DecisionsNeeds) {
     this.#needs = needs;
-    this.#wrongCodes = new Throttle(needs.clock, limits.wrongCodes.max, anotherTryMs);
+    this.#wrongCodes = new Throttle(needs.clock, { burst: limits.wrongCodes.max, everyMs: anotherTryMs });
   }
 
   /** `from`: codes are guessed neither by one token nor from one address. */

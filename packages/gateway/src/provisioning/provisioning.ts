@@ -54,7 +54,10 @@ export class Provisioning {
 
   constructor(needs: ProvisioningNeeds) {
     this.#needs = needs;
-    this.#newcomers = new Throttle(needs.clock, limits.pendingPairsPerSource.max, anotherNewcomerMs);
+    this.#newcomers = new Throttle(needs.clock, {
+      burst: limits.pendingPairsPerSource.max,
+      everyMs: anotherNewcomerMs,
+    });
     this.#keys = new SealedKeys(needs.secret);
     this.#welcome = new Welcome(needs);
     this.imports = new Imports(needs.store, this.#keys);

@@ -13,7 +13,7 @@ import {
   voiceLimits,
   writeUdpHeader,
 } from "@tendon/protocol";
-import { TokenBucket } from "../token-bucket.ts";
+import { perSecond, TokenBucket } from "../token-bucket.ts";
 import { CounterMode } from "./counter-mode.ts";
 
 export interface UdpPeer {
@@ -72,8 +72,14 @@ export class UdpPath {
     this.#needs = needs;
     this.#cipher = new CounterMode(needs.key);
     this.#frameMs = needs.frameMs;
-    this.#ownRate = new TokenBucket(packetsPerSecond, packetBurst, needs.now());
-    this.#strangerRate = new TokenBucket(strangersPerSecond, strangersPerSecond, needs.now());
+    this.#ownRate = new TokenBucket(
+      { burst: packetBurst, everyMs: perSecond(packetsPerSecond) },
+      needs.now(),
+    );
+    this.#strangerRate = new TokenBucket(
+      { burst: strangersPerSecond, everyMs: perSecond(strangersPerSecond) },
+      needs.now(),
+    );
   }
 
   /** Where the board's packets come from, once that is known. */
@@ -85,7 +91,7 @@ export class UdpPath {
     if (header.sequence <= this.#heard) return;
     const ahead = header.sequence - this.#heard;
     const known = isSame(from, this.#peer);
-    if (!(known ? this.#ownRate : this.#strangerRate).admit(this.#needs.now())) return;
+    if (!(known ? this.#ownRate : this.#strangerRate).take(this.#needs.now())) return;
     // A packet of its own: the socket's buffer is not ours, and what comes early is held.
     const opus = Buffer.allocUnsafe(datagram.byteLength - udpHeaderBytes);
     this.#cipher.apply(datagram.subarray(0, udpHeaderBytes), datagram.subarray(udpHeaderBytes), opus, 0);

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/proto
 import { type RawData, WebSocket } from "ws";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
-import { TokenBucket } from "../token-bucket.ts";
+import { perSecond, TokenBucket } from "../token-bucket.ts";
 
 /** How the way to a voice server ended, or why there was none. */
 export interface UpstreamEnd {
@@ -74,8 +74,7 @@ export class Upstream {
     this.#clock = clock;
     this.#listener = listener;
     this.#rate = new TokenBucket(
-      voiceLimits.framesPerSecond.max,
-      voiceLimits.frameBurst.max,
+      { burst: voiceLimits.frameBurst.max, everyMs: perSecond(voiceLimits.framesPerSecond.max) },
       clock.monotonic(),
     );
     this.#socket = new WebSocket(target.url, {
@@ -150,7 +149,7 @@ export class Upstream {
 
   #received(data: Buffer, isBinary: boolean): void {
     if (this.#state.kind === "ended") return;
-    if (!this.#rate.admit(this.#clock.monotonic())) {
+    if (!this.#rate.take(this.#clock.monotonic())) {
       this.#end({ kind: "flooded", detail: "it sends more than a board could ever play" });
       return;
     }

@@ -59,7 +59,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
     known: registry.book.pairs(),
     remember: (deviceId, pair) => registry.book.pairChanged(deviceId, pair),
   });
-  const signIns = new Throttle(clock, limits.failedSignIns.max, anotherSignInMs);
+  const signIns = new Throttle(clock, { burst: limits.failedSignIns.max, everyMs: anotherSignInMs });
   const provisioning = new Provisioning({
     admission,
     secret,

@@ -1,6 +1,7 @@
 /** Who sits at the page: signing in and out, and telling the requests of a page from those of anybody else. */
 import {
   consoleHeader,
+  limits,
   Problem,
   type SessionEnding,
   SessionView,
@@ -10,7 +11,7 @@ import {
 } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
-import { hasScope, type Principal, type Tokens } from "../../access/access.ts";
+import { hasScope, type Principal, Throttle, type Tokens } from "../../access/access.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
@@ -19,7 +20,6 @@ import type { Http } from "../http.ts";
 import { cookieName, readCookie, writeCookie } from "./cookie.ts";
 import { type SessionStorage, Sessions, sessionIdleMs, sessionMostMs } from "./sessions.ts";
 import { SignInCodes } from "./sign-in-codes.ts";
-import { SignInThrottle } from "./sign-in-throttle.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -44,6 +44,8 @@ export interface SignInNeeds {
 const failures = { "4xx": Problem, "5xx": Problem };
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 const hourMs = 3_600_000;
+/** One failure is forgiven in so long. */
+const forgiveMs = 6_000;
 
 const endingWords: Readonly<Record<SessionEnding, string>> = {
   signed_out: "the session was signed out",
@@ -58,7 +60,8 @@ export class SignIn {
   readonly sessions: Sessions;
   readonly #needs: SignInNeeds;
   readonly #codes: SignInCodes;
-  readonly #throttle: SignInThrottle;
+  /** Wrong secrets by address; right ones are not counted [CON-3]. */
+  readonly #failures: Throttle;
   readonly #cookie: string;
 
   constructor(needs: SignInNeeds) {
@@ -71,7 +74,8 @@ export class SignIn {
       onRevoked: (listener) => needs.tokens.onRevoked(listener),
     });
     this.#codes = new SignInCodes(needs.clock);
-    this.#throttle = new SignInThrottle(needs.clock);
+    const rate = { burst: limits.signInFailures.max, everyMs: forgiveMs };
+    this.#failures = new Throttle(needs.clock, rate, limits.signInSources.max);
     this.#cookie = cookieName(needs.instanceId);
   }
 
@@ -161,13 +165,17 @@ export class SignIn {
   }
 
   #recognise(secret: string, address: string): Principal {
-    this.#throttle.check(address);
+    const waitMs = this.#failures.waitMs(address);
+    if (waitMs > 0)
+      throw new TendonError("rate_limited", "too many wrong secrets from this address; wait a little", {
+        retryAfterMs: waitMs,
+      });
     const text = secret.trim();
     const byToken = this.#needs.identify(text, address);
     const byCode = byToken === undefined ? this.#codes.take(text) : undefined;
     const principal = byToken ?? (byCode === undefined ? undefined : this.#needs.tokens.current(byCode));
     if (principal !== undefined) return principal;
-    this.#throttle.failed(address);
+    this.#failures.count(address);
     this.#needs.events.signInFailed(address);
     throw new TendonError(
       "unauthenticated",
