@@ -200,7 +200,7 @@ describe("[SRV-12] what stands for a person's word", () => {
     return said;
   }
 
-  it("is nothing that an agent makes up, takes from elsewhere, or uses twice", async () => {
+  it("[SRV-10] is nothing that an agent makes up, takes from elsewhere, or uses twice", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });
     const { token } = await makeToken(site, {});

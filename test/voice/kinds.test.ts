@@ -34,7 +34,7 @@ describe("every kind of text", () => {
     }
   });
 
-  it("[VOI-3][VOI-4] passes from the board to the voice server, letter by letter", async () => {
+  it("[VOI-3][VOI-4][DEV-20, DEV-21] passes from the board to the voice server, letter by letter", async () => {
     const { device, visitor } = await talking();
     const texts = [
       '{"session_id":"ID","type":"listen","state":"start","mode":"auto"}',

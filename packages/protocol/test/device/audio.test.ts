@@ -18,7 +18,7 @@ describe("golden bytes", () => {
     [1, frame1, 0],
     [2, frame2, 0x01020304],
     [3, frame3, 0],
-  ] as const)("framing %i is written and read byte by byte", (framing, bytes, timestampMs) => {
+  ] as const)("[AUD-1…3] framing %i is written and read byte by byte", (framing, bytes, timestampMs) => {
     expect(encodeAudio(framing, { timestampMs: 0x01020304, opus })).toEqual({
       outcome: "ok",
       message: bytes,
