@@ -1,7 +1,18 @@
 /** What commands print. Data goes to stdout; colour only on a terminal; `--json` prints the REST body untouched. */
-import pc from "picocolors";
+import { styleText } from "node:util";
 
-export const colours = pc.createColors(Boolean(process.stdout.isTTY) && pc.isColorSupported);
+const { NO_COLOR = "", TERM } = process.env;
+const isColoured = process.stdout.isTTY && NO_COLOR === "" && TERM !== "dumb";
+const style = (format: Parameters<typeof styleText>[0]) => (text: string) =>
+  isColoured ? styleText(format, text) : text;
+
+export const colours = {
+  bold: style("bold"),
+  dim: style("dim"),
+  green: style("green"),
+  red: style("red"),
+  yellow: style("yellow"),
+};
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
