@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { run, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
@@ -43,6 +43,7 @@ describe("the link to the console", () => {
       cwd: folder.path,
       stdio: ["ignore", "pipe", "ignore"],
     });
+    onTestFinished(() => void terminal.kill("SIGTERM"));
     let seen = "";
     await new Promise<void>((resolve) => {
       terminal.stdout.on("data", (chunk: Buffer) => {
