@@ -1,10 +1,7 @@
 #!/usr/bin/env node
 // Committed as it is, so that `npm ci` can link it before anything is built.
 import { existsSync } from "node:fs";
-import module from "node:module";
 
-// From Node 22 on, what was compiled once is kept for the next start.
-module.enableCompileCache?.();
 const built = new URL("../bundle/index.js", import.meta.url);
 if (existsSync(built)) {
   const { main } = await import(built.href);
