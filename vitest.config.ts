@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** They look at the whole process (its open files and sockets), so they have it to themselves. */
+/** They measure the whole process (open files, sockets, CPU time), so each has one of its own. */
 const wholeProcess = [
   "test/voice/leaks.test.ts",
   "test/http-pipelining.test.ts",

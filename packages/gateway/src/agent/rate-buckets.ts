@@ -7,7 +7,7 @@ type Rate = Config["limits"]["principal"];
 /** Other nodes are told when this part of a burst has been spent, and not told yet. */
 const toldParts = 20;
 
-/** The bucket of a principal or an address, whose spending other nodes are told of. */
+/** The bucket of a principal or an address, whose spending is reported to other nodes. */
 export class Bucket {
   readonly #tokens: TokenBucket;
   readonly #burst: number;

@@ -6,14 +6,13 @@
  */
 
 import { type JsonObject, normaliseResult, type ToolResult, textResult, upgradeTool } from "@tendon/protocol";
-import type { Policy, Ruling } from "../access/access.ts";
-import { type Principal, requireScope } from "../access/access.ts";
+import { type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
 import { isoTime } from "../clock.ts";
 import type { DeviceSession, Relay, RequestOptions } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { DeviceRecord } from "../fleet/fleet.ts";
 import {
+  type DeviceRecord,
   FirmwareUpgrades,
   RemoteSession,
   refuseArguments,

@@ -59,10 +59,10 @@ export class EventReplication<Event> {
 
   /** Resolves when what is kept of the past has been told. */
   static async open<Event>(needs: EventReplicationNeeds<Event>): Promise<EventReplication<Event>> {
-    const exchange = new EventReplication(needs);
-    await exchange.#prepare();
-    await exchange.#listen();
-    return exchange;
+    const replication = new EventReplication(needs);
+    await replication.#prepare();
+    await replication.#listen();
+    return replication;
   }
 
   /** Events that found no room while NATS was away, or in a message. */

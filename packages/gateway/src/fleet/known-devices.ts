@@ -13,6 +13,7 @@ import type { Clock } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
+import { perSecond } from "../token-bucket.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Names } from "./names.ts";
 import { nearDevices } from "./near-devices.ts";
@@ -32,7 +33,7 @@ export class KnownDevices {
     this.#node = node;
     this.#clock = clock;
     const { max } = limits.hintsPerSecond;
-    this.#hints = new Throttle(clock, { burst: max, everyMs: 1_000 / max });
+    this.#hints = new Throttle(clock, { burst: max, everyMs: perSecond(max) });
   }
 
   get(id: string): DeviceRecord | undefined {

@@ -10,7 +10,7 @@ import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import type { KnownDevices } from "./known-devices.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 
-/** Broadcast of a device may be this late, and must not bring back one that was deleted meanwhile. */
+/** A broadcast about a device may be this late. It must not bring back a device that was deleted meanwhile. */
 const rememberedMs = 60_000;
 
 export interface ReplicaSyncNeeds {

@@ -1,7 +1,6 @@
 /** Tools by a few letters of their names, for people who type: those of devices that are here come first. */
 import type { NamedTool, NamedTools, ToolDefinition, ToolsQuery } from "@tendon/protocol";
-import type { Policy } from "../access/access.ts";
-import { type Principal, requireScope } from "../access/access.ts";
+import { type Policy, type Principal, requireScope } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { KnownDevices } from "./known-devices.ts";
 

@@ -1,4 +1,4 @@
-/** What agents see changes with the fleet; toolset/ is told by this. */
+/** Changes of the fleet that change what agents see; toolset/ implements it. */
 export interface ToolsetChanges {
   /** The device has connected. */
   came(device: string): void;

@@ -1,8 +1,13 @@
 /** All conversations of this gateway: whose voice server is which, and who is talking. */
 import { type VoiceSession, voiceLimits } from "@tendon/protocol";
 import { type Clock, isoTime, type Timer } from "../clock.ts";
-import type { BoardHello, VoiceBoard, VoiceService } from "../device/device.ts";
-import { withoutKey, withoutWords } from "../device/device.ts";
+import {
+  type BoardHello,
+  type VoiceBoard,
+  type VoiceService,
+  withoutKey,
+  withoutWords,
+} from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import type { AudioWay } from "./audio-path.ts";
 import { Conversation } from "./conversation.ts";

@@ -6,8 +6,7 @@ import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
-import type { Events } from "../events/events.ts";
-import { ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
+import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -58,7 +57,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
   const replication = await cluster.openEventReplication<UnnumberedEvent>(
     limits.eventsKept.max,
     (sequence, event) => {
-      // First: nobody is shown an event of a device that is not known.
+      // First, so that no listener gets an event of a device that is not known here.
       hear(event);
       events.show(shared.arrived(sequence, event));
     },

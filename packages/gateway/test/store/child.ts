@@ -15,7 +15,7 @@ const root = path.resolve(path.dirname(main), "../../../..");
 const bundled = path.join(root, "node_modules", ".cache", "tendon-tests", `child-main-${process.pid}.mjs`);
 let bundling: Promise<void> | undefined;
 
-/** Node 20 cannot read TypeScript by itself, and a loader in each child takes longer than what the child does. */
+/** Node 20 cannot run TypeScript, and a loader in each child takes longer than its work. */
 async function bundle(): Promise<void> {
   const build = await rolldown({
     input: main,

@@ -1,6 +1,6 @@
 /**
- * What happened on devices, as the changes agents are told of. Many things at once on one device are told once: a
- * device that says something two hundred times a second must not flood whoever watches it.
+ * Turns events of devices into the changes that agents are notified of. Changes of a device within a short time are
+ * reported once: a device that reports two hundred times a second must not flood its subscribers.
  */
 import type { GatewayEvent } from "@tendon/protocol";
 import { isObject } from "@tendon/protocol";
@@ -21,7 +21,7 @@ const stateTypes = new Set<string>(["device.online", "device.offline", "device.t
 const statusTool = "self.get_device_status";
 const photoTool = "self.camera.take_photo";
 
-export class Broadcast {
+export class ChangeNotifier {
   readonly #clock: Clock;
   readonly #tell: (changes: Changes) => void;
   #parts = new Map<string, Set<string>>();

@@ -5,9 +5,9 @@
 
 import type { Principal, Tokens } from "../../access/access.ts";
 import type { Timer } from "../../clock.ts";
+import { ChangeNotifier } from "./change-notifier.ts";
 import { Endpoint, type EndpointNeeds } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
-import { Broadcast } from "./news.ts";
 import { RequestStates } from "./request-state.ts";
 import { SessionPlaces } from "./session-places.ts";
 import { type Surface, surfaceKey } from "./surface.ts";
@@ -25,7 +25,7 @@ export class Hub {
   readonly #needs: EndpointNeeds & HubNeeds;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #timers: readonly Timer[];
-  readonly #news: Broadcast;
+  readonly #notifier: ChangeNotifier;
   readonly #unlisten: (() => void)[];
 
   constructor(needs: HubNeeds) {
@@ -41,7 +41,7 @@ export class Hub {
         for (const endpoint of this.#endpoints.values()) endpoint.keepAlive();
       }),
     ];
-    this.#news = new Broadcast(needs.clock, (changes) => {
+    this.#notifier = new ChangeNotifier(needs.clock, (changes) => {
       for (const endpoint of this.#endpoints.values()) endpoint.changed(changes);
     });
     this.#unlisten = [
@@ -49,7 +49,7 @@ export class Hub {
         for (const endpoint of this.#endpoints.values()) endpoint.toolsChanged(devices);
       }),
       needs.events.subscribe((event) => {
-        if (this.#endpoints.size > 0) this.#news.happened(event);
+        if (this.#endpoints.size > 0) this.#notifier.happened(event);
       }),
     ];
   }
@@ -69,7 +69,7 @@ export class Hub {
 
   async stop(): Promise<void> {
     for (const stop of this.#unlisten) stop();
-    this.#news.stop();
+    this.#notifier.stop();
     for (const timer of this.#timers) timer.cancel();
     const endpoints = [...this.#endpoints.values()];
     this.#endpoints.clear();
