@@ -73,6 +73,26 @@ describe("a device on another node", () => {
     }
   });
 
+  it("[DEV-10] that has come to this node stays here when the store is late to tell of its old connection", async () => {
+    const { fleet, one, two } = await twoNodes();
+    const unlock = await engines.postgres.lockTable(fleet.storage, "tendon_devices");
+    const reading = () => engines.postgres.waitingForLock(fleet.storage, "select");
+    const before = await one.join({ tools: [volume] });
+    await until(async () => (await reading()) > 0, "the other node reads the device");
+    // The directory does not hear of the new connection before the old one has been read.
+    engines.nats.freeze();
+    onTestFinished(() => engines.nats.thaw());
+    before.cut();
+    const now = await two.join({ tools: [volume] });
+    await unlock();
+    await until(async () => (await reading()) === 0, "the device has been read");
+    const calling = call(two);
+    await answerOne(now);
+    expect((await calling).status).toBe(200);
+    engines.nats.thaw();
+    expect(await two.device(firstDevice)).toMatchObject({ online: true });
+  });
+
   it("[CTL-7] that was muted at one node and has come to the other is unmuted there, once", async () => {
     const { one, two } = await twoNodes();
     const act = (site: Site, action: string) =>

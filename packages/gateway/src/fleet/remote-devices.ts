@@ -79,6 +79,8 @@ export class RemoteDevices {
       return;
     }
     known?.unserve();
+    // This connection is newer than what the directory last said, also to those who are still reading the device.
+    this.#placed.delete(device);
     const held: Held = {
       session,
       hasTools,

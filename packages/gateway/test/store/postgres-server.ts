@@ -92,6 +92,23 @@ export class PostgresServer {
     }
   }
 
+  /** Locks a table as another program would. Resolves with the function that unlocks it. */
+  async lockTable(url: string, table: string): Promise<() => Promise<void>> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query(`begin; lock table ${table}`);
+    return () => client.end();
+  }
+
+  /** How many statements that begin with these words wait for a lock. */
+  async waitingForLock(url: string, statement: string): Promise<number> {
+    const rows = await this.query(
+      url,
+      `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ilike '${statement}%'`,
+    );
+    return rows.length;
+  }
+
   /** The same data on the same port. */
   async startAgain(): Promise<void> {
     if (!(await this.#launch())) throw new PostgresProblem("the port is taken");
