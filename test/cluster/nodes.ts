@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
 import { until } from "../inbox.ts";
 import { NatsServer } from "../nats-server.ts";
-import { openSite, type Site, type SiteOptions } from "../site.ts";
+import { openSite, Site, type SiteOptions, startSite } from "../site.ts";
 
 export class Engines {
   #nats: NatsServer | undefined;
@@ -61,5 +61,40 @@ export class Fleet {
       });
     }
     return sites;
+  }
+}
+
+/** Starts a gateway whose settings name programs as devices. */
+export type StartPrograms = (options: SiteOptions) => Promise<Site>;
+
+/** Two of three nodes that run no program themselves: agents connect to the first, the third one runs the programs. */
+export class ProgramNodes {
+  readonly #engines = new Engines();
+
+  readonly start: StartPrograms = async (options) => {
+    const { cluster, storage } = await this.#engines.newFleet();
+    const config = { ...options.config, cluster, storage };
+    const { stdio = [], ...devices } = config.devices ?? {};
+    const entrance = await startSite({ ...options, config: { ...config, devices } });
+    const others = await Promise.all([
+      startSite({ ...options, config: { ...config, devices } }),
+      startSite({ ...options, config: { ...config, devices: { ...devices, stdio } } }),
+    ]);
+    for (const { alias } of stdio)
+      await until(async () => (await entrance.device(alias))["online"] === true, `${alias} at another node`);
+    return new EntranceSite(entrance, others);
+  };
+}
+
+class EntranceSite extends Site {
+  readonly #others: readonly Site[];
+
+  constructor({ tendon, folder }: Site, others: readonly Site[]) {
+    super(tendon, folder);
+    this.#others = others;
+  }
+
+  override async stop(): Promise<void> {
+    await Promise.all([super.stop(), ...this.#others.map((site) => site.stop())]);
   }
 }

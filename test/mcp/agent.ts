@@ -1,6 +1,7 @@
 /** An agent: the official client, in the era a test asks for. It goes when the test that opened it ends. */
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
+import { Inbox } from "../inbox.ts";
 import { adminToken, type Site } from "../site.ts";
 
 export type Era = "modern" | "legacy";
@@ -29,4 +30,13 @@ export async function openAgent(site: Site, era: Era, options: AgentOptions = {}
 export function textOf(result: { readonly content?: unknown }): string {
   const [only] = result.content as { readonly type: string; readonly text: string }[];
   return only?.text ?? "";
+}
+
+/** Subscribes to resources in the way of the era; resolves with the notifications. */
+export async function watchResources(agent: Client, era: Era, uris: string[]): Promise<Inbox<string>> {
+  const told = new Inbox<string>("update of a resource");
+  agent.setNotificationHandler("notifications/resources/updated", ({ params }) => told.put(params.uri));
+  if (era === "modern") await agent.listen({ resourceSubscriptions: uris });
+  else for (const uri of uris) await agent.subscribeResource({ uri });
+  return told;
 }

@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
+import type { StartPrograms } from "../cluster/nodes.ts";
 import type { Json } from "../http-client.ts";
 import { type Site, type SiteOptions, startSite } from "../site.ts";
 import { type AgentOptions, type Era, openAgent } from "./agent.ts";
@@ -13,7 +14,11 @@ export const everything = { elicitation: { form: {} }, sampling: {}, roots: {} }
 /** By alias, the era that each speaks. */
 type Servers = Readonly<Record<string, "old" | "new">>;
 
-export async function startAsking(servers: Servers, options: SiteOptions = {}): Promise<Site> {
+export async function startAsking(
+  servers: Servers,
+  options: SiteOptions = {},
+  start: StartPrograms = startSite,
+): Promise<Site> {
   const stdio = Object.entries(servers).map(([alias, era]) => ({
     alias,
     command: process.execPath,
@@ -21,7 +26,7 @@ export async function startAsking(servers: Servers, options: SiteOptions = {}): 
     protocol: "mcp" as const,
   }));
   const { config, ...rest } = options;
-  const site = await startSite({ ...rest, config: { ...config, devices: { ...config?.devices, stdio } } });
+  const site = await start({ ...rest, config: { ...config, devices: { ...config?.devices, stdio } } });
   for (const [alias, era] of Object.entries(servers)) {
     await site.listed(alias);
     const { protocolVersion } = await site.device(alias);

@@ -1,12 +1,10 @@
-import { fileURLToPath } from "node:url";
 import type { Client } from "@modelcontextprotocol/client";
 import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeToken } from "../access/tokens.ts";
-import { Inbox } from "../inbox.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
-import { type Era, eras, openAgent } from "./agent.ts";
+import { eras, openAgent, watchResources } from "./agent.ts";
 
 const id = "02:00:00:00:00:01";
 const encoded = "device://02%3A00%3A00%3A00%3A00%3A01";
@@ -14,15 +12,6 @@ const encoded = "device://02%3A00%3A00%3A00%3A00%3A01";
 async function read(agent: Client, uri: string): Promise<{ [key: string]: unknown }> {
   const { contents } = await agent.readResource({ uri });
   return JSON.parse((contents[0] as { text: string }).text) as { [key: string]: unknown };
-}
-
-/** Watches resources in the words of the era, and gives what is told of them. */
-async function watch(agent: Client, era: Era, uris: string[]): Promise<Inbox<string>> {
-  const told = new Inbox<string>("update of a resource");
-  agent.setNotificationHandler("notifications/resources/updated", ({ params }) => told.put(params.uri));
-  if (era === "modern") await agent.listen({ resourceSubscriptions: uris });
-  else for (const uri of uris) await agent.subscribeResource({ uri });
-  return told;
 }
 
 async function camera(site: Site): Promise<string> {
@@ -92,8 +81,8 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     await expect(agent.readResource({ uri: hidden })).rejects.toMatchObject({ code: -32602 });
     const told =
       era === "modern"
-        ? await watch(agent, era, [hidden, `${encoded}/events`])
-        : await watch(agent, era, [`${encoded}/events`]);
+        ? await watchResources(agent, era, [hidden, `${encoded}/events`])
+        : await watchResources(agent, era, [`${encoded}/events`]);
     if (era === "legacy") {
       await expect(agent.subscribeResource({ uri: hidden })).rejects.toMatchObject({ code: -32602 });
     }
@@ -107,7 +96,7 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     const device = await site.join({ tools: [] });
     const agent = await openAgent(site, era);
     const state = `device://${String((await site.device(id))["alias"])}/state`;
-    const told = await watch(agent, era, [`${encoded}/events`, state]);
+    const told = await watchResources(agent, era, [`${encoded}/events`, state]);
     for (let count = 0; count < 50; count += 1) device.notify("tick", { count });
     expect(await told.take()).toBe(`${encoded}/events`);
     await device.quiet();
@@ -126,7 +115,7 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     const agent = await openAgent(site, era);
     const names = ["device://desk/events", "device://kitchen/events", `device://${id.toUpperCase()}/events`];
     const ghost = "device://ghost/events";
-    const told = await watch(agent, era, era === "modern" ? [...names, ghost] : names);
+    const told = await watchResources(agent, era, era === "modern" ? [...names, ghost] : names);
     if (era === "legacy")
       await expect(agent.subscribeResource({ uri: ghost })).rejects.toMatchObject({ code: -32602 });
     device.notify("tick");
@@ -151,29 +140,5 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     const [photo] = contents as { mimeType: string; blob: string }[];
     expect(photo?.mimeType).toBe("image/jpeg");
     expect(Buffer.from(photo?.blob ?? "", "base64").subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]));
-  });
-});
-
-describe.each(eras)("[PRC-9] a standard MCP server shown alone in the %s era", (era) => {
-  it("passes its own resources on, and tells when they change", async () => {
-    const program = fileURLToPath(new URL("../programs/mcp-notes.mjs", import.meta.url));
-    const site = await openSite({
-      config: {
-        devices: {
-          stdio: [{ alias: "notes", command: process.execPath, args: [program], protocol: "mcp" }],
-        },
-      },
-    });
-    await site.listed("notes");
-    const agent = await openAgent(site, era, { at: "/mcp/devices/notes" });
-    const { resources } = await agent.listResources();
-    expect(resources.map(({ uri }) => uri)).toContain("notes://today");
-    const told = await watch(agent, era, ["notes://today"]);
-    await agent.callTool({ name: "write", arguments: { text: "buy milk" } });
-    expect(await told.take()).toBe("notes://today");
-    const { contents } = await agent.readResource({ uri: "notes://today" });
-    expect(contents).toMatchObject([{ text: "buy milk" }]);
-    const fleet = await openAgent(site, era);
-    await expect(fleet.readResource({ uri: "notes://today" })).rejects.toMatchObject({ code: -32602 });
   });
 });

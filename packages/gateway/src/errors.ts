@@ -2,7 +2,7 @@
  * Errors that reach a caller, and the one table that says what each code is on every door: HTTP status, JSON-RPC
  * code, WebSocket close code, and whether trying again can help. `docs/errors.md` is compared with it by a test.
  */
-import { type ErrorCode, errorTitles } from "@tendon/protocol";
+import { type ErrorCode, errorTitles, isObject } from "@tendon/protocol";
 
 interface ErrorKind {
   readonly status: number;
@@ -71,6 +71,15 @@ export class TendonError extends Error {
   get title(): string {
     return errorTitles[this.code];
   }
+}
+
+/** The JSON-RPC error that a device gave as the cause of a failure, where it gave one. */
+export function jsonRpcErrorOf(
+  cause: unknown,
+): { readonly code: number; readonly data: unknown } | undefined {
+  if (!isObject(cause)) return undefined;
+  const { code, data } = cause;
+  return Number.isInteger(code) ? { code: Number(code), data } : undefined;
 }
 
 /** A mistake in the settings or the surroundings: told to the operator in words, never with a stack. */

@@ -290,7 +290,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     cluster?.cluster.drain();
     withdraw();
     log.info("gateway stopping");
-    await within(clock, drainMs, registry.calls.drain());
+    await within(clock, drainMs, registry.drain());
     await sendAway(registry.sessions(), cluster !== undefined, clock);
     await Promise.all([within(clock, deviceCloseMs, devices.allClosed()), stopProcesses()]);
     devices.stop();

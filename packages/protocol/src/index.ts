@@ -79,6 +79,7 @@ export {
   type Action,
   ActionMap,
   type Adjust,
+  type Composition,
   defaultActions,
   type Mute,
   type Unmute,

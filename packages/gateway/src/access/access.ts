@@ -10,7 +10,6 @@ export {
   maySee,
   type Principal,
   requireScope,
-  type Scope,
 } from "./principal.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";

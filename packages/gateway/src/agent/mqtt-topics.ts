@@ -208,8 +208,8 @@ export class MqttTopics {
   }
 
   #statusOf(id: string): Status | undefined {
-    const { session, offlineSince, offlineReason = null } = this.#needs.registry.book.find(id) ?? {};
-    if (session !== undefined) return { state: "online", at: isoTime(session.connectedAt), reason: null };
+    const { handle, offlineSince, offlineReason = null } = this.#needs.registry.book.find(id) ?? {};
+    if (handle !== undefined) return { state: "online", at: isoTime(handle.connectedAt), reason: null };
     if (offlineSince === undefined) return undefined;
     return { state: "offline", at: isoTime(offlineSince), reason: offlineReason };
   }

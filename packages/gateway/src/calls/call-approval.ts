@@ -1,7 +1,6 @@
-import type { JsonObject, ToolDefinition } from "@tendon/protocol";
-import type { Principal, Ruling } from "../access/access.ts";
+import type { Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
-import type { DeviceRecord } from "../fleet/fleet.ts";
+import { TendonError } from "../errors.ts";
 import { type Deadline, withDeadline } from "../with-deadline.ts";
 import {
   type Approvals,
@@ -11,28 +10,35 @@ import {
   type ShortWay,
   schemaDigest,
 } from "./approvals.ts";
-import type { CallTurn } from "./call-turn.ts";
+import type { CallInProgress, Step } from "./pipeline.ts";
 
-interface AskedCall {
-  readonly principal: Principal;
-  readonly record: DeviceRecord;
-  readonly tool: string;
-  readonly definition: ToolDefinition | undefined;
-  readonly args: JsonObject;
+interface ApprovalDependencies {
+  readonly clock: Clock;
+  readonly approvals: Approvals;
 }
 
-/** A person's word for one call; without it the call fails here, with what it waits for. */
-export async function requireApproval(
-  { clock, approvals }: { readonly clock: Clock; readonly approvals: Approvals },
+/** Gets a person's approval where a rule asks for it; without it the call fails, and the error says what it waits for. */
+export function requireApproval(dependencies: ApprovalDependencies): Step {
+  return (call) => {
+    const { ruling, turn } = call;
+    const { held, granted } = turn.given;
+    if (held !== undefined) throw held;
+    if (ruling?.confirm === undefined) return undefined;
+    if (granted === undefined) return askForApproval(dependencies, call, ruling);
+    call.grant = granted;
+    return undefined;
+  };
+}
+
+async function askForApproval(
+  { clock, approvals }: ApprovalDependencies,
+  call: CallInProgress,
   ruling: Ruling,
-  { principal, record, tool, definition, args }: AskedCall,
-  turn: CallTurn,
-): Promise<Grant> {
-  const { granted, confirm } = turn.given;
-  if (granted !== undefined) return granted;
+): Promise<void> {
+  const { principal, record, tool, definition, args, turn } = call;
   const reason = ruling.confirm?.reason;
   const request = { device: record.id, tool, arguments: args, reason: reason ?? defaultReason };
-  return await approvals.grant(
+  call.grant = await approvals.grant(
     {
       principal,
       device: record.id,
@@ -42,8 +48,20 @@ export async function requireApproval(
       schemaDigest: schemaDigest(definition),
       reason,
     },
-    shortWay([ruling], confirm, () => ({ clock, request, patience: turn.options() })),
+    shortWay([ruling], turn.given.confirm, () => ({ clock, request, patience: turn.options() })),
   );
+}
+
+/** An approval is good for one call: it is used last of all, and not for a device that could not take the call. */
+export function useApproval(queueLimit: number): Step {
+  return (call) => (call.grant === undefined ? undefined : useGrant(call, call.grant, queueLimit));
+}
+
+async function useGrant({ record, turn }: CallInProgress, grant: Grant, queueLimit: number): Promise<void> {
+  const { queuedCalls } = await record.requireHandle().inspect(turn.given.signal);
+  if (queuedCalls >= queueLimit)
+    throw new TendonError("queue_full", `${queuedCalls} calls are already waiting for this device`);
+  turn.approval = await grant.use();
 }
 
 /**

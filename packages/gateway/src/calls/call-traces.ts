@@ -5,7 +5,7 @@
 import type { GatewayEvent } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
 
-export interface CallStory {
+export interface CallTrace {
   /** As JSON; nothing where they were too long. */
   readonly arguments: string | undefined;
   /** What the failure said this time. */
@@ -16,7 +16,7 @@ export interface CallStory {
 }
 
 export class CallTraces {
-  readonly #stories = new Map<string, CallStory>();
+  readonly #traces = new Map<string, CallTrace>();
   /** Which are kept, in a ring: a map is slow to say which of its keys is the oldest. */
   readonly #kept: string[] = [];
   #next = 0;
@@ -26,10 +26,10 @@ export class CallTraces {
     this.#keep(callId, { arguments: short ? argumentText : undefined, detail, unsent, late: undefined });
   }
 
-  #keep(callId: string, story: CallStory): void {
-    this.#stories.set(callId, story);
+  #keep(callId: string, story: CallTrace): void {
+    this.#traces.set(callId, story);
     const oldest = this.#kept[this.#next];
-    if (oldest !== undefined) this.#stories.delete(oldest);
+    if (oldest !== undefined) this.#traces.delete(oldest);
     this.#kept[this.#next] = callId;
     this.#next = (this.#next + 1) % limits.callStoriesKept.max;
   }
@@ -40,14 +40,14 @@ export class CallTraces {
     const told = type === "call.finished" && typeof detail === "string";
     if (!told && type !== "call.late") return;
     const callId = String(data["callId"]);
-    const story = this.#stories.get(callId);
+    const story = this.#traces.get(callId);
     if (told && story === undefined)
       this.#keep(callId, { arguments: undefined, detail, unsent: false, late: undefined });
     if (!told && story !== undefined)
       story.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
   }
 
-  of(callId: string): CallStory | undefined {
-    return this.#stories.get(callId);
+  of(callId: string): CallTrace | undefined {
+    return this.#traces.get(callId);
   }
 }

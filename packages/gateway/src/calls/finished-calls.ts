@@ -15,7 +15,7 @@ export interface FinishedCallsSettings {
   readonly events: Events;
   /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
-  readonly stories: CallTraces;
+  readonly traces: CallTraces;
   /** What this gateway is called in the history. */
   readonly nodeId: string;
   /** Whether the history has the arguments themselves. */
@@ -62,10 +62,10 @@ export class FinishedCalls {
   }
 
   #tellOf(call: Finished, at: number): void {
-    const { events, history, stories, nodeId, keepArguments } = this.#settings;
+    const { events, history, traces, nodeId, keepArguments } = this.#settings;
     const { turn, device, tool, principal, outcome, queuedMs, durationMs } = call;
     const { callId, argumentText } = turn;
-    stories.note(callId, argumentText, call.detail, call.unsent);
+    traces.note(callId, argumentText, call.detail, call.unsent);
     // Each is written out: copying one into the other costs more than both.
     const event = events.callFinished(
       { callId, device, tool, principal, outcome, queuedMs, durationMs },

@@ -8,7 +8,7 @@ import type { CallTraces } from "./call-traces.ts";
 
 export interface HistoryNeeds {
   readonly calls: Store["calls"];
-  readonly stories: CallTraces;
+  readonly traces: CallTraces;
   /** Whatever has ended is in the history after this. */
   readonly settle: () => void;
   readonly idOf: (reference: string) => string;
@@ -68,7 +68,7 @@ export class History {
     if (found === undefined || (hidden && !this.#needs.visible(principal, found.device)))
       throw new TendonError("not_found", "no call has this id, or it is too long ago");
     const { id, at, arguments: kept, approval, node: _node, event: _event, ...call } = found;
-    const told = this.#needs.stories.of(id);
+    const told = this.#needs.traces.of(id);
     const askedAt = at - call.durationMs;
     const unsent = neverSent.has(call.outcome) || told?.unsent === true;
     const args: unknown = told?.arguments === undefined ? kept : JSON.parse(told.arguments);

@@ -1,7 +1,6 @@
 import type { JsonObject, ToolResult } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { Sent } from "../fleet/fleet.ts";
-import type { CallTurn } from "./call-turn.ts";
+import type { OutgoingCall, Sent } from "../fleet/fleet.ts";
 import { DeviceLock } from "./device-lock.ts";
 
 /** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
@@ -27,13 +26,13 @@ export class PhotoCalls {
     this.#turns = new DeviceLock(clock);
   }
 
-  take(device: string, turn: CallTurn, aim: Aim, send: Send): Promise<Sent<ToolResult>> {
-    const { vision, callId } = turn;
+  take(device: string, call: OutgoingCall, aim: Aim, send: Send): Promise<Sent<ToolResult>> {
+    const { vision, callId } = call;
     const photo =
       vision === undefined
         ? () => this.#takeHere(device, callId, aim, send)
         : () => this.#takeElsewhere(vision, aim, send);
-    return this.#turns.run(device, photo, turn.options());
+    return this.#turns.run(device, photo, call.options());
   }
 
   /** [VOI-7] The picture is its receiver's business; what the receiver answered is the tool's answer. */

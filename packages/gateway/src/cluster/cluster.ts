@@ -18,7 +18,7 @@ export type { Claim, Directory, Placed } from "./directory.ts";
 export type { ForwardedAnswer, ForwardedRequest } from "./forwarding.ts";
 export type { Member } from "./members.ts";
 export { readNatsAddress } from "./nats-address.ts";
-export type { Rpc } from "./rpc.ts";
+export type { Callbacks, Caller, Rpc } from "./rpc.ts";
 
 export interface ClusterSettings {
   readonly url: string;

@@ -15,6 +15,16 @@ export interface Claim {
   readonly kind: "esp32" | "process";
   readonly hasTools: boolean;
   readonly connectedAt: number;
+  /** What a standard MCP server offers beside its tools. */
+  readonly mcp?:
+    | {
+        readonly resources: boolean;
+        readonly prompts: boolean;
+        readonly completions: boolean;
+        readonly asksDuringCalls: boolean;
+        readonly subscribe: boolean;
+      }
+    | undefined;
 }
 
 export interface Placed {

@@ -1,11 +1,12 @@
 /**
  * Requests between nodes. Each device has a subject that only the node holding it serves; each node has subjects of its
  * own. Replies larger than one NATS message are fetched in parts. A caller that stops waiting sends a cancellation.
+ * While a node works on a request it can send requests and notifications back to the caller, about that request.
  */
 import { randomUUID } from "node:crypto";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { type ErrorContext, messageOf, TendonError } from "../errors.ts";
+import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError } from "../errors.ts";
 import { type NatsLink, nobodyThere, nothingBack, unreachable } from "./nats-link.ts";
 
 interface Request {
@@ -13,6 +14,10 @@ interface Request {
   readonly at: number;
   readonly timeoutMs: number;
   readonly body: unknown;
+  /** The node that sent it. */
+  readonly from: string;
+  /** Identifies the callbacks of its sender, where the sender takes requests back. */
+  readonly callbacks?: string | undefined;
   /** The body is too large for a message: it is fetched. */
   readonly parts?: Parts | undefined;
 }
@@ -31,14 +36,42 @@ type Answer =
       readonly code: TendonError["code"];
       readonly detail: string;
       readonly context: ErrorContext;
+      /** The JSON-RPC error of a device that caused it. */
+      readonly cause?: unknown;
     }
   | Parts;
 
-export type Handler = (body: unknown, signal: Cancellation) => Promise<unknown>;
+export type Handler = (body: unknown, signal: Cancellation, caller: Caller) => Promise<unknown>;
+
+/** The node that sent a request, for as long as the request runs. Notifications arrive before the reply. */
+export interface Caller {
+  readonly node: string;
+  request(body: unknown, options: Omit<AskOptions, "callbacks">): Promise<unknown>;
+  notify(body: unknown): void;
+}
+
+/** What a caller does with the requests and notifications that come back while it waits for a reply. */
+export interface Callbacks {
+  request(body: unknown, signal: Cancellation): Promise<unknown>;
+  notify(body: unknown): void;
+}
 
 export interface AskOptions {
   readonly timeoutMs: number;
   readonly signal?: Cancellation | undefined;
+  /** The deadline stops while one of them runs. */
+  readonly callbacks?: Callbacks | undefined;
+}
+
+interface OpenCallbacks {
+  readonly callbacks: Callbacks;
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+interface CallbackBody {
+  readonly id: string;
+  readonly body: unknown;
 }
 
 /** Somebody waits for this node to answer. */
@@ -66,6 +99,7 @@ export class Rpc {
   readonly #running = new Map<string, Recall>();
   readonly #parts = new Map<string, { readonly text: string; readonly timer: Timer }>();
   readonly #awaited = new Set<Awaited>();
+  readonly #callbacks = new Map<string, OpenCallbacks>();
   readonly #stops: (() => void)[] = [];
 
   constructor(needs: RpcNeeds) {
@@ -75,6 +109,11 @@ export class Rpc {
       link.subscribe(link.subject("cancel", instance), (body) => this.#cancel(body)),
       link.subscribe(link.subject("part", instance), (body, message) => {
         link.respond(message, JSON.stringify(this.#part(body) ?? null));
+      }),
+      this.serveNode("callback", (body, signal) => this.#callBack(body as CallbackBody, signal)),
+      link.subscribe(link.subject("notify", instance), (notification) => {
+        const { id, body } = notification as CallbackBody;
+        this.#callbacks.get(id)?.callbacks.notify(body);
       }),
       link.onState((connected) => {
         if (!connected) this.#failAll();
@@ -100,18 +139,21 @@ export class Rpc {
   }
 
   /** `node`: who is expected to answer, so that its end ends the waiting too. */
-  ask(subject: string, node: string, body: unknown, { timeoutMs, signal }: AskOptions): Promise<unknown> {
-    const { link, clock } = this.#needs;
+  ask(subject: string, node: string, body: unknown, options: AskOptions): Promise<unknown> {
+    const { link, clock, instance: from } = this.#needs;
+    const { timeoutMs, signal } = options;
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
     if (!link.connected) return Promise.reject(unreachable(false));
-    const request = this.#write({ at: clock.now(), timeoutMs, body });
+    const callbacks = options.callbacks === undefined ? undefined : randomUUID();
+    const request = this.#write({ at: clock.now(), timeoutMs, body, from, callbacks });
     // One promise, ended by whatever comes first: this is the whole cost of a call to another node.
     return new Promise((resolve, reject) => {
       const done = () => {
-        timer.cancel();
+        deadline.cancel();
         question.forget();
         signal?.removeEventListener("abort", onAbort);
         this.#awaited.delete(awaited);
+        if (callbacks !== undefined) this.#callbacks.delete(callbacks);
       };
       const fail = (error: TendonError) => {
         done();
@@ -122,7 +164,7 @@ export class Rpc {
         fail(cancelled(true));
       };
       const awaited: Awaited = { node, fail };
-      const timer = clock.after(timeoutMs + graceMs, () => fail(nothingBack(timeoutMs + graceMs)));
+      const deadline = new Deadline(clock, timeoutMs + graceMs, () => fail(nothingBack(timeoutMs + graceMs)));
       const question = link.ask(subject, request, (outcome, answer) => {
         if (outcome === "no one") fail(nobodyThere());
         else if (answer === undefined) fail(unreachable(true));
@@ -133,6 +175,12 @@ export class Rpc {
       });
       signal?.addEventListener("abort", onAbort);
       this.#awaited.add(awaited);
+      if (options.callbacks === undefined || callbacks === undefined) return;
+      this.#callbacks.set(callbacks, {
+        callbacks: options.callbacks,
+        pause: () => deadline.pause(),
+        resume: () => deadline.resume(),
+      });
     });
   }
 
@@ -156,7 +204,7 @@ export class Rpc {
   #open(answer: Answer, resolve: (body: unknown) => void, reject: (error: TendonError) => void): void {
     if ("parts" in answer) resolve(this.#fetch(answer));
     else if (answer.ok) resolve(answer.body);
-    else reject(new TendonError(answer.code, answer.detail, answer.context));
+    else reject(new TendonError(answer.code, answer.detail, answer.context, answer.cause));
   }
 
   async #fetch({ parts, node, answer }: Parts): Promise<unknown> {
@@ -192,7 +240,7 @@ export class Rpc {
     this.#running.set(id, running);
     try {
       const asked = request.parts === undefined ? request.body : await this.#fetch(request.parts);
-      const body = (await handle(asked, running)) ?? null;
+      const body = (await handle(asked, running, this.#callerOf(request))) ?? null;
       const text = JSON.stringify({ ok: true, body } satisfies Answer);
       return this.#needs.link.fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
     } catch (error) {
@@ -201,6 +249,27 @@ export class Rpc {
       return JSON.stringify(failure(known));
     } finally {
       this.#running.delete(id);
+    }
+  }
+
+  #callerOf({ from: node, callbacks: id = "" }: Request): Caller {
+    const { link } = this.#needs;
+    return {
+      node,
+      request: (body, options) =>
+        this.askNode(node, "callback", { id, body } satisfies CallbackBody, options),
+      notify: (body) => link.publish(link.subject("notify", node), { id, body } satisfies CallbackBody),
+    };
+  }
+
+  async #callBack({ id, body }: CallbackBody, signal: Cancellation): Promise<unknown> {
+    const open = this.#callbacks.get(id);
+    if (open === undefined) throw cancelled(false);
+    open.pause();
+    try {
+      return await open.callbacks.request(body, signal);
+    } finally {
+      open.resume();
     }
   }
 
@@ -243,8 +312,45 @@ export class Rpc {
   }
 }
 
+/** The deadline of a request, which stops while the caller itself is asked. */
+class Deadline {
+  readonly #clock: Clock;
+  readonly #expire: () => void;
+  #timer: Timer | undefined;
+  #dueAt: number;
+  #paused = 0;
+
+  constructor(clock: Clock, ms: number, expire: () => void) {
+    this.#clock = clock;
+    this.#expire = expire;
+    this.#dueAt = clock.monotonic() + ms;
+    this.#timer = clock.after(ms, expire);
+  }
+
+  pause(): void {
+    this.#paused += 1;
+    if (this.#paused > 1) return;
+    this.#timer?.cancel();
+    this.#dueAt -= this.#clock.monotonic();
+  }
+
+  resume(): void {
+    this.#paused -= 1;
+    if (this.#paused > 0 || this.#timer === undefined) return;
+    const leftMs = this.#dueAt;
+    this.#dueAt += this.#clock.monotonic();
+    this.#timer = this.#clock.after(leftMs, this.#expire);
+  }
+
+  cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+}
+
 function failure(error: TendonError): Answer {
-  return { ok: false, code: error.code, detail: error.message, context: error.context };
+  const cause = jsonRpcErrorOf(error.cause);
+  return { ok: false, code: error.code, detail: error.message, context: error.context, cause };
 }
 
 function cancelled(sent: boolean): TendonError {

@@ -10,14 +10,20 @@ export interface DeviceInfo {
 }
 
 /** What a standard MCP server offers beside its tools. */
-export interface McpExtras {
+export interface McpCapabilities {
   readonly resources: boolean;
   readonly prompts: boolean;
   readonly completions: boolean;
   /** Servers of the older era ask while a call runs; newer ones end a round of the call with their questions. */
   readonly asksDuringCalls: boolean;
-  /** `undefined` where its resources cannot be watched. Changes come as notifications. */
-  readonly watch: { watch(uri: string): Promise<void>; unwatch(uri: string): Promise<void> } | undefined;
+  /** Whether clients can subscribe to its resources. Changes come as notifications. */
+  readonly subscribe: boolean;
+}
+
+/** The subscriptions to resources of a standard MCP server. */
+export interface McpSubscriptions {
+  watch(uri: string): Promise<void>;
+  unwatch(uri: string): Promise<void>;
 }
 
 /** One connection of one device, whatever it speaks: what the rest of the gateway knows of it. */
@@ -29,7 +35,8 @@ export interface DeviceSession {
   /** Whether it offers tools at all. */
   readonly hasTools: boolean;
   /** `undefined` for everything that is not a standard MCP server. */
-  readonly extras?: McpExtras | undefined;
+  readonly mcp?: McpCapabilities | undefined;
+  readonly subscriptions?: McpSubscriptions | undefined;
   readonly connectedAt: number;
   readonly lastSeenAt: number;
   readonly queuedCalls: number;

@@ -6,7 +6,7 @@
 export { type DeviceClaim, readClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
 export { CloseGrace } from "./close-grace.ts";
-export type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
+export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from "./device-session.ts";
 export { FrameLog } from "./frame-log.ts";
 export { withoutKey, withoutWords } from "./frame-masking.ts";
 export type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";
@@ -25,7 +25,7 @@ export {
   type SerialProof,
   type UpstreamActivation,
 } from "./ota.ts";
-export type { Relay } from "./relay.ts";
+export type { Question, Relay } from "./relay.ts";
 export type { RequestOptions } from "./requests.ts";
 export { randomFirstId } from "./requests.ts";
 export { initializeParams } from "./setup.ts";

@@ -7,7 +7,7 @@ import type { Client, JSONRPCMessage, RequestOptions } from "@modelcontextprotoc
 import { isObject, type JsonObject, limits, parseJson } from "@tendon/protocol";
 import { messageOf } from "../errors.ts";
 import { version } from "../version.ts";
-import type { McpExtras } from "./device-session.ts";
+import type { McpCapabilities, McpSubscriptions } from "./device-session.ts";
 import { listPlainTools } from "./listing.ts";
 import { McpPipes } from "./mcp-pipes.ts";
 import { askable, McpQuestions, type RunningCall } from "./mcp-questions.ts";
@@ -41,7 +41,8 @@ export class McpDialect implements Dialect {
   #client: Client | undefined;
   /** Declares to a newer server that the caller answers no questions. */
   #noCapabilities: JsonObject = {};
-  #extras: McpExtras | undefined;
+  #mcp: McpCapabilities | undefined;
+  #watch: McpWatch | undefined;
 
   constructor(session: ProcessSession, era: McpEra) {
     this.#session = session;
@@ -50,8 +51,12 @@ export class McpDialect implements Dialect {
     void this.#begin(era);
   }
 
-  get extras(): McpExtras | undefined {
-    return this.#extras;
+  get mcp(): McpCapabilities | undefined {
+    return this.#mcp;
+  }
+
+  get subscriptions(): McpSubscriptions | undefined {
+    return this.#mcp?.subscribe === true ? this.#watch : undefined;
   }
 
   receive(line: string): void {
@@ -165,7 +170,8 @@ export class McpDialect implements Dialect {
       this.#client = client;
       const watch = new McpWatch(client);
       await watch.start();
-      this.#extras = extrasOf(client, watch);
+      this.#watch = watch;
+      this.#mcp = capabilitiesOf(client);
       await this.#list(client);
     } catch (error) {
       // The next run is asked the other way: some servers end when they are asked about the newer era.
@@ -192,13 +198,13 @@ export class McpDialect implements Dialect {
   }
 }
 
-function extrasOf(client: Client, watch: McpWatch): McpExtras {
+function capabilitiesOf(client: Client): McpCapabilities {
   const { resources, prompts, completions } = client.getServerCapabilities() ?? {};
   return {
     resources: resources !== undefined,
     prompts: prompts !== undefined,
     completions: completions !== undefined,
     asksDuringCalls: client.getProtocolEra() !== "modern",
-    watch: resources?.subscribe === true ? watch : undefined,
+    subscribe: resources?.subscribe === true,
   };
 }

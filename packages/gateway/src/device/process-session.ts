@@ -8,7 +8,13 @@ import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/proto
 import type { Clock } from "../clock.ts";
 import type { Events } from "../events/events.ts";
 import { perSecond, TokenBucket } from "../token-bucket.ts";
-import type { DeviceInfo, DeviceSession, McpExtras, SessionOwner } from "./device-session.ts";
+import type {
+  DeviceInfo,
+  DeviceSession,
+  McpCapabilities,
+  McpSubscriptions,
+  SessionOwner,
+} from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Listing } from "./listing.ts";
@@ -21,7 +27,8 @@ export interface Dialect {
   /** Sends a request; its answer comes back through `settle`. */
   send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean;
   /** What it offers beside tools, where it is a standard MCP server. */
-  readonly extras?: McpExtras | undefined;
+  readonly mcp?: McpCapabilities | undefined;
+  readonly subscriptions?: McpSubscriptions | undefined;
   /** Nobody waits for this answer any more. */
   giveUp(id: number): void;
   farewell(): void;
@@ -104,8 +111,12 @@ export class ProcessSession implements DeviceSession {
     return Math.round(this.#needs.clock.now() - (this.#needs.clock.monotonic() - this.#lastLine));
   }
 
-  get extras(): McpExtras | undefined {
-    return this.#dialect.extras;
+  get mcp(): McpCapabilities | undefined {
+    return this.#dialect.mcp;
+  }
+
+  get subscriptions(): McpSubscriptions | undefined {
+    return this.#dialect.subscriptions;
   }
 
   get isReady(): boolean {

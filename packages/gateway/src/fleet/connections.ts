@@ -8,8 +8,8 @@ import type { DevicePersistence } from "./device-persistence.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
+import { LocalHandle, type LocalHandleDependencies } from "./local-handle.ts";
 import type { McpPassthrough } from "./mcp-passthrough.ts";
-import { RemoteSession } from "./remote-session.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 
 export interface ConnectionsNeeds {
@@ -18,7 +18,9 @@ export interface ConnectionsNeeds {
   readonly remembering: DevicePersistence;
   readonly toolset: ToolsetChanges;
   readonly drift: Drift;
-  readonly extras: McpPassthrough;
+  readonly passthrough: McpPassthrough;
+  /** What handles of devices of this node are made with. */
+  readonly local: LocalHandleDependencies;
   readonly upgrades: FirmwareUpgrades;
   /** The device of this id, made where there was none. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
@@ -27,7 +29,7 @@ export interface ConnectionsNeeds {
 
 /** Other nodes are told which devices are here. */
 interface Others {
-  hold(session: DeviceSession): void;
+  hold(handle: LocalHandle): void;
   release(session: DeviceSession): void;
 }
 
@@ -57,22 +59,24 @@ export class Connections implements SessionOwner {
   /** The newest connection of a device wins; what the old one still says touches nothing [DEV-10]. */
   greeted(session: DeviceSession): void {
     const record = this.#needs.recordOf(session.deviceId, session.kind);
-    const old = record.session;
-    record.attach(session);
-    if (old === session) {
-      this.#others?.hold(session);
+    const old = record.handle;
+    if (old?.local?.session === session) {
+      record.attach(old);
+      this.#others?.hold(old.local);
       return;
     }
-    this.#needs.extras.returned(session);
+    const handle = new LocalHandle(session, record, this.#needs.local);
+    record.attach(handle);
+    this.#needs.passthrough.connected(record.id, handle);
     this.#bySession.set(session.sessionId, record.id);
     this.#needs.toolset.came(record.id);
-    this.#others?.hold(session);
+    this.#others?.hold(handle);
     if (!session.hasTools) void this.#needs.remembering.device(record);
     this.#needs.remembering.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
       this.#tookOver(record.id);
-      // One that is on another node is closed there, when that node hears of this one.
-      if (!(old instanceof RemoteSession)) old.close(1001, takenOver);
+      // A node that held the old one closes it, when it learns of the new one.
+      old.local?.session.close(1001, takenOver);
       this.#needs.events.deviceOffline(record.id, takenOver);
     }
     this.#needs.events.deviceOnline(record.id, {
@@ -126,7 +130,7 @@ export class Connections implements SessionOwner {
     const record = this.#current(session);
     if (record === undefined) return;
     const now = this.#needs.clock.now();
-    record.detach(session, now, reason);
+    record.detach(record.requireHandle(), now, reason);
     this.#needs.toolset.left(record.id);
     this.#needs.remembering.left(record, session.lastSeenAt, now, reason);
     // The broker has parted from the old one before the new one gets here.
@@ -140,6 +144,6 @@ export class Connections implements SessionOwner {
 
   #current(session: DeviceSession): DeviceRecord | undefined {
     const record = this.#needs.find(session.deviceId);
-    return record?.session === session ? record : undefined;
+    return record?.handle?.local?.session === session ? record : undefined;
   }
 }

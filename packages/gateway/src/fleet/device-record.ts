@@ -5,9 +5,9 @@ import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
 import { type CredentialPair, restoredPair, storedPair } from "./credential-pair.ts";
+import type { DeviceHandle, Inspection } from "./device-handle.ts";
 import type { Names } from "./names.ts";
 import { differing, type PendingWrites } from "./pending-writes.ts";
-import { type Glance, RemoteSession } from "./remote-session.ts";
 
 /** One device as the gateway knows it, connected or not. */
 export class DeviceRecord {
@@ -29,7 +29,7 @@ export class DeviceRecord {
   /** What was last written down, as text. */
   #written: string | undefined;
   #alias: string;
-  #session: DeviceSession | undefined;
+  #handle: DeviceHandle | undefined;
   #info: DeviceInfo = { protocolVersion: undefined, board: undefined, firmware: undefined };
   #transport: string | undefined;
   #mcp = false;
@@ -99,7 +99,7 @@ export class DeviceRecord {
       protocolVersion: this.#info.protocolVersion,
       transport: this.#transport,
       createdAt: this.#createdAt,
-      lastSeenAt: this.#session?.lastSeenAt ?? this.#lastSeenAt,
+      lastSeenAt: this.#handle?.lastSeenAt ?? this.#lastSeenAt,
       lastDisconnectAt: this.#lastDisconnect?.at,
       lastDisconnectReason: this.#lastDisconnect?.reason,
     };
@@ -137,7 +137,7 @@ export class DeviceRecord {
 
   /** It has been connected at some time. */
   get everConnected(): boolean {
-    return this.#session !== undefined || this.#lastSeenAt !== undefined;
+    return this.#handle !== undefined || this.#lastSeenAt !== undefined;
   }
 
   heardOf(at: number): void {
@@ -187,13 +187,23 @@ export class DeviceRecord {
     return this.#alias;
   }
 
-  get session(): DeviceSession | undefined {
-    return this.#session;
+  /** The device itself, while it is connected, to whichever node. */
+  get handle(): DeviceHandle | undefined {
+    return this.#handle;
   }
 
-  /** Its connection is one of this node's own. */
+  /** Throws `device_offline`. */
+  requireHandle(): DeviceHandle {
+    if (this.#handle !== undefined) return this.#handle;
+    const since = this.offlineSince;
+    if (since === undefined) throw new TendonError("device_offline", "it has not connected yet");
+    const offlineSince = isoTime(since);
+    throw new TendonError("device_offline", `offline since ${offlineSince}`, { offlineSince });
+  }
+
+  /** This node holds its connection. */
   get isHere(): boolean {
-    return this.#session !== undefined && !(this.#session instanceof RemoteSession);
+    return this.#handle?.local !== undefined;
   }
 
   get offlineSince(): number | undefined {
@@ -215,13 +225,13 @@ export class DeviceRecord {
     return this.catalogue.size === 0 ? this.#listed?.promise : undefined;
   }
 
-  attach(session: DeviceSession): void {
-    const mcp = session.hasTools;
-    // Whoever waits for another connection's list is told that it will not come.
-    if (this.#session !== session || !mcp) this.listingDone();
-    this.#session = session;
-    this.#transport = session.transport;
-    this.#connectedAt = session.connectedAt;
+  attach(handle: DeviceHandle): void {
+    const mcp = handle.hasTools;
+    // A list of the connection before this one does not come any more.
+    if (this.#handle !== handle || !mcp) this.listingDone();
+    this.#handle = handle;
+    this.#transport = handle.transport;
+    this.#connectedAt = handle.connectedAt;
     this.#mcp = mcp;
     if (mcp) this.#listed ??= promiseWithResolve();
   }
@@ -237,10 +247,10 @@ export class DeviceRecord {
     this.#listed = undefined;
   }
 
-  detach(session: DeviceSession, at: number, reason: string): void {
-    this.#lastSeenAt = session.lastSeenAt;
+  detach(handle: DeviceHandle, at: number, reason: string): void {
+    this.#lastSeenAt = handle.lastSeenAt;
     this.#lastDisconnect = { at, reason };
-    this.#session = undefined;
+    this.#handle = undefined;
     this.listingDone();
   }
 
@@ -250,10 +260,10 @@ export class DeviceRecord {
   }
 
   /** The directory has it no more. Why it left may have been told already. */
-  detachRemote(session: RemoteSession, at: number, reason: string): void {
-    const told = this.#lastDisconnect;
-    this.detach(session, at, reason);
-    if (told !== undefined && told.at >= session.connectedAt) this.#lastDisconnect = told;
+  detachRemote(handle: DeviceHandle, at: number, reason: string): void {
+    const reported = this.#lastDisconnect;
+    this.detach(handle, at, reason);
+    if (reported !== undefined && reported.at >= handle.connectedAt) this.#lastDisconnect = reported;
   }
 
   /** The newest counts, in whatever order they are told. */
@@ -273,19 +283,19 @@ export class DeviceRecord {
   }
 
   view(): Device {
-    const lastSeenAt = this.#session?.lastSeenAt ?? this.#lastSeenAt;
+    const lastSeenAt = this.#handle?.lastSeenAt ?? this.#lastSeenAt;
     return {
       id: this.id,
       alias: this.#alias,
       name: `${this.#info.board ?? "device"} ${this.id.slice(-5)}`,
       kind: this.kind,
       transport: this.#transport ?? null,
-      online: this.#session !== undefined,
+      online: this.#handle !== undefined,
       approval: this.kind === "process" ? "approved" : (this.pair?.state ?? "none"),
       mcp: this.#mcp,
       lastSeenAt: lastSeenAt === undefined ? null : isoTime(lastSeenAt),
       connectedAt:
-        this.#session === undefined || this.#connectedAt === undefined ? null : isoTime(this.#connectedAt),
+        this.#handle === undefined || this.#connectedAt === undefined ? null : isoTime(this.#connectedAt),
       board: this.#info.board ?? null,
       firmware: this.#info.firmware ?? null,
       protocolVersion: this.#info.protocolVersion ?? null,
@@ -293,27 +303,28 @@ export class DeviceRecord {
       toolsComplete: this.catalogue.complete,
       tags: [...this.tags],
       vitals: this.#status === undefined ? null : vitalsOf(this.#status.at, this.#status.value),
-      node: this.#session instanceof RemoteSession ? this.#session.node : this.#node,
+      node: this.#handle?.node ?? this.#node,
     };
   }
 
-  /** What other nodes cannot know of a device that is here. */
-  glance(): Glance {
+  /** What only the node that holds the device knows of it. */
+  inspection(): Inspection {
+    const { queuedCalls = 0, droppedAudioFrames = 0 } = this.#handle?.local?.session ?? {};
     return {
-      queuedCalls: this.#session?.queuedCalls ?? 0,
-      droppedAudioFrames: this.#session?.droppedAudioFrames ?? 0,
-      lastSeenAt: this.#session?.lastSeenAt ?? this.#lastSeenAt ?? this.#createdAt,
+      queuedCalls,
+      droppedAudioFrames,
+      lastSeenAt: this.#handle?.lastSeenAt ?? this.#lastSeenAt ?? this.#createdAt,
       status: this.#status,
     };
   }
 
-  /** `glance`: as the node sees it that holds the device, where that is another one. */
-  detail(glance?: Glance): DeviceDetail {
-    if (glance?.status !== undefined) this.rememberStatus(glance.status.at, glance.status.value);
-    const { queuedCalls, droppedAudioFrames } = glance ?? this.glance();
+  /** `inspection`: as the node that holds the device reports it. */
+  detail(inspection?: Inspection): DeviceDetail {
+    if (inspection?.status !== undefined) this.rememberStatus(inspection.status.at, inspection.status.value);
+    const { queuedCalls, droppedAudioFrames } = inspection ?? this.inspection();
     return {
       ...this.view(),
-      ...(glance === undefined ? {} : { lastSeenAt: isoTime(glance.lastSeenAt) }),
+      ...(inspection === undefined ? {} : { lastSeenAt: isoTime(inspection.lastSeenAt) }),
       status: this.#status === undefined ? null : { at: isoTime(this.#status.at), value: this.#status.value },
       lastDisconnect:
         this.#lastDisconnect === undefined

@@ -7,6 +7,14 @@ export { refuseArguments } from "./argument-problems.ts";
 export { Connections } from "./connections.ts";
 export type { ApprovedPair, CredentialPair } from "./credential-pair.ts";
 export { DeviceAdmin } from "./device-admin.ts";
+export type {
+  CallRunner,
+  ControlAction,
+  ControlOptions,
+  ControlRunner,
+  OutgoingCall,
+  Sent,
+} from "./device-handle.ts";
 export { DevicePersistence } from "./device-persistence.ts";
 export { type DeviceRecord, refuseProgram } from "./device-record.ts";
 export { Drift } from "./drift/drift.ts";
@@ -14,8 +22,7 @@ export { FirmwareUpgrades, upgradeFailed, upgradeOverdue } from "./firmware-upgr
 export { KnownDevices } from "./known-devices.ts";
 export { McpPassthrough } from "./mcp-passthrough.ts";
 export type { Names, ToolAddress } from "./names.ts";
-export { RemoteDevices, type RemoteDevicesNeeds } from "./remote-devices.ts";
-export { type DeviceAsk, RemoteSession, readPrincipal, type Sent } from "./remote-session.ts";
+export { RemoteDevices } from "./remote-devices.ts";
 export { ReplicaSync } from "./replica-sync.ts";
 export { ToolFinder } from "./tool-finder.ts";
 export { toolListOf } from "./tool-list.ts";

@@ -135,7 +135,7 @@ export class KnownDevices {
 }
 
 function fits(record: DeviceRecord, query: DeviceQuery): boolean {
-  if (query.online !== undefined && (record.session !== undefined) !== query.online) return false;
+  if (query.online !== undefined && (record.handle !== undefined) !== query.online) return false;
   if (query.tag !== undefined && !record.tags.includes(query.tag)) return false;
   return query.q === undefined || record.matches(query.q);
 }

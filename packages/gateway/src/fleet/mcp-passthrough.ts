@@ -6,8 +6,9 @@ import type { JsonObject } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
 import { newCallId } from "../call-ids.ts";
 import type { Cancellation } from "../cancellation.ts";
-import type { DeviceSession, McpExtras, Relay } from "../device/device.ts";
+import type { McpCapabilities, Relay } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
+import type { DeviceHandle } from "./device-handle.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface PassthroughOptions {
@@ -15,7 +16,7 @@ export interface PassthroughOptions {
   readonly relay?: Relay | undefined;
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 export class McpPassthrough {
   readonly #find: (principal: Principal, reference: string) => DeviceRecord;
@@ -31,9 +32,9 @@ export class McpPassthrough {
     this.#find = find;
   }
 
-  /** `undefined` where a device has none, or is away. */
-  of(principal: Principal, device: string): McpExtras | undefined {
-    return this.#find(principal, device).session?.extras;
+  /** `undefined` for a device that is no standard MCP server, or is offline. */
+  of(principal: Principal, device: string): McpCapabilities | undefined {
+    return this.#find(principal, device).handle?.mcp;
   }
 
   async ask(
@@ -43,21 +44,21 @@ export class McpPassthrough {
     params: JsonObject,
     options: PassthroughOptions = {},
   ): Promise<unknown> {
-    const session = this.#sessionFor(principal, device);
+    const handle = this.#handleFor(principal, device);
     const call = { callId: newCallId(), tool: method };
-    const answer = await session.request(method, params, { ...options, timeoutMs: patienceMs, call });
+    const answer = await handle.request(method, params, { ...options, timeoutMs, call });
     return answer.result;
   }
 
   async watch(principal: Principal, device: string, uri: string): Promise<void> {
-    const session = this.#sessionFor(principal, device);
+    const handle = this.#handleFor(principal, device);
     const counts = this.#watched.get(device) ?? new Map<string, number>();
     this.#watched.set(device, counts);
     const before = counts.get(uri) ?? 0;
     counts.set(uri, before + 1);
     if (before > 0) return;
     try {
-      await session.extras?.watch?.watch(uri);
+      await handle.watch(uri);
     } catch (error) {
       this.unwatch(device, uri);
       throw error;
@@ -66,25 +67,24 @@ export class McpPassthrough {
 
   /** Never fails: a device that is gone watches nothing. */
   unwatch(device: string, uri: string): void {
-    const session = this.#devices.get(device)?.session;
+    const handle = this.#devices.get(device)?.handle;
     const counts = this.#watched.get(device);
     const left = (counts?.get(uri) ?? 0) - 1;
     if (left > 0) counts?.set(uri, left);
-    else if (counts?.delete(uri) === true) void session?.extras?.watch?.unwatch(uri).catch(() => undefined);
+    else if (counts?.delete(uri) === true) void handle?.unwatch(uri).catch(() => undefined);
   }
 
-  /** A program that came back is asked to tell what it told before. */
-  returned(session: DeviceSession): void {
-    for (const uri of this.#watched.get(session.deviceId)?.keys() ?? [])
-      void session.extras?.watch?.watch(uri).catch(() => undefined);
+  /** A program that came back, here or on another node, is subscribed to again. */
+  connected(device: string, handle: DeviceHandle): void {
+    for (const uri of this.#watched.get(device)?.keys() ?? []) void handle.watch(uri).catch(() => undefined);
   }
 
-  #sessionFor(principal: Principal, device: string): DeviceSession {
+  #handleFor(principal: Principal, device: string): DeviceHandle {
     const record = this.#find(principal, device);
     requireScope(principal, "read");
-    const { session } = record;
-    if (session?.extras !== undefined) return session;
-    if (session === undefined) throw new TendonError("device_offline", `\`${record.alias}\` is offline`);
+    const { handle } = record;
+    if (handle?.mcp !== undefined) return handle;
+    if (handle === undefined) throw new TendonError("device_offline", `\`${record.alias}\` is offline`);
     throw new TendonError("bad_request", `\`${record.alias}\` is not a standard MCP server`);
   }
 }

@@ -5,11 +5,13 @@
  */
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
-import type { Claim, Cluster, Placed } from "../cluster/cluster.ts";
-import type { DeviceSession } from "../device/device.ts";
+import type { Caller, Claim, Cluster, Placed } from "../cluster/cluster.ts";
+import { TendonError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
 import type { DeviceRecord } from "./device-record.ts";
-import { RemoteSession } from "./remote-session.ts";
+import { answerDeviceRequest, type DeviceRequest } from "./device-requests.ts";
+import type { LocalHandle } from "./local-handle.ts";
+import { RemoteHandle } from "./remote-handle.ts";
 
 export interface RemoteDevicesNeeds {
   readonly cluster: Cluster;
@@ -21,14 +23,14 @@ export interface RemoteDevicesNeeds {
   /** A device that is there and was never written down. */
   readonly heardOf: (id: string, claim: Claim) => void;
   /** Its tools are listed from now on, or for a while yet. */
-  readonly came: (id: string) => void;
+  readonly came: (id: string, handle: RemoteHandle) => void;
   readonly left: (id: string) => void;
-  /** Answers what another node asks of a device that is here. */
-  readonly answer: (device: string, body: unknown, signal: Cancellation) => Promise<unknown>;
+  /** Counts work for other nodes among what a stop waits for. Rejects while the gateway stops. */
+  readonly count: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 interface Held {
-  readonly session: DeviceSession;
+  readonly handle: LocalHandle;
   readonly unserve: () => void;
   hasTools: boolean;
   revision: number | undefined;
@@ -68,11 +70,11 @@ export class RemoteDevices {
   }
 
   /** A device has connected here, or says hello again and has tools now, or none. */
-  hold(session: DeviceSession): void {
-    const { cluster, answer } = this.#needs;
-    const { deviceId: device, hasTools } = session;
+  hold(handle: LocalHandle): void {
+    const { cluster } = this.#needs;
+    const { deviceId: device, hasTools } = handle.session;
     const known = this.#held.get(device);
-    if (known?.session === session) {
+    if (known?.handle === handle) {
       if (known.hasTools === hasTools) return;
       known.hasTools = hasTools;
       this.#do(this.#claim(known));
@@ -82,9 +84,12 @@ export class RemoteDevices {
     // This connection is newer than what the directory last said, also to those who are still reading the device.
     this.#placed.delete(device);
     const held: Held = {
-      session,
+      handle,
       hasTools,
-      unserve: cluster.rpc.serveDevice(device, (body, signal) => answer(device, body, signal)),
+      unserve: cluster.rpc.serveDevice(device, (body, signal, caller) =>
+        // Safe: only nodes of this cluster write here.
+        this.#answer(device, handle, body as DeviceRequest, signal, caller),
+      ),
       revision: undefined,
     };
     this.#held.set(device, held);
@@ -92,9 +97,9 @@ export class RemoteDevices {
   }
 
   /** It has gone from here, or has come again on another connection. */
-  release(session: DeviceSession): void {
+  release(session: LocalHandle["session"]): void {
     const held = this.#held.get(session.deviceId);
-    if (held?.session !== session) return;
+    if (held?.handle.session !== session) return;
     this.#held.delete(session.deviceId);
     held.unserve();
     if (held.revision !== undefined)
@@ -113,9 +118,9 @@ export class RemoteDevices {
 
   async #claim(held: Held): Promise<void> {
     const { cluster } = this.#needs;
-    const { deviceId } = held.session;
+    const { deviceId } = held.handle.session;
     try {
-      const revision = await cluster.directory.claim(deviceId, this.#claimOf(held.session));
+      const revision = await cluster.directory.claim(deviceId, this.#claimOf(held.handle));
       held.revision = revision;
       // It may have gone, or come again, while the claim was on its way.
       if (this.#held.get(deviceId) !== held) await cluster.directory.release(deviceId, revision);
@@ -124,10 +129,26 @@ export class RemoteDevices {
     }
   }
 
-  #claimOf(session: DeviceSession): Claim {
-    const { kind, transport, hasTools, connectedAt } = session;
+  #claimOf({ kind, transport, hasTools, connectedAt, mcp }: LocalHandle): Claim {
     const { instance, node } = this.#needs.cluster;
-    return { instance, node, kind, transport, hasTools, connectedAt };
+    return { instance, node, kind, transport, hasTools, connectedAt, mcp };
+  }
+
+  /** A request goes from node to node once at most: where the device has moved on meanwhile, the caller is told. */
+  async #answer(
+    device: string,
+    handle: LocalHandle,
+    request: DeviceRequest,
+    signal: Cancellation,
+    caller: Caller,
+  ): Promise<unknown> {
+    const { clock, find, count } = this.#needs;
+    return await count(async () => {
+      const current = find(device)?.handle;
+      if (current === handle) return await answerDeviceRequest(handle, request, { clock, signal, caller });
+      const detail = current === undefined ? "the device is gone" : "the device is moving to another node";
+      throw new TendonError("device_offline", detail, { sent: false });
+    });
   }
 
   #placedElsewhere(device: string, placed: Placed | undefined, revision: number): void {
@@ -176,14 +197,16 @@ export class RemoteDevices {
     const record = find(device);
     if (placed === undefined || record === undefined || !cluster.members.isAlive(placed.claim.instance))
       return;
-    const old = record.session;
-    if (old instanceof RemoteSession && old.revision === placed.revision) return;
-    record.attach(new RemoteSession(device, placed, clock, cluster.rpc));
+    const old = record.handle;
+    if (old?.revision === placed.revision) return;
+    const handle = new RemoteHandle(device, placed, clock, cluster.rpc);
+    record.attach(handle);
     if (record.catalogue.complete || record.catalogue.size > 0) record.listingDone();
-    came(device);
-    if (old === undefined || old instanceof RemoteSession) return;
-    this.release(old);
-    old.close(1001, takenOver);
+    came(device, handle);
+    if (old?.local === undefined) return;
+    const { session } = old.local;
+    this.release(session);
+    session.close(1001, takenOver);
   }
 
   #gone(device: string, reason: string): void {
@@ -193,9 +216,8 @@ export class RemoteDevices {
 
   #hide(device: string, reason: string): void {
     const record = this.#needs.find(device);
-    const session = record?.session;
-    if (record === undefined || !(session instanceof RemoteSession)) return;
-    record.detachRemote(session, this.#needs.clock.now(), reason);
+    if (record?.handle === undefined || record.isHere) return;
+    record.detachRemote(record.handle, this.#needs.clock.now(), reason);
     this.#needs.left(device);
   }
 
@@ -209,6 +231,7 @@ export class RemoteDevices {
     const { cluster } = this.#needs;
     const lost = [...this.#placed].filter(([, { claim }]) => claim.instance === instance);
     for (const [device] of lost) this.#hide(device, "its node is gone");
+    for (const { handle } of this.#held.values()) handle.forgetWatcher(instance);
     if (cluster.nodes()[0]?.instance === cluster.instance) this.#do(this.#cleanUpLost(lost));
   }
 
@@ -237,7 +260,7 @@ export class RemoteDevices {
 
   async #claimAgain(held: Held): Promise<void> {
     const { cluster } = this.#needs;
-    const { deviceId, connectedAt } = held.session;
+    const { deviceId, connectedAt } = held.handle.session;
     if (this.#held.get(deviceId) !== held) return;
     const found = await cluster.directory.find(deviceId);
     if (found?.claim.instance === cluster.instance) {

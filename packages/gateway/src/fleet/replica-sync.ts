@@ -139,7 +139,7 @@ export class ReplicaSync {
     });
     this.#noteDeleted(id);
     const { devices, drift, toolset } = this.#needs;
-    devices.get(id)?.session?.close(1001, "the device was deleted", false);
+    devices.get(id)?.handle?.close(1001, "the device was deleted");
     devices.forget(id);
     drift.forget(id);
     toolset.changed(id);

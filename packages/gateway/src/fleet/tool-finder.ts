@@ -55,7 +55,7 @@ export class ToolFinder {
   #lastSeenFirst(principal: Principal, fits: Fits): Candidate[] {
     const best: Candidate[] = [];
     for (const record of this.#devices.records.values()) {
-      const seenAt = record.session === undefined ? (record.awaySince ?? 0) : Number.POSITIVE_INFINITY;
+      const seenAt = record.handle === undefined ? (record.awaySince ?? 0) : Number.POSITIVE_INFINITY;
       const last = best.at(-1);
       if (best.length === mostDevices && last !== undefined && seenAt <= last.seenAt) continue;
       if (!this.#devices.shows(principal, record)) continue;

@@ -15,20 +15,23 @@ import { hasScope, maySee, Policy, type Principal, requireScope } from "../acces
 import {
   Approvals,
   Calls,
-  type CallsSettings,
+  type CallsDependencies,
   Control,
+  ControlSteps,
+  Dispatch,
+  type DispatchDependencies,
   FanOut,
   History,
   Idempotency,
   MuteMemory,
   PhotoAccess,
   type PhotoShelf,
+  untilListed,
 } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
 import type { DeviceSession } from "../device/device.ts";
-import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import {
   Connections,
@@ -38,8 +41,6 @@ import {
   KnownDevices,
   McpPassthrough,
   RemoteDevices,
-  type RemoteDevicesNeeds,
-  RemoteSession,
   ReplicaSync,
   ToolFinder,
   toolListOf,
@@ -48,7 +49,8 @@ import type { Store } from "../store/store.ts";
 import { Toolset, type ToolsetSettings } from "../toolset/toolset.ts";
 
 export interface RegistryNeeds
-  extends Omit<CallsSettings, "history" | "policy" | "approvals" | "statusOf" | "carriedOut"> {
+  extends Omit<CallsDependencies, "history" | "policy" | "approvals" | "findDevice"> {
+  readonly camera: DispatchDependencies["camera"];
   readonly store: Store;
   readonly access: Config["access"];
   /** The name of a principal that is known by its id. */
@@ -70,6 +72,7 @@ export class Registry {
   /** Where people and provisioning change what is known of them. */
   readonly book: DeviceAdmin;
   readonly calls: Calls;
+  readonly dispatch: Dispatch;
   readonly fanOut: FanOut;
   readonly idempotency: Idempotency;
   readonly control: Control;
@@ -79,7 +82,7 @@ export class Registry {
   readonly approvals: Approvals;
   readonly drift: Drift;
   readonly album: PhotoAccess;
-  readonly extras: McpPassthrough;
+  readonly passthrough: McpPassthrough;
   /** What other nodes tell this one of devices. */
   readonly elsewhere: ReplicaSync;
   readonly muted: MuteMemory;
@@ -123,16 +126,18 @@ export class Registry {
     this.#policy = policy;
     this.approvals = new Approvals({ ...needs, visible: (principal, id) => this.visible(principal, id) });
     const { approvals } = this;
-    const statusOf: CallsSettings["statusOf"] = (record, value) => {
+    const statusOf: DispatchDependencies["statusOf"] = (record, value) => {
       const at = needs.clock.now();
       record.rememberStatus(at, value);
       this.#mentionStatus(record.id, at, value);
     };
     this.muted = new MuteMemory(needs.store, (device, error) => needs.events.notRemembered(device, error));
     const { muted } = this;
-    const carriedOut: CallsSettings["carriedOut"] = (device, tool) => muted.forget(device, tool);
+    const carriedOut: DispatchDependencies["carriedOut"] = (device, tool) => muted.forget(device, tool);
     const { calls: history } = needs.store;
-    this.calls = new Calls({ ...needs, policy, approvals, statusOf, carriedOut, history }, find);
+    this.calls = new Calls({ ...needs, policy, approvals, history, findDevice: find });
+    this.dispatch = new Dispatch({ ...needs, statusOf, carriedOut });
+    const steps = new ControlSteps(needs.clock, muted);
     this.fanOut = new FanOut({
       ...needs,
       policy,
@@ -150,11 +155,12 @@ export class Registry {
       access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
     });
     this.finder = new ToolFinder(this.#devices, policy);
-    this.extras = new McpPassthrough(this.#devices.records, find);
+    this.passthrough = new McpPassthrough(this.#devices.records, find);
     this.connections = new Connections({
       ...needs,
-      extras: this.extras,
-      upgrades: this.calls.upgrades,
+      local: { node: needs.node, calls: this.dispatch, control: steps },
+      passthrough: this.passthrough,
+      upgrades: this.dispatch.upgrades,
       drift,
       remembering: this.#remembering,
       toolset: this.toolset,
@@ -167,7 +173,7 @@ export class Registry {
       remembering: this.#remembering,
       drift,
       toolset: this.toolset,
-      upgrades: this.calls.upgrades,
+      upgrades: this.dispatch.upgrades,
       shown: (id) => this.#others?.shown(id),
     });
     this.book = new DeviceAdmin({
@@ -185,7 +191,7 @@ export class Registry {
     });
     this.history = new History({
       calls: needs.store.calls,
-      stories: this.calls.stories,
+      traces: this.calls.traces,
       settle: () => needs.events.settle(),
       idOf: (reference) => this.idOf(reference),
       visible: (principal, id) => this.visible(principal, id),
@@ -193,20 +199,8 @@ export class Registry {
     this.control = new Control({
       ...needs,
       calls: this.calls,
-      muted,
-      identify: (principal, reference) => this.require(principal, reference),
-      elsewhere: (device) => {
-        const session = this.#devices.get(device)?.session;
-        return session instanceof RemoteSession ? session : undefined;
-      },
-      hasTool: async (device, tool, { timeoutMs, signal }) => {
-        const record = this.#devices.get(device);
-        if (record === undefined) return false;
-        const waited = await this.calls.untilListed(record, timeoutMs, signal);
-        if (waited === "settled") return record.catalogue.find(tool) !== undefined;
-        const detail = `the device was still being listed after ${timeoutMs} ms; nothing was sent`;
-        throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
-      },
+      steps,
+      findDevice: find,
     });
   }
 
@@ -232,19 +226,23 @@ export class Registry {
   }
 
   /** Makes this node one of several. */
-  async join(cluster: Cluster, answer: RemoteDevicesNeeds["answer"]): Promise<RemoteDevices> {
+  async join(cluster: Cluster): Promise<RemoteDevices> {
     const others = await RemoteDevices.open({
       ...this.#needs,
       cluster,
-      answer,
+      count: (work) => this.calls.inFlight.count(work),
       find: (id) => this.#devices.get(id),
       reload: (id) => this.elsewhere.readAgain(id),
       heardOf: (id, { connectedAt }) => this.elsewhere.heardOf(id, connectedAt),
-      came: (id) => this.toolset.came(id),
+      came: (id, handle) => {
+        this.toolset.came(id);
+        this.passthrough.connected(id, handle);
+      },
       left: (id) => this.toolset.left(id),
     });
     this.#others = others;
-    for (const session of this.sessions()) others.hold(session);
+    for (const { handle } of this.#devices.records.values())
+      if (handle?.local !== undefined) others.hold(handle.local);
     this.connections.shareWith(others);
     this.#mentionStatus = (id, at, value) => cluster.broadcasts.mention({ kind: "status", id, at, value });
     this.muted.shareWith((device, tool, level) =>
@@ -254,6 +252,13 @@ export class Registry {
       cluster.broadcasts.tell({ kind: gone ? "device_gone" : "device", id }),
     );
     return others;
+  }
+
+  /** Refuses new calls; resolves when the running ones have ended. */
+  async drain(): Promise<void> {
+    const drained = this.calls.drain();
+    this.dispatch.upgrades.stop();
+    await drained;
   }
 
   /** Resolves when all that is known has been written down. */
@@ -281,17 +286,16 @@ export class Registry {
   async look(principal: Principal, reference: string): Promise<DeviceDetail> {
     const record = this.#devices.require(principal, reference);
     requireScope(principal, "read");
-    const { session } = record;
-    if (!(session instanceof RemoteSession)) return record.detail();
-    const glance = await session.look().catch(() => undefined);
-    return record.detail(record.session === session ? glance : undefined);
+    const { handle } = record;
+    const inspection = await handle?.inspect().catch(() => undefined);
+    return record.detail(record.handle === handle ? inspection : undefined);
   }
 
   /** Waits for the first listing of a device that has just come: an empty list would be a lie. */
   async tools(principal: Principal, reference: string, withUserTools: boolean): Promise<ToolList> {
     const record = this.#devices.require(principal, reference);
     requireScope(principal, "read");
-    await this.calls.untilListed(record);
+    await untilListed(this.#needs.clock, record);
     return toolListOf(record, principal, this.#policy, this.drift, withUserTools);
   }
 
@@ -334,9 +338,7 @@ export class Registry {
 
   /** The connections there are on this node. */
   sessions(): DeviceSession[] {
-    return [...this.#devices.records.values()].flatMap(({ session, isHere }) =>
-      isHere && session !== undefined ? [session] : [],
-    );
+    return [...this.#devices.records.values()].flatMap(({ handle }) => handle?.local?.session ?? []);
   }
 
   /** A device that is named in the settings is known before it is there. */

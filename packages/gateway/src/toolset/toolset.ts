@@ -82,9 +82,9 @@ export class Toolset {
   restored(): void {
     const devices = [...this.#needs.devices.values()];
     this.#grace.restore(
-      devices.map(({ id, session, awaySince }) => ({
+      devices.map(({ id, handle, awaySince }) => ({
         id,
-        online: session !== undefined,
+        online: handle !== undefined,
         lastSeenAt: awaySince,
       })),
     );
@@ -202,7 +202,7 @@ export class Toolset {
       limit,
       wanted: (id, tool) => find(id, tool) !== undefined,
       within: device === undefined ? this.#reachOf(principal) : new Set([device]),
-      isOnline: (id) => this.#needs.devices.get(id)?.session !== undefined,
+      isOnline: (id) => this.#needs.devices.get(id)?.handle !== undefined,
     });
     return matches.flatMap(({ device: id, tool: name, score }) => {
       const tool = find(id, name);
@@ -286,7 +286,7 @@ export class Toolset {
 
   #presenceOf(device: string): { readonly online: boolean; readonly offlineSince?: string } {
     const record = this.#needs.devices.get(device);
-    if (record?.session !== undefined) return { online: true };
+    if (record?.handle !== undefined) return { online: true };
     const since = record?.awaySince;
     return { online: false, ...(since === undefined ? {} : { offlineSince: isoTime(since) }) };
   }

@@ -2,12 +2,9 @@
 import { isObject, limits } from "@tendon/protocol";
 import type { Tokens } from "../access/access.ts";
 import type { Console, Rates, Spent } from "../agent/agent.ts";
-import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
-import { TendonError } from "../errors.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
-import { type DeviceAsk, readPrincipal } from "../fleet/fleet.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
 import type { Registry } from "../registry/registry.ts";
 
@@ -80,9 +77,7 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
       cluster.broadcasts.onBroadcast((broadcast) => takeBroadcast(parts, broadcast));
       await shareSessions(cluster, parts.sessions);
       findSessions(cluster, registry);
-      const others = await registry.join(cluster, (device, ask, signal) =>
-        answer(parts, device, ask as DeviceAsk, signal),
-      );
+      const others = await registry.join(cluster);
       settled = () => others.settled();
     },
     unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
@@ -164,39 +159,4 @@ async function deviceChanged({ registry, credentials, cut }: ClusterParts, id: s
   const revoked = pair?.state === "revoked";
   if (revoked || (before !== undefined && !credentials.same(before, pair)))
     cut(id, "its credentials no longer count");
-}
-
-async function answer(
-  { registry }: ClusterParts,
-  device: string,
-  ask: DeviceAsk,
-  signal: Cancellation,
-): Promise<unknown> {
-  const record = registry.book.find(device);
-  if (record === undefined) throw new TendonError("device_offline", "the device is gone", { sent: false });
-  switch (ask.kind) {
-    case "call": {
-      const { tool, arguments: args, callId, timeoutMs, envelope, lane, vision } = ask;
-      return await registry.calls.sendHere(record, tool, args, {
-        callId,
-        timeoutMs,
-        envelope,
-        lane,
-        vision,
-        signal,
-      });
-    }
-    case "request":
-      return await registry.calls.requestHere(record, ask.method, ask.params, {
-        timeoutMs: ask.timeoutMs,
-        call: ask.call,
-        signal,
-      });
-    case "look":
-      return record.glance();
-    case "control":
-      return await registry.control.run(readPrincipal(ask.principal), device, ask.message, signal);
-    default:
-      return ask satisfies never;
-  }
 }

@@ -62,10 +62,10 @@ export class AgentView {
   }
 
   /** What a standard MCP server offers beside its tools, where it is shown alone. */
-  get extras(): ReturnType<Registry["extras"]["of"]> {
+  get program(): ReturnType<Registry["passthrough"]["of"]> {
     const { registry, principal, surface } = this;
     if (surface.kind !== "device" || !registry.visible(principal, surface.device)) return undefined;
-    return registry.extras.of(principal, surface.device);
+    return registry.passthrough.of(principal, surface.device);
   }
 
   list(cursor: string | undefined): ListToolsResult {

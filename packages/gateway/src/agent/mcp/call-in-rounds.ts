@@ -33,7 +33,7 @@ function callOne(request: McpRequest): CallDevice {
     try {
       const confirm = confirmIn(request, rounds, (asked) => new AskPerson(asked));
       // Boards have none, and know nothing of rounds.
-      const program = registry.extras.of(principal, device);
+      const program = registry.passthrough.of(principal, device);
       const round = await inRounds(request, rounds, program, (given) =>
         registry.calls.call(principal, device, tool, args, { ...given, timeoutMs, confirm }),
       );

@@ -87,7 +87,7 @@ export class Endpoint {
       this.#modern.notify.resourcesChanged();
       for (const session of this.#sessions.values()) session.resourcesChanged();
     }
-    if (promptLists.has(only) && this.#view.extras?.prompts === true) {
+    if (promptLists.has(only) && this.#view.program?.prompts === true) {
       this.#modern.notify.promptsChanged();
       for (const session of this.#sessions.values()) session.promptsChanged();
     }

@@ -4,7 +4,7 @@ import { passedCompletion, passedPrompt, passedPrompts } from "./resources/resou
 
 /** Prompts and completions of a standard MCP server, where it is shown alone; Tendon has none of its own. */
 export function servePrompts(server: Server, view: AgentView): void {
-  const { prompts, completions } = view.extras ?? {};
+  const { prompts, completions } = view.program ?? {};
   if (prompts === true) {
     server.setRequestHandler("prompts/list", async ({ params }, context) => {
       const { items, ...more } = await passedPrompts({ view, server, context }, params?.cursor);

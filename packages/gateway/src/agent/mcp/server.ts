@@ -19,9 +19,9 @@ const plainCapabilities = {
  * what that asks for is made ready: `method` names it.
  */
 export function agentServer(view: AgentView, subscriptions?: Subscriptions, method?: string): Server {
-  const { extras } = view;
+  const { program } = view;
   const server = new Server(identity, {
-    capabilities: extras === undefined ? plainCapabilities : capabilitiesWith(extras),
+    capabilities: program === undefined ? plainCapabilities : capabilitiesWith(program),
     instructions: view.surface.kind === "device" ? instructionsForOne : instructionsForAll,
     requestState: { verify: (state) => view.states.open(state) },
   });
@@ -33,11 +33,11 @@ export function agentServer(view: AgentView, subscriptions?: Subscriptions, meth
     );
   }
   if (wants("resources/")) serveResources(server, view, subscriptions);
-  if (extras !== undefined) servePrompts(server, view);
+  if (program !== undefined) servePrompts(server, view);
   return server;
 }
 
-function capabilitiesWith({ prompts, completions }: NonNullable<AgentView["extras"]>): ServerCapabilities {
+function capabilitiesWith({ prompts, completions }: NonNullable<AgentView["program"]>): ServerCapabilities {
   return {
     ...plainCapabilities,
     ...(prompts ? { prompts: { listChanged: true } } : {}),

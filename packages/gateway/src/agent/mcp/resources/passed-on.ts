@@ -78,7 +78,7 @@ async function askInRounds<Result>(
   rounds: Rounds,
   is: (value: unknown) => value is Result,
 ): Promise<Result | InputRequiredResult> {
-  const round = await inRounds(asking, rounds, asking.view.extras, (given) =>
+  const round = await inRounds(asking, rounds, asking.view.program, (given) =>
     ask(asking, method, params, given),
   );
   if ("asks" in round) return round.asks;
@@ -127,7 +127,7 @@ async function ask(
 ): Promise<unknown> {
   const { view } = asking;
   try {
-    return await view.registry.extras.ask(view.principal, deviceOf(asking), method, params, given);
+    return await view.registry.passthrough.ask(view.principal, deviceOf(asking), method, params, given);
   } catch (error) {
     throw asProtocolError(error);
   }

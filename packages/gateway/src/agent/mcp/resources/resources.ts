@@ -49,7 +49,7 @@ export function serveResources(
 
 async function list(asking: McpRequest, cursor: string | undefined): Promise<ListResourcesResult> {
   const { view } = asking;
-  const passing = view.extras?.resources === true;
+  const passing = view.program?.resources === true;
   if (cursor?.startsWith(passedOn) === true && passing) {
     const { items, nextCursor } = await passedResources(asking, cursor.slice(passedOn.length));
     return { resources: items, ...next(nextCursor) };
@@ -65,7 +65,7 @@ async function templates(
   cursor: string | undefined,
 ): Promise<ListResourceTemplatesResult> {
   const own = cursor === undefined ? ownTemplates : [];
-  if (asking.view.extras?.resources !== true) return { resourceTemplates: [...own] };
+  if (asking.view.program?.resources !== true) return { resourceTemplates: [...own] };
   const { items, nextCursor } = await passedTemplates(asking, cursor?.slice(passedOn.length));
   return { resourceTemplates: [...own, ...items], ...next(nextCursor) };
 }
@@ -73,7 +73,7 @@ async function templates(
 async function read(asking: McpRequest, uri: string): Promise<ReadResourceResult | InputRequiredResult> {
   const own = await readOwn(asking.view, uri);
   if (own !== undefined) return own;
-  if (asking.view.extras?.resources === true) return await passedResource(asking, uri);
+  if (asking.view.program?.resources === true) return await passedResource(asking, uri);
   throw new ResourceNotFoundError(uri);
 }
 

@@ -37,9 +37,9 @@ export class Subscriptions {
     if (this.#uris.size >= limits.mcpSubscriptions.max) {
       throw new TendonError("rate_limited", `at most ${limits.mcpSubscriptions.max} resources are watched`);
     }
-    const { registry, principal, surface, extras } = this.#view;
+    const { registry, principal, surface, program } = this.#view;
     const own = readDeviceUri(uri);
-    if (own === undefined && surface.kind === "device" && extras?.resources === true) {
+    if (own === undefined && surface.kind === "device" && program?.resources === true) {
       await this.#passOn(surface.device, uri);
       return;
     }
@@ -59,7 +59,7 @@ export class Subscriptions {
     this.#uris.set(uri, undefined);
     this.#passedOn.add(uri);
     try {
-      await registry.extras.watch(principal, device, uri);
+      await registry.passthrough.watch(principal, device, uri);
     } catch (error) {
       this.#uris.delete(uri);
       this.#passedOn.delete(uri);
@@ -74,7 +74,8 @@ export class Subscriptions {
     same?.delete(uri);
     if (key !== undefined && same?.size === 0) this.#ofParts.delete(key);
     const { registry, surface } = this.#view;
-    if (surface.kind === "device" && this.#passedOn.delete(uri)) registry.extras.unwatch(surface.device, uri);
+    if (surface.kind === "device" && this.#passedOn.delete(uri))
+      registry.passthrough.unwatch(surface.device, uri);
   }
 
   /** For good: whoever wanted to be told is gone. */

@@ -1,0 +1,38 @@
+import type { Cancellation } from "../cancellation.ts";
+import type { Clock } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import type { DeviceRecord } from "../fleet/fleet.ts";
+import { withDeadline } from "../with-deadline.ts";
+import type { CallInProgress, Step } from "./pipeline.ts";
+
+const longestWaitMs = 10_000;
+
+/** [CALL-5] Resolves when the device's tools are known, or it is clear that they will not be; says which. */
+export async function untilListed(
+  clock: Clock,
+  record: DeviceRecord,
+  timeoutMs = longestWaitMs,
+  signal?: Cancellation,
+): Promise<"settled" | "timeout"> {
+  const listed = record.awaitListing;
+  if (listed === undefined) return "settled";
+  return (await withDeadline(clock, listed, { timeoutMs, signal })) ?? "settled";
+}
+
+/** A call that waits for the first list ends like any waiting call: by its deadline or with its connection. */
+export function awaitListing(clock: Clock): Step {
+  return (call) => (call.record.awaitListing === undefined ? undefined : firstListing(clock, call));
+}
+
+async function firstListing(clock: Clock, { record, turn }: CallInProgress): Promise<void> {
+  const { handle } = record;
+  const { timeoutMs, signal } = turn.options();
+  if ((await untilListed(clock, record, timeoutMs, signal)) === "timeout") {
+    const detail = `the device was still being listed after ${turn.timeoutMs} ms; the call was not sent`;
+    throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
+  }
+  if (handle !== undefined && record.handle !== handle) {
+    const detail = "the device left before its tools were known; the call was not sent";
+    throw new TendonError("device_disconnected", detail, { sent: false });
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  type Adjust,
+  isObject,
+  type JsonObject,
+  type Mute,
+  type ToolResult,
+  type Unmute,
+} from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
+import { TendonError } from "../errors.ts";
+import type { ControlAction, ControlOptions, ControlRunner, DeviceRecord } from "../fleet/fleet.ts";
+import { untilListed } from "./await-listing.ts";
+import { DeviceLock } from "./device-lock.ts";
+import type { MuteMemory } from "./mute-memory.ts";
+
+/**
+ * The steps of an action, on the node that holds the device. The device's own tool is called where it has one; otherwise
+ * the action is composed of others. One action at a time per device, so that two of them neither race nor overshoot.
+ */
+export class ControlSteps implements ControlRunner {
+  readonly #clock: Clock;
+  readonly #muted: MuteMemory;
+  readonly #lock: DeviceLock;
+
+  constructor(clock: Clock, muted: MuteMemory) {
+    this.#clock = clock;
+    this.#muted = muted;
+    this.#lock = new DeviceLock(clock);
+  }
+
+  run(record: DeviceRecord, action: ControlAction, options: ControlOptions): Promise<ToolResult> {
+    return this.#lock.run(record.id, () => this.#carryOut(record, action, options), options);
+  }
+
+  async #carryOut(
+    record: DeviceRecord,
+    { tool, arguments: args, compose, unlisted }: ControlAction,
+    options: ControlOptions,
+  ): Promise<ToolResult> {
+    const { call } = options;
+    const native = compose === undefined || (await this.#hasTool(record, tool, options));
+    if (!native && compose.adjust !== undefined) return await this.#adjust(call, compose.adjust, args);
+    if (!native && compose.mute !== undefined) return await this.#mute(call, record.id, compose.mute);
+    if (!native && compose.unmute !== undefined) return await this.#unmute(call, record.id, compose.unmute);
+    return await call(tool, args, unlisted);
+  }
+
+  /** Waits for the list of a device that has just connected. */
+  async #hasTool(
+    record: DeviceRecord,
+    tool: string,
+    { timeoutMs, signal }: ControlOptions,
+  ): Promise<boolean> {
+    const waited = await untilListed(this.#clock, record, timeoutMs, signal);
+    if (waited === "settled") return record.catalogue.find(tool) !== undefined;
+    const detail = `the device was still being listed after ${timeoutMs} ms; nothing was sent`;
+    throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
+  }
+
+  async #adjust(call: Call, rule: Adjust, args: JsonObject): Promise<ToolResult> {
+    const previous = await readLevel(call, rule.read);
+    const given = args[rule.by.argument];
+    const step = typeof given === "number" ? given : rule.by.default;
+    const wanted = rule.by.direction === "up" ? previous + step : previous - step;
+    const level = Math.min(rule.maximum, Math.max(rule.minimum, wanted));
+    await call(rule.write.tool, { [rule.write.argument]: level }, false);
+    return levelResult(rule.write.argument, level, previous);
+  }
+
+  /** [CTL-6] Muting twice keeps the first level. */
+  async #mute(call: Call, device: string, { read, write, to }: Mute): Promise<ToolResult> {
+    const remembered = await this.#muted.level(device, write.tool);
+    const previous = remembered ?? (await readLevel(call, read));
+    try {
+      await call(write.tool, { [write.argument]: to }, false);
+    } catch (error) {
+      // The device may be mute all the same, and only this step knows the level it had.
+      if (mayBeDone(error)) this.#muted.remember(device, write.tool, previous);
+      throw error;
+    }
+    this.#muted.remember(device, write.tool, previous);
+    return levelResult(write.argument, to, previous);
+  }
+
+  /** [CTL-7] Without a remembered level there is nothing to restore, which is no error. */
+  async #unmute(call: Call, device: string, { write }: Unmute): Promise<ToolResult> {
+    const level = await this.#muted.level(device, write.tool);
+    if (level === undefined)
+      return { content: [{ type: "text", text: "nothing to restore" }], isError: false };
+    await call(write.tool, { [write.argument]: level }, false);
+    return levelResult(write.argument, level, undefined);
+  }
+}
+
+type Call = ControlOptions["call"];
+
+async function readLevel(call: Call, from: Adjust["read"]): Promise<number> {
+  const { structuredContent } = await call(from.tool, {}, false);
+  let value: unknown = structuredContent;
+  for (const key of from.path.split(".")) value = isObject(value) ? value[key] : undefined;
+  if (typeof value === "number") return value;
+  throw new TendonError("device_error", `\`${from.tool}\` does not tell \`${from.path}\``, { sent: true });
+}
+
+function levelResult(name: string, level: number, previous: number | undefined): ToolResult {
+  return {
+    content: [{ type: "text", text: String(level) }],
+    isError: false,
+    structuredContent: { [name]: level, ...(previous === undefined ? {} : { previous }) },
+  };
+}
+
+/** Sent, and nothing came back that says otherwise. */
+function mayBeDone(error: unknown): boolean {
+  return error instanceof TendonError && error.context["sent"] === true && error.code !== "device_error";
+}

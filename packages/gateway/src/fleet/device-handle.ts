@@ -1,0 +1,92 @@
+/**
+ * A connected device, on this node or on another: one interface for both. `LocalHandle` wraps a session of this node;
+ * `RemoteHandle` sends the same operations to the node that holds the device, where a `LocalHandle` carries them out.
+ * Callers never ask which of the two they have.
+ */
+import type { Composition, JsonObject, ToolResult } from "@tendon/protocol";
+import type { Cancellation } from "../cancellation.ts";
+import type { DeviceSession, McpCapabilities, RequestOptions } from "../device/device.ts";
+import type { DeviceRecord } from "./device-record.ts";
+import type { LocalHandle } from "./local-handle.ts";
+
+export interface DeviceHandle {
+  readonly kind: DeviceSession["kind"];
+  readonly transport: string;
+  /** Whether the device offers tools at all. */
+  readonly hasTools: boolean;
+  readonly connectedAt: number;
+  readonly lastSeenAt: number;
+  /** The name of the node that holds the device. */
+  readonly node: string;
+  /** The handle itself, where this node holds the device. Only for `fleet/`, which tracks connections. */
+  readonly local: LocalHandle | undefined;
+  /** The directory's revision of a connection on another node. Only for `fleet/`. */
+  readonly revision: number | undefined;
+  /** What a standard MCP server offers beside its tools; `undefined` for every other device. */
+  readonly mcp: McpCapabilities | undefined;
+  /** A call that has been authorized and recorded already. */
+  call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>>;
+  request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Sent<unknown>>;
+  /** Runs an action step by step where the device is; `options.call` makes each call, where it was asked for. */
+  control(action: ControlAction, options: ControlOptions): Promise<ToolResult>;
+  /** Live figures that only the node that holds the device has. */
+  inspect(signal?: Cancellation): Promise<Inspection>;
+  /** Subscribes to a resource of a standard MCP server. */
+  watch(uri: string): Promise<void>;
+  unwatch(uri: string): Promise<void>;
+  close(closeCode: number, reason: string): void;
+}
+
+/** A call that has been decided on and is to be sent. */
+export interface OutgoingCall {
+  readonly callId: string;
+  /** Where a picture taken by this call goes, unless it stays here. */
+  readonly vision: JsonObject | undefined;
+  /** With the time that is left by now. */
+  options(): Omit<RequestOptions, "call">;
+}
+
+export interface Sent<Result> {
+  readonly result: Result;
+  readonly queuedMs: number;
+}
+
+export interface Inspection {
+  readonly queuedCalls: number;
+  readonly droppedAudioFrames: number;
+  readonly lastSeenAt: number;
+  readonly status: { readonly at: number; readonly value: JsonObject } | undefined;
+}
+
+/** A `device_control` action whose arguments have been read and checked. */
+export interface ControlAction {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** How to compose the action from other tools where the device lacks its own. */
+  readonly compose: Composition | undefined;
+  /** [CTL-5] The tool may be missing from the device's list. */
+  readonly unlisted: boolean;
+}
+
+export interface ControlOptions {
+  readonly timeoutMs: number;
+  readonly signal: Cancellation | undefined;
+  /** Makes one call of the action. It takes the whole pipeline of a call, with the caller's rights. */
+  readonly call: (tool: string, args: JsonObject, unlisted: boolean) => Promise<ToolResult>;
+}
+
+/** Sends calls to a device of this node. `calls/` implements it. */
+export interface CallRunner {
+  send(
+    record: DeviceRecord,
+    session: DeviceSession,
+    tool: string,
+    args: JsonObject,
+    call: OutgoingCall,
+  ): Promise<Sent<ToolResult>>;
+}
+
+/** Runs actions on a device of this node, one at a time per device. `calls/` implements it. */
+export interface ControlRunner {
+  run(record: DeviceRecord, action: ControlAction, options: ControlOptions): Promise<ToolResult>;
+}

@@ -1,0 +1,112 @@
+import type { JsonObject, ToolResult } from "@tendon/protocol";
+import type { DeviceSession, McpCapabilities, RequestOptions } from "../device/device.ts";
+import type {
+  CallRunner,
+  ControlAction,
+  ControlOptions,
+  ControlRunner,
+  DeviceHandle,
+  Inspection,
+  OutgoingCall,
+  Sent,
+} from "./device-handle.ts";
+import type { DeviceRecord } from "./device-record.ts";
+
+export interface LocalHandleDependencies {
+  readonly node: string;
+  readonly calls: CallRunner;
+  readonly control: ControlRunner;
+}
+
+/** Tells this node from others among the watchers, which are named by their instance. */
+const thisNode = "";
+
+/** A device that is connected to this node. */
+export class LocalHandle implements DeviceHandle {
+  readonly session: DeviceSession;
+  readonly local = this;
+  readonly revision = undefined;
+  readonly #record: DeviceRecord;
+  readonly #dependencies: LocalHandleDependencies;
+  /** By resource: the nodes whose agents have subscribed to it. */
+  readonly #watchers = new Map<string, Set<string>>();
+
+  constructor(session: DeviceSession, record: DeviceRecord, dependencies: LocalHandleDependencies) {
+    this.session = session;
+    this.#record = record;
+    this.#dependencies = dependencies;
+  }
+
+  get kind(): DeviceSession["kind"] {
+    return this.session.kind;
+  }
+
+  get transport(): string {
+    return this.session.transport;
+  }
+
+  get hasTools(): boolean {
+    return this.session.hasTools;
+  }
+
+  get connectedAt(): number {
+    return this.session.connectedAt;
+  }
+
+  get lastSeenAt(): number {
+    return this.session.lastSeenAt;
+  }
+
+  get node(): string {
+    return this.#dependencies.node;
+  }
+
+  get mcp(): McpCapabilities | undefined {
+    return this.session.mcp;
+  }
+
+  call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>> {
+    return this.#dependencies.calls.send(this.#record, this.session, tool, args, call);
+  }
+
+  request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Sent<unknown>> {
+    return this.session.request(method, params, options);
+  }
+
+  control(action: ControlAction, options: ControlOptions): Promise<ToolResult> {
+    return this.#dependencies.control.run(this.#record, action, options);
+  }
+
+  async inspect(): Promise<Inspection> {
+    return this.#record.inspection();
+  }
+
+  async watch(uri: string, watcher = thisNode): Promise<void> {
+    const watchers = this.#watchers.get(uri) ?? new Set();
+    this.#watchers.set(uri, watchers);
+    watchers.add(watcher);
+    if (watchers.size > 1) return;
+    try {
+      await this.session.subscriptions?.watch(uri);
+    } catch (error) {
+      this.#watchers.delete(uri);
+      throw error;
+    }
+  }
+
+  async unwatch(uri: string, watcher = thisNode): Promise<void> {
+    const watchers = this.#watchers.get(uri);
+    if (watchers?.delete(watcher) !== true || watchers.size > 0) return;
+    this.#watchers.delete(uri);
+    await this.session.subscriptions?.unwatch(uri);
+  }
+
+  /** A node is gone, and its agents with it. */
+  forgetWatcher(watcher: string): void {
+    for (const uri of [...this.#watchers.keys()]) this.unwatch(uri, watcher).catch(() => undefined);
+  }
+
+  close(closeCode: number, reason: string): void {
+    this.session.close(closeCode, reason, false);
+  }
+}
