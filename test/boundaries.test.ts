@@ -49,12 +49,8 @@ const rooms: Readonly<
   toolset: { may: ["access", "fleet", "store"], types: [] },
   voice: { may: ["calls", "device", "events", "fleet"], types: [] },
   provisioning: { may: ["access", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
-  registry: {
-    may: ["access", "calls", "events", "fleet", "store", "cluster", "toolset"],
-    types: ["device", "config"],
-  },
   agent: {
-    may: ["access", "calls", "events", "firmware", "fleet", "provisioning", "registry", "toolset"],
+    may: ["access", "calls", "events", "firmware", "fleet", "provisioning", "toolset"],
     types: ["broker", "config"],
   },
   // A part of the composition root.
@@ -73,7 +69,6 @@ const rooms: Readonly<
       "fleet",
       "logging",
       "provisioning",
-      "registry",
       "store",
       "toolset",
       "vision",

@@ -21,7 +21,6 @@ import {
   WebSocketDevices,
 } from "./device/device.ts";
 import type { DeviceCredentials } from "./provisioning/provisioning.ts";
-import { Registry } from "./registry/registry.ts";
 import { announceGateway, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
@@ -33,6 +32,7 @@ import {
   openDoors,
   openFirmware,
   openProvisioning,
+  openServices,
   openVision,
   openVoice,
   portOf,
@@ -99,8 +99,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     clock,
     adminToken: options.adminToken ?? adminToken?.secret ?? "",
     devices: {
-      idOf: (reference) => registry.idOf(reference),
-      visible: (principal, id) => registry.visible(principal, id),
+      idOf: (reference) => services.fleet.idOf(reference),
+      visible: (principal, id) => services.fleet.visible(principal, id),
     },
   });
   started.push(() => tokens.stop());
@@ -116,7 +116,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     uploadUrl: () => `${addresses().public}/vision/explain`,
   });
   started.push(() => vision.stop());
-  const registry = await Registry.open({
+  const services = await openServices({
     camera: vision.camera,
     shelf: vision.shelf,
     store,
@@ -135,8 +135,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     nameOf: (principalId) => tokens.nameOf(principalId),
     agents: config.agents,
   });
-  started.push(() => registry.close());
-  started.push(() => registry.toolset.stop());
+  started.push(() => services.close());
   const firmware = await openFirmware({
     config,
     dataFolder,
@@ -154,7 +153,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     secret: foundation.deviceSecret,
     clock,
     events,
-    registry,
+    services,
     audioHost: () => addresses().audioHost,
   });
   started.push(() => voice?.stop());
@@ -166,7 +165,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     store,
     clock,
     events,
-    registry,
+    services,
     liveness,
   });
   const { credentials, doors } = entrance;
@@ -188,7 +187,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     const session = new BoardSession(identity, link, {
       clock,
       events,
-      owner: registry.connections,
+      owner: services.fleet.connections,
       newSessionId: randomUUID,
       frames,
       firstRequestId: randomFirstId(Math.random()),
@@ -212,7 +211,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     programs: [...config.devices.stdio, ...(options.processes ?? [])],
     clock,
     events,
-    registry,
+    services,
     queueLimit: config.calls.queue,
     frames,
   });
@@ -228,14 +227,14 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     onCut: (from) => events.limited("connection", from),
   });
   serveCertificate(http, certificate);
-  if (cluster !== undefined) forwardStrays(http, cluster.cluster, registry);
+  if (cluster !== undefined) forwardStrays(http, cluster.cluster, services);
   started.push(() => http.close());
   // After HTTP, because it ends before it: a server does not close while apps hold WebSockets of its open.
   const mqtt = await startMqtt({
     config,
     certificate,
     clock,
-    registry,
+    services,
     events,
     identify,
     spend: (principal) => rates.spend(principal),
@@ -256,7 +255,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   const { startDemoDevice } = options;
   const console = await openDoors(http, {
     foundation,
-    registry,
+    services,
     tokens,
     rates,
     identify,
@@ -276,7 +275,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   });
   const cut = (id: string, reason: string) => liveness.cut(id, reason);
   const { sessions } = console.signIn;
-  await cluster?.open({ registry, tokens, credentials, rates, sessions, cut });
+  await cluster?.open({ services, tokens, credentials, rates, sessions, cut });
   await listen(http, config.http);
   const word = { url: addresses().local, certificate: certificate?.file, locked: foundation.held.locked };
   const withdraw = announceGateway(config, { ...word, ports: { http: portOf(http), mqtt: mqtt.port } });
@@ -290,8 +289,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     cluster?.cluster.drain();
     withdraw();
     log.info("gateway stopping");
-    await within(clock, drainMs, registry.drain());
-    await sendAway(registry.sessions(), cluster !== undefined, clock);
+    await within(clock, drainMs, services.drain());
+    await sendAway(services.fleet.sessions(), cluster !== undefined, clock);
     await Promise.all([within(clock, deviceCloseMs, devices.allClosed()), stopProcesses()]);
     devices.stop();
     for (const undo of started.reverse()) await undo();

@@ -1,5 +1,5 @@
 /**
- * NORTH: agents, apps, programs and people. Each door turns its own words into the registry's (a principal, a device,
+ * NORTH: agents, apps, programs and people. Each door turns its own words into those of the services (a principal, a device,
  * a tool, arguments) and the answer back; none of them decides anything about devices.
  */
 export type { IdentifyToken } from "./authentication.ts";
@@ -11,3 +11,4 @@ export { MqttTopics } from "./mqtt-topics.ts";
 export { operationRoutes } from "./operations.ts";
 export { Rates, type Spent } from "./rates.ts";
 export { restRoutes } from "./rest/rest.ts";
+export type { Services } from "./services.ts";

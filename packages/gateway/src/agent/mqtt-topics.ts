@@ -15,8 +15,8 @@ import { hasScope, type Principal } from "../access/access.ts";
 import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import type { Registry } from "../registry/registry.ts";
 import { problemOf } from "./problem.ts";
+import type { Services } from "./services.ts";
 
 /** An app's connection as its carrier offers it. */
 export interface AppLink {
@@ -26,7 +26,7 @@ export interface AppLink {
 }
 
 export interface TopicsNeeds {
-  readonly registry: Registry;
+  readonly services: Services;
   readonly events: Events;
   /** Tells when a token no longer counts. */
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
@@ -81,7 +81,7 @@ export class MqttTopics {
     if (replyTopic.test(topic)) return true;
     const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
     if (device === undefined || !hasScope(principal, "read")) return false;
-    return this.#needs.registry.visible(principal, device);
+    return this.#needs.services.fleet.visible(principal, device);
   }
 
   /** [APP-5] What is true now of all that these filters take in; a gateway that has just started knows it too. */
@@ -133,7 +133,7 @@ export class MqttTopics {
 
   #refuse({ kind }: Request, message: unknown, error: TendonError): JsonObject {
     return kind === "control"
-      ? this.#needs.registry.control.refuse(message, error)
+      ? this.#needs.services.control.refuse(message, error)
       : failedCall(message, error);
   }
 
@@ -164,28 +164,28 @@ export class MqttTopics {
     device: string | undefined,
     message: unknown,
   ): Promise<ControlResponse> {
-    const { registry } = this.#needs;
+    const { services } = this.#needs;
     const decoded = decodeControl(message);
     if (decoded.outcome !== "ok") {
       const why = decoded.outcome === "invalid" ? decoded.reason : "not understood";
-      return registry.control.refuse(message, new TendonError("bad_request", why));
+      return services.control.refuse(message, new TendonError("bad_request", why));
     }
     const { session_id, device: named } = decoded.message;
     const target =
       device ??
       named ??
-      (session_id === undefined ? undefined : await registry.deviceOfSession(principal, session_id));
+      (session_id === undefined ? undefined : await services.fleet.deviceOfSession(principal, session_id));
     if (target === undefined) {
       const detail = "neither `device` nor `session_id` names a device that is known here";
-      return registry.control.refuse(message, new TendonError("device_unknown", detail));
+      return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
-    return await registry.control.run(principal, target, decoded.message);
+    return await services.control.run(principal, target, decoded.message);
   }
 
   async #call(principal: Principal, device: string, message: unknown): Promise<JsonObject> {
     try {
       const { tool, args, timeoutMs } = readCall(message);
-      const { result, callId } = await this.#needs.registry.calls.call(principal, device, tool, args, {
+      const { result, callId } = await this.#needs.services.calls.call(principal, device, tool, args, {
         timeoutMs,
       });
       return { request_id: requestIdOf(message), ok: true, result, callId };
@@ -201,14 +201,14 @@ export class MqttTopics {
       const found = statusFilter.exec(filter);
       if (found === null) continue;
       const { device = "+" } = found.groups ?? {};
-      if (device === "+") return this.#needs.registry.book.ids();
+      if (device === "+") return this.#needs.services.fleet.admin.ids();
       devices.add(device);
     }
     return devices;
   }
 
   #statusOf(id: string): Status | undefined {
-    const { handle, offlineSince, offlineReason = null } = this.#needs.registry.book.find(id) ?? {};
+    const { handle, offlineSince, offlineReason = null } = this.#needs.services.fleet.admin.find(id) ?? {};
     if (handle !== undefined) return { state: "online", at: isoTime(handle.connectedAt), reason: null };
     if (offlineSince === undefined) return undefined;
     return { state: "offline", at: isoTime(offlineSince), reason: offlineReason };

@@ -1,23 +1,7 @@
-import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { DeviceRecord } from "../fleet/fleet.ts";
-import { withDeadline } from "../with-deadline.ts";
+import { untilListed } from "../fleet/fleet.ts";
 import type { CallInProgress, Step } from "./pipeline.ts";
-
-const longestWaitMs = 10_000;
-
-/** [CALL-5] Resolves when the device's tools are known, or it is clear that they will not be; says which. */
-export async function untilListed(
-  clock: Clock,
-  record: DeviceRecord,
-  timeoutMs = longestWaitMs,
-  signal?: Cancellation,
-): Promise<"settled" | "timeout"> {
-  const listed = record.awaitListing;
-  if (listed === undefined) return "settled";
-  return (await withDeadline(clock, listed, { timeoutMs, signal })) ?? "settled";
-}
 
 /** A call that waits for the first list ends like any waiting call: by its deadline or with its connection. */
 export function awaitListing(clock: Clock): Step {

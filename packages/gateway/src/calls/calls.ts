@@ -9,9 +9,9 @@ import { type Policy, type Principal, type Ruling, requireScope } from "../acces
 import type { Cancellation } from "../cancellation.ts";
 import type { Relay } from "../device/device.ts";
 import type { TendonError } from "../errors.ts";
-import { type DeviceRecord, refuseArguments } from "../fleet/fleet.ts";
+import { type DeviceRecord, refuseArguments, untilListed } from "../fleet/fleet.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
-import { awaitListing, untilListed } from "./await-listing.ts";
+import { awaitListing } from "./await-listing.ts";
 import { requireApproval, useApproval } from "./call-approval.ts";
 import { CallTraces } from "./call-traces.ts";
 import { CallTurn } from "./call-turn.ts";
@@ -20,7 +20,6 @@ import { InFlight } from "./in-flight.ts";
 import { type FinishedReply, type Pipeline, runCall, type Step } from "./pipeline.ts";
 
 export { Approvals } from "./approvals.ts";
-export { untilListed } from "./await-listing.ts";
 export { Control } from "./control.ts";
 export { ControlSteps } from "./control-steps.ts";
 export { Dispatch, type DispatchDependencies } from "./dispatch.ts";

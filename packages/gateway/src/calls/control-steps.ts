@@ -8,8 +8,13 @@ import {
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { ControlAction, ControlOptions, ControlRunner, DeviceRecord } from "../fleet/fleet.ts";
-import { untilListed } from "./await-listing.ts";
+import {
+  type ControlAction,
+  type ControlOptions,
+  type ControlRunner,
+  type DeviceRecord,
+  untilListed,
+} from "../fleet/fleet.ts";
 import { DeviceLock } from "./device-lock.ts";
 import type { MuteMemory } from "./mute-memory.ts";
 

@@ -1,7 +1,7 @@
 /**
  * SOUTH: from a socket to a session. A transport turns bytes into frames; a session speaks the device's protocol and
  * is its MCP client; the owner is told what comes of it. This room knows one device at a time: which devices exist,
- * what may be called and by whom is the registry's business, and it is handed in.
+ * what may be called and by whom is the services's business, and it is handed in.
  */
 export { type DeviceClaim, readClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";

@@ -15,7 +15,7 @@ import type { ToolsetChanges } from "./toolset-changes.ts";
 export interface ConnectionsNeeds {
   readonly clock: Clock;
   readonly events: Events;
-  readonly remembering: DevicePersistence;
+  readonly persistence: DevicePersistence;
   readonly toolset: ToolsetChanges;
   readonly drift: Drift;
   readonly passthrough: McpPassthrough;
@@ -71,8 +71,8 @@ export class Connections implements SessionOwner {
     this.#bySession.set(session.sessionId, record.id);
     this.#needs.toolset.came(record.id);
     this.#others?.hold(handle);
-    if (!session.hasTools) void this.#needs.remembering.device(record);
-    this.#needs.remembering.seen(record, session.connectedAt, session.transport);
+    if (!session.hasTools) void this.#needs.persistence.device(record);
+    this.#needs.persistence.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
       this.#tookOver(record.id);
       // A node that held the old one closes it, when it learns of the new one.
@@ -96,7 +96,7 @@ export class Connections implements SessionOwner {
     if (renamed) this.#needs.events.deviceNamed(record.id, record.alias);
     if (renamed || record.board !== board) this.#needs.toolset.changed(record.id);
     // Its first list follows at once and is written together with it.
-    if (record.catalogue.size > 0) void this.#needs.remembering.changed(record, renamed);
+    if (record.catalogue.size > 0) void this.#needs.persistence.changed(record, renamed);
   }
 
   listed(session: DeviceSession, listing: Listing): void {
@@ -111,7 +111,7 @@ export class Connections implements SessionOwner {
         complete: catalogue.complete,
         ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
       });
-      void this.#needs.remembering.withTools(record);
+      void this.#needs.persistence.withTools(record);
       this.#needs.toolset.changed(record.id);
     } else {
       this.#needs.events.toolsUnchanged(record.id, catalogue.size);
@@ -132,7 +132,7 @@ export class Connections implements SessionOwner {
     const now = this.#needs.clock.now();
     record.detach(record.requireHandle(), now, reason);
     this.#needs.toolset.left(record.id);
-    this.#needs.remembering.left(record, session.lastSeenAt, now, reason);
+    this.#needs.persistence.left(record, session.lastSeenAt, now, reason);
     // The broker has parted from the old one before the new one gets here.
     if (reason === takenOver) this.#tookOver(record.id);
     this.#needs.events.deviceOffline(record.id, reason);

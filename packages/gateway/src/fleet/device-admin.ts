@@ -14,10 +14,11 @@ import type { ToolsetChanges } from "./toolset-changes.ts";
 export interface DeviceAdminNeeds {
   readonly store: Store;
   readonly devices: KnownDevices;
-  readonly remembering: DevicePersistence;
+  readonly persistence: DevicePersistence;
   readonly toolset: ToolsetChanges;
-  readonly elsewhere: ReplicaSync;
-  readonly muted: { forgetDevice(id: string): void };
+  readonly replicas: ReplicaSync;
+  /** Forgets what else the gateway remembers of a device. */
+  readonly forgetDevice: (id: string) => void;
 }
 
 export class DeviceAdmin {
@@ -58,7 +59,7 @@ export class DeviceAdmin {
   pairChanged(deviceId: string, pair: CredentialPair | undefined): Promise<void> {
     const record = this.#needs.devices.recordOf(deviceId, "esp32");
     record.pair = pair;
-    if (pair !== undefined || record.everConnected) return this.#needs.remembering.device(record);
+    if (pair !== undefined || record.everConnected) return this.#needs.persistence.device(record);
     return this.#forget(deviceId);
   }
 
@@ -67,7 +68,7 @@ export class DeviceAdmin {
     const record = this.#needs.devices.get(id);
     if (record === undefined || record.everConnected || record.tags.length > 0) return;
     record.tag(tags);
-    await this.#needs.remembering.device(record);
+    await this.#needs.persistence.device(record);
   }
 
   /** Gives a device another alias, other tags, or another transport. */
@@ -76,7 +77,7 @@ export class DeviceAdmin {
     reference: string,
     { alias, tags, transport }: DeviceChange,
   ): Promise<DeviceDetail> {
-    const { devices, store, toolset, remembering } = this.#needs;
+    const { devices, store, toolset, persistence } = this.#needs;
     const record = devices.require(principal, reference);
     requireScope(principal, "admin");
     await store.ping();
@@ -93,7 +94,7 @@ export class DeviceAdmin {
       record.offer(transport ?? undefined);
     }
     toolset.changed(record.id);
-    await remembering.changed(record, alias !== undefined);
+    await persistence.changed(record, alias !== undefined);
     return record.detail();
   }
 
@@ -107,9 +108,9 @@ export class DeviceAdmin {
   }
 
   #forget(id: string): Promise<void> {
-    const { written, told } = this.#needs.remembering.forget(id);
-    this.#needs.elsewhere.forgetHere(id, written);
-    this.#needs.muted.forgetDevice(id);
+    const { written, told } = this.#needs.persistence.forget(id);
+    this.#needs.replicas.forgetHere(id, written);
+    this.#needs.forgetDevice(id);
     return told;
   }
 }

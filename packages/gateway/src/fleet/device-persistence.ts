@@ -1,5 +1,5 @@
 /**
- * Keeps what the registry knows in the store. Writes of one device follow one another; what a caller need not wait
+ * Keeps what the services knows in the store. Writes of one device follow one another; what a caller need not wait
  * for is not waited for, and a store that is away is its own to tell.
  */
 import type { Clock, Timer } from "../clock.ts";

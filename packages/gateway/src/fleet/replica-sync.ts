@@ -17,7 +17,7 @@ export interface ReplicaSyncNeeds {
   readonly clock: Clock;
   readonly store: Store;
   readonly devices: KnownDevices;
-  readonly remembering: DevicePersistence;
+  readonly persistence: DevicePersistence;
   readonly drift: Drift;
   readonly toolset: ToolsetChanges;
   readonly upgrades: FirmwareUpgrades;
@@ -77,7 +77,7 @@ export class ReplicaSync {
 
   /** Another node has deleted it; resolves when nothing of it is left here either. */
   forget(id: string): Promise<void> {
-    const { written, told } = this.#needs.remembering.goneElsewhere(id);
+    const { written, told } = this.#needs.persistence.goneElsewhere(id);
     this.forgetHere(id, written);
     return told;
   }
@@ -161,7 +161,7 @@ export class ReplicaSync {
     given: Awaited<ReturnType<Store["names"]["ofDevice"]>>,
     pins: Awaited<ReturnType<Store["toolPins"]["ofDevice"]>>,
   ): CredentialPair | undefined {
-    const { devices, remembering, drift, toolset, upgrades } = this.#needs;
+    const { devices, persistence, drift, toolset, upgrades } = this.#needs;
     const { id, alias } = stored;
     devices.names.restore(new Map([[alias, id]]), given);
     const record = devices.restore(stored);
@@ -171,7 +171,7 @@ export class ReplicaSync {
       record.listingDone();
     }
     // What is on its way to the store is newer than what was read from it.
-    if (!remembering.isWriting(id)) {
+    if (!persistence.isWriting(id)) {
       drift.forget(id);
       drift.restore(pins, (_, tool) => record.catalogue.find(tool));
     }

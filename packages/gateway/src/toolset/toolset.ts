@@ -18,7 +18,7 @@ import { type Sight, View } from "./view.ts";
 
 export type { ExposedTool } from "./exposed-tool.ts";
 
-export interface ToolsetSettings {
+interface ToolsetSettings {
   /** How many tools stand in one list, ours among them, before device tools are left to search. */
   readonly toolBudget: number;
   /** How long the tools of a device that has left stay in lists. */

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
-import type { Registry } from "../registry/registry.ts";
+import type { OpenedServices } from "./services.ts";
 
 export interface ClusterNeeds {
   readonly url: string;
@@ -19,7 +19,7 @@ export interface ClusterNeeds {
 type Sessions = Console["signIn"]["sessions"];
 
 interface ClusterParts {
-  readonly registry: Registry;
+  readonly services: OpenedServices;
   readonly tokens: Tokens;
   readonly credentials: Credentials;
   readonly rates: Rates;
@@ -65,19 +65,18 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
   return {
     cluster,
     async open(parts) {
-      const { registry, tokens } = parts;
-      devices = () => registry.sessions().length;
+      const { services, tokens } = parts;
+      devices = () => services.fleet.sessions().length;
       hear = ({ type, device, at, data }) => {
-        if (type === "device.online" && device !== undefined) registry.elsewhere.heardOf(device, at);
+        if (type === "device.online" && device !== undefined) services.fleet.replicas.heardOf(device, at);
         if (type === "device.offline" && device !== undefined)
-          registry.elsewhere.heardGone(device, at, String(data["reason"]));
+          services.fleet.replicas.heardGone(device, at, String(data["reason"]));
       };
       unshare = parts.rates.shareWith((spent) => cluster.broadcasts.mention({ kind: "spent", spent }));
       tokens.shareWith((id) => cluster.broadcasts.tell({ kind: "token", id }));
       cluster.broadcasts.onBroadcast((broadcast) => takeBroadcast(parts, broadcast));
       await shareSessions(cluster, parts.sessions);
-      findSessions(cluster, registry);
-      const others = await registry.join(cluster);
+      const others = await services.join(cluster);
       settled = () => others.settled();
     },
     unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
@@ -99,7 +98,7 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
       return;
     case "device_gone":
       parts.credentials.learn(broadcast.id, undefined);
-      await parts.registry.elsewhere.forget(broadcast.id);
+      await parts.services.fleet.replicas.forget(broadcast.id);
       return;
     case "session":
       parts.sessions.learn(broadcast);
@@ -109,10 +108,10 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
       return;
     case "status":
       if (isObject(broadcast.value))
-        parts.registry.book.find(broadcast.id)?.rememberStatus(broadcast.at, broadcast.value);
+        parts.services.fleet.admin.find(broadcast.id)?.rememberStatus(broadcast.at, broadcast.value);
       return;
     case "muted":
-      parts.registry.muted.learn(broadcast.device, broadcast.tool, broadcast.level);
+      parts.services.muteMemory.learn(broadcast.device, broadcast.tool, broadcast.level);
       return;
     case "spent":
       // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
@@ -133,27 +132,10 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
   await sessions.load();
 }
 
-const findMs = 1_000;
-
-/** [APP-2] A message may name a device by its session alone, at any node: the others are asked where none here has it. */
-function findSessions(cluster: Cluster, registry: Registry): void {
-  const topic = "device-of-session";
-  cluster.rpc.serveNode(topic, async (id) => registry.connections.deviceOf(String(id)) ?? null);
-  registry.findSessionsBy(async (id) => {
-    const others = cluster.nodes().filter(({ instance }) => instance !== cluster.instance);
-    const found = await Promise.all(
-      others.map(({ instance }) =>
-        cluster.rpc.askNode(instance, topic, id, { timeoutMs: findMs }).catch(() => null),
-      ),
-    );
-    return found.find((device) => typeof device === "string");
-  });
-}
-
 /** A device whose credentials another node has changed may be connected here with the old ones. */
-async function deviceChanged({ registry, credentials, cut }: ClusterParts, id: string): Promise<void> {
-  const before = registry.book.find(id)?.pair;
-  const pair = await registry.elsewhere.readAgain(id);
+async function deviceChanged({ services, credentials, cut }: ClusterParts, id: string): Promise<void> {
+  const before = services.fleet.admin.find(id)?.pair;
+  const pair = await services.fleet.replicas.readAgain(id);
   credentials.learn(id, pair);
   // One that came in without any, where admission is open, has none to lose, and goes when it is revoked all the same.
   const revoked = pair?.state === "revoked";

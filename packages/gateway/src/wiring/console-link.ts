@@ -2,11 +2,10 @@
 import { randomBytes } from "node:crypto";
 import type { Principal, Tokens } from "../access/access.ts";
 import { type Addresses, otaProblem } from "../addresses.ts";
-import { type Console, consoleRoutes, type Http, type IdentifyToken } from "../agent/agent.ts";
+import { type Console, consoleRoutes, type Http, type IdentifyToken, type Services } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";
 
@@ -14,7 +13,7 @@ export interface ConsoleLinkNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly store: Store;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly tokens: Tokens;
   readonly identify: IdentifyToken;
   readonly spend: (principal: Principal) => void;
@@ -39,7 +38,7 @@ export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<
     startDemoDevice,
     sessionStorage: store.consoleSessions,
     callHistory: (span, take) => store.calls.endedIn({ ...span, limit: mostCallsRead }, take),
-    onlineAlready: rest.registry.sessions().length,
+    onlineAlready: rest.services.fleet.sessions().length,
     frames: (device) => frames.of(device),
     instanceId: String(instanceId),
     about() {

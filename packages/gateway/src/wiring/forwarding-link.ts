@@ -1,10 +1,9 @@
 /** Requests that came to the wrong node are carried to the right one, which the ids it gave out name. */
 import { limits, visionLimits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Http } from "../agent/agent.ts";
+import type { Http, Services } from "../agent/agent.ts";
 import type { Cluster, ForwardedAnswer, ForwardedRequest } from "../cluster/cluster.ts";
 import { TendonError } from "../errors.ts";
-import type { Registry } from "../registry/registry.ts";
 
 /** What one node has carried to another stays there. */
 const carried = "x-tendon-node";
@@ -21,7 +20,7 @@ export function markOf(cluster: Cluster | undefined): string {
   return cluster === undefined ? "" : `${cluster.instance}.`;
 }
 
-export function forwardStrays(http: Http, cluster: Cluster, { fanOut }: Pick<Registry, "fanOut">): void {
+export function forwardStrays(http: Http, cluster: Cluster, { fanOut }: Pick<Services, "fanOut">): void {
   askForJobs(cluster, fanOut);
   cluster.forwarding.serve((request) => answerHere(http, request));
   http.addHook("onRequest", async (request, reply) => {
@@ -44,7 +43,7 @@ function homeOf(request: FastifyRequest): string | undefined {
   return typeof id === "string" ? ownNode.exec(id)?.[1] : undefined;
 }
 
-type FanOut = Registry["fanOut"];
+type FanOut = Services["fanOut"];
 
 /** A question about a job that stands in a body, which nobody has read when requests are carried. */
 function askForJobs(cluster: Cluster, fanOut: FanOut): void {

@@ -11,10 +11,10 @@ import {
   operationRoutes,
   type Rates,
   restRoutes,
+  type Services,
 } from "../agent/agent.ts";
 import { CloseGrace, type FrameLog, type OtaSettings, type WebSocketDevices } from "../device/device.ts";
 import type { DeviceCredentials } from "../provisioning/provisioning.ts";
-import type { Registry } from "../registry/registry.ts";
 import { openConsole } from "./console-link.ts";
 import type { FirmwareLink } from "./firmware-link.ts";
 import type { Foundation } from "./foundation.ts";
@@ -28,7 +28,7 @@ import type { VoiceLink } from "./voice-link.ts";
 
 export interface DoorNeeds {
   readonly foundation: Foundation;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly tokens: Tokens;
   readonly rates: Rates;
   readonly identify: IdentifyToken;
@@ -51,7 +51,7 @@ const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
 export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> {
-  const { foundation, registry, tokens, rates, identify, entrance, firmware, voice, mqtt } = needs;
+  const { foundation, services, tokens, rates, identify, entrance, firmware, voice, mqtt } = needs;
   const { clock, metrics, events, store, cluster, node, nodeId, mark: idMark, stateKey } = foundation;
   operationRoutes(http, {
     metrics,
@@ -64,7 +64,7 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
     clock,
     events,
     store,
-    registry,
+    services,
     tokens,
     identify,
     spend: (principal) => rates.spend(principal),
@@ -83,7 +83,7 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
   const startedAt = clock.now();
   await restRoutes(http, {
     clock,
-    registry,
+    services,
     provisioning: entrance.provisioning,
     tokens,
     library: firmware.library,
@@ -91,10 +91,10 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
     console,
     settingsOf: needs.settingsOf,
     voice: talksEverywhere(cluster?.cluster, voice?.relay),
-    nodes: () => nodeList({ cluster: cluster?.cluster, store, registry, node, nodeId, startedAt }),
+    nodes: () => nodeList({ cluster: cluster?.cluster, store, services, node, nodeId, startedAt }),
   });
   const { reportFault } = needs;
-  await mcpRoutes(http, { registry, tokens, events, clock, identify, idMark, stateKey, reportFault });
+  await mcpRoutes(http, { services, tokens, events, clock, identify, idMark, stateKey, reportFault });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) needs.devices.upgrade(request, socket, head);

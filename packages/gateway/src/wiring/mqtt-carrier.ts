@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Principal } from "../access/access.ts";
-import { type IdentifyToken, MqttTopics } from "../agent/agent.ts";
+import { type IdentifyToken, MqttTopics, type Services } from "../agent/agent.ts";
 import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/broker.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
@@ -13,7 +13,6 @@ import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/dev
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { type Credentials, SeenClients } from "../provisioning/provisioning.ts";
-import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Doors } from "./provisioning-link.ts";
@@ -42,7 +41,7 @@ export interface CarrierNeeds extends Doors {
   readonly config: Config;
   readonly certificate: Certificate | undefined;
   readonly clock: Clock;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly events: Events;
   readonly identify: IdentifyToken;
   readonly spend: (principal: Principal) => void;
@@ -64,9 +63,9 @@ export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
 }
 
 async function startEmbedded(needs: CarrierNeeds) {
-  const { config, clock, registry, events, identify, spend, onRevoked, credentials, openDevice } = needs;
+  const { config, clock, services, events, identify, spend, onRevoked, credentials, openDevice } = needs;
   const topics: MqttTopics = new MqttTopics({
-    registry,
+    services,
     events,
     onRevoked,
     counts: needs.counts,

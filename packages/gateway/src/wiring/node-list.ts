@@ -1,28 +1,28 @@
 import type { NodeList } from "@tendon/protocol";
+import type { Services } from "../agent/agent.ts";
 import { isoTime } from "../clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";
 
 export interface NodeListNeeds {
   readonly cluster: Cluster | undefined;
   readonly store: Store;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly node: string;
   readonly nodeId: string;
   readonly startedAt: number;
 }
 
 /** The nodes there are, as this one hears of them, and how its engines are. */
-export function nodeList({ cluster, store, registry, node, nodeId, startedAt }: NodeListNeeds): NodeList {
+export function nodeList({ cluster, store, services, node, nodeId, startedAt }: NodeListNeeds): NodeList {
   const { kind, away } = store.state;
   const alone = {
     instance: nodeId,
     node,
     version,
     startedAt,
-    devices: registry.sessions().length,
+    devices: services.fleet.sessions().length,
     draining: false,
   };
   const members = cluster?.nodes() ?? [alone];

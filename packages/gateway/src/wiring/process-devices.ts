@@ -1,28 +1,28 @@
 /** The programs of the settings, run as devices. */
+import type { Services } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import { type Config, inheritedEnvironment } from "../config/config.ts";
 import { type FrameLog, StdioDevice } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import type { Registry } from "../registry/registry.ts";
 
 export interface ProcessDevicesNeeds {
   readonly programs: Config["devices"]["stdio"];
   readonly clock: Clock;
   readonly events: Events;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly queueLimit: number;
   readonly frames: FrameLog;
 }
 
 /** Starts them all; gives what stops them. */
-export function startProcesses({ programs, registry, ...needs }: ProcessDevicesNeeds) {
+export function startProcesses({ programs, services, ...needs }: ProcessDevicesNeeds) {
   const devices = programs.map((settings) => {
-    registry.expect(settings.alias, "process");
+    services.fleet.expect(settings.alias, "process");
     return new StdioDevice(
       { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
       {
         ...needs,
-        owner: registry.connections,
+        owner: services.fleet.connections,
         random: Math.random,
         environment: inheritedEnvironment(),
       },

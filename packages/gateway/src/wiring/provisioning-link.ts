@@ -4,6 +4,7 @@ import { limits } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
 import { sourceOf, Throttle } from "../access/access.ts";
 import { peerAddress } from "../addresses.ts";
+import type { Services } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import {
@@ -15,7 +16,6 @@ import {
 } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import { Credentials, type DeviceCredentials, Provisioning } from "../provisioning/provisioning.ts";
-import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 
 export interface ProvisioningLinkNeeds {
@@ -25,7 +25,7 @@ export interface ProvisioningLinkNeeds {
   readonly store: Store;
   readonly clock: Clock;
   readonly events: Events;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly liveness: Liveness;
 }
 
@@ -50,14 +50,14 @@ export interface ProvisioningLink {
 const anotherSignInMs = 1_000;
 
 export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink {
-  const { config, secret, store, clock, events, registry, liveness } = needs;
+  const { config, secret, store, clock, events, services, liveness } = needs;
   const { admission } = config.devices;
   const credentials = new Credentials({
     admission,
     secret,
     clock,
-    known: registry.book.pairs(),
-    remember: (deviceId, pair) => registry.book.pairChanged(deviceId, pair),
+    known: services.fleet.admin.pairs(),
+    remember: (deviceId, pair) => services.fleet.admin.pairChanged(deviceId, pair),
   });
   const signIns = new Throttle(clock, { burst: limits.failedSignIns.max, everyMs: anotherSignInMs });
   const provisioning = new Provisioning({
@@ -68,7 +68,7 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
     events,
     signIns,
     credentials,
-    devices: registry.book,
+    devices: services.fleet.admin,
     cut: (deviceId, reason) => liveness.cut(deviceId, reason),
   });
   return {
@@ -86,7 +86,8 @@ export function openProvisioning(needs: ProvisioningLinkNeeds): ProvisioningLink
           const entry = await provisioning.enter(ask);
           if (entry.kind !== "approved") return entry;
           const { mqtt, websocket } = settingsOf(entry.credentials);
-          const transport = registry.book.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
+          const transport =
+            services.fleet.admin.find(ask.deviceId)?.transportSetting ?? config.devices.transport;
           return { kind: "settings", settings: transport === "mqtt" ? { mqtt } : { websocket } };
         },
         activate: (ask, proof) => provisioning.activate(ask, proof),

@@ -1,13 +1,13 @@
-/** The voice half of the composition: which board talks to which voice server, by the settings and the registry's tags. */
+/** The voice half of the composition: which board talks to which voice server, by the settings and the services's tags. */
 import fs from "node:fs";
 import type { Principal } from "../access/access.ts";
+import type { Services } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { OtaUpstream } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { SealedKeys } from "../provisioning/provisioning.ts";
-import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import {
   type AccountShelf,
@@ -23,7 +23,7 @@ export interface VoiceNeeds {
   readonly config: Config;
   readonly clock: Clock;
   readonly events: Events;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly store: Store;
   /** What accounts at voice servers are sealed with. */
   readonly secret: string;
@@ -51,7 +51,7 @@ export async function openVoice({
   config,
   clock,
   events,
-  registry,
+  services,
   store,
   secret,
   audioHost,
@@ -66,8 +66,8 @@ export async function openVoice({
     throw error;
   }
   const accounts = new VoiceAccounts(clock, new UpstreamOta(clock), accountShelf(store, secret));
-  const tools = boardTools(registry);
-  const voiceServerOf = (deviceId: string) => choose(upstreams, deviceId, registry);
+  const tools = boardTools(services);
+  const voiceServerOf = (deviceId: string) => choose(upstreams, deviceId, services);
   const relay = new VoiceRelay({
     accounts,
     about: (deviceId) => tools.about(deviceId),
@@ -101,21 +101,21 @@ function principalFor(deviceId: string): Principal {
   };
 }
 
-function boardTools(registry: Registry): BoardTools {
+function boardTools(services: Services): BoardTools {
   return {
     async list(deviceId) {
-      const { tools } = await registry.tools(principalFor(deviceId), deviceId, false);
+      const { tools } = await services.fleet.tools(principalFor(deviceId), deviceId, false);
       return tools
         .filter(({ access }) => access !== "denied")
         .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
     },
     about(deviceId) {
-      const { board, firmware, protocolVersion } = registry.device(principalFor(deviceId), deviceId);
+      const { board, firmware, protocolVersion } = services.fleet.device(principalFor(deviceId), deviceId);
       return { board, firmware, protocolVersion };
     },
     async call(deviceId, tool, args, options) {
       const principal = principalFor(deviceId);
-      const { result } = await registry.calls.call(principal, deviceId, tool, args, {
+      const { result } = await services.calls.call(principal, deviceId, tool, args, {
         ...options,
         lane: "voice",
       });
@@ -176,12 +176,12 @@ function otaUpstream(
 function choose(
   upstreams: readonly Upstream[],
   deviceId: string,
-  registry: Registry,
+  services: Services,
 ): VoiceServer | undefined {
-  const tags = registry.tagsOf(deviceId);
+  const tags = services.fleet.tagsOf(deviceId);
   const found =
     upstreams.find(
-      ({ settings: { device } }) => device !== undefined && registry.idOf(device) === deviceId,
+      ({ settings: { device } }) => device !== undefined && services.fleet.idOf(device) === deviceId,
     ) ??
     upstreams.find(
       ({ settings: { device, tag } }) => device === undefined && tag !== undefined && tags.includes(tag),

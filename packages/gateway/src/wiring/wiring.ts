@@ -12,6 +12,7 @@ export { startMqtt } from "./mqtt-carrier.ts";
 export { startProcesses } from "./process-devices.ts";
 export { openProvisioning } from "./provisioning-link.ts";
 export { sendAway, within } from "./sending-away.ts";
+export { openServices } from "./services.ts";
 export { refuseUnusable, startProblems } from "./start-checks.ts";
 export { openVision } from "./vision-link.ts";
 export { openVoice } from "./voice-link.ts";

@@ -4,8 +4,8 @@ import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { withoutSecrets } from "./masking.ts";
 import type { Overview } from "./overview.ts";
 
@@ -18,7 +18,7 @@ interface KeptFrame {
 }
 
 export interface InsightNeeds {
-  readonly registry: Registry;
+  readonly services: Services;
   readonly overview: Overview;
   readonly frames: (device: string) => readonly KeptFrame[];
   /** Starts a virtual device beside the gateway; gives its id. Not there where nobody handed it in. */
@@ -41,7 +41,7 @@ export function insightRoutes(http: Http, needs: InsightNeeds): void {
       },
     },
     (request) => {
-      const { id } = needs.registry.device(request.principal, request.params.device);
+      const { id } = needs.services.fleet.device(request.principal, request.params.device);
       requireScope(request.principal, "admin");
       const frames = needs.frames(id).map(({ at, way, length, text }) => ({
         at: isoTime(at),

@@ -5,8 +5,8 @@ import { didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { ExposedTool } from "../../toolset/toolset.ts";
+import type { Services } from "../services.ts";
 import { compactDefinitions } from "./compact/compact.ts";
 import { cursorOf, ListPages, nameOf, pageSize, wrongCursor } from "./list-pages.ts";
 import { OpenCalls } from "./open-calls.ts";
@@ -14,7 +14,7 @@ import type { RequestStates } from "./request-state.ts";
 import type { Surface } from "./surface.ts";
 
 export interface AgentViewNeeds {
-  readonly registry: Registry;
+  readonly services: Services;
   readonly clock: Clock;
   readonly events: Events;
   /** How many agents wait for events now, whoever they are. */
@@ -32,11 +32,11 @@ export interface ToolAddress {
 }
 
 /** Who asks, and what there is to ask; the part of a view that other doors have too. */
-export type Asker = Pick<AgentView, "principal" | "registry" | "clock" | "events" | "waits">;
+export type Asker = Pick<AgentView, "principal" | "services" | "clock" | "events" | "waits">;
 
 export class AgentView {
   readonly principal: Principal;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly clock: Clock;
   readonly events: Events;
   readonly waits: { count: number };
@@ -49,7 +49,7 @@ export class AgentView {
 
   constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
     this.principal = principal;
-    this.registry = needs.registry;
+    this.services = needs.services;
     this.clock = needs.clock;
     this.events = needs.events;
     this.waits = needs.waits;
@@ -58,20 +58,20 @@ export class AgentView {
     this.surface = surface;
     this.#told = this.#version();
     // A client that lists the compact tools is likely to search next.
-    if (surface.kind !== "device") needs.registry.toolset.prepareSearch();
+    if (surface.kind !== "device") needs.services.toolset.prepareSearch();
   }
 
   /** What a standard MCP server offers beside its tools, where it is shown alone. */
-  get program(): ReturnType<Registry["passthrough"]["of"]> {
-    const { registry, principal, surface } = this;
-    if (surface.kind !== "device" || !registry.visible(principal, surface.device)) return undefined;
-    return registry.passthrough.of(principal, surface.device);
+  get program(): ReturnType<Services["fleet"]["passthrough"]["of"]> {
+    const { services, principal, surface } = this;
+    if (surface.kind !== "device" || !services.fleet.visible(principal, surface.device)) return undefined;
+    return services.fleet.passthrough.of(principal, surface.device);
   }
 
   list(cursor: string | undefined): ListToolsResult {
-    const { surface, principal, registry } = this;
+    const { surface, principal, services } = this;
     if (surface.kind === "device") {
-      const tools = registry.toolset.list(principal, { device: surface.device });
+      const tools = services.toolset.list(principal, { device: surface.device });
       const pages = new ListPages(tools.map((tool) => listed(tool, true)));
       const { items, nextCursor } = pages.page(cursor);
       return { tools: [...items], ...(nextCursor === undefined ? {} : { nextCursor }) };
@@ -79,7 +79,7 @@ export class AgentView {
     const after = cursor === undefined ? undefined : this.#nameIn(cursor);
     const ours = after === undefined ? compactDefinitions : [];
     const room = pageSize - ours.length;
-    const found = this.#showsDevices() ? registry.toolset.page(principal, after, room + 1) : none;
+    const found = this.#showsDevices() ? services.toolset.page(principal, after, room + 1) : none;
     const tools = [...ours, ...found.slice(0, room).map((tool) => listed(tool, false))];
     return { tools, ...(found.length > room ? { nextCursor: cursorOf(tools.at(-1)?.name ?? "") } : {}) };
   }
@@ -95,7 +95,7 @@ export class AgentView {
 
   /** Where a name leads; a name that leads nowhere is the one mistake that is an error of the protocol [SRV-5]. */
   addressOf(name: string): ToolAddress {
-    const { toolset } = this.registry;
+    const { toolset } = this.services;
     const within = this.surface.kind === "device" ? { device: this.surface.device } : {};
     const address = toolset.resolve(this.principal, name, within);
     if (address !== undefined) return address;
@@ -106,25 +106,25 @@ export class AgentView {
 
   /** Whether the tool is listed with the schema of its output. */
   declaresOutput({ device, tool }: ToolAddress): boolean {
-    const listed = this.registry.toolset.list(this.principal, { device });
+    const listed = this.services.toolset.list(this.principal, { device });
     return listed.find((known) => known.tool === tool)?.outputSchema !== undefined;
   }
 
   /** A cursor names the last tool of a page: a name that was given to one, whatever has become of it since. */
   #nameIn(cursor: string): string {
     const name = nameOf(cursor);
-    if (this.registry.toolset.resolve(this.principal, name) === undefined) throw wrongCursor();
+    if (this.services.toolset.resolve(this.principal, name) === undefined) throw wrongCursor();
     return name;
   }
 
   #showsDevices(): boolean {
     const { surface, principal } = this;
-    return surface.kind === "auto" ? this.registry.toolset.fits(principal) : surface.kind === "flat";
+    return surface.kind === "auto" ? this.services.toolset.fits(principal) : surface.kind === "flat";
   }
 
   #version(): number | "none" {
     const { surface, principal } = this;
-    const { toolset } = this.registry;
+    const { toolset } = this.services;
     if (surface.kind === "device") return toolset.version(principal, surface.device);
     return this.#showsDevices() ? toolset.version(principal) : "none";
   }

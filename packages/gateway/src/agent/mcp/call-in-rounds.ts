@@ -27,15 +27,15 @@ export function callsInRounds(request: McpRequest): Pick<Asking, "call" | "callM
 
 function callOne(request: McpRequest): CallDevice {
   const { view } = request;
-  const { registry, principal } = view;
+  const { services, principal } = view;
   return async ({ device, tool }, args, timeoutMs) => {
     const rounds = roundsOf(request, `${device} ${tool}`, args);
     try {
       const confirm = confirmIn(request, rounds, (asked) => new AskPerson(asked));
       // Boards have none, and know nothing of rounds.
-      const program = registry.passthrough.of(principal, device);
+      const program = services.fleet.passthrough.of(principal, device);
       const round = await inRounds(request, rounds, program, (given) =>
-        registry.calls.call(principal, device, tool, args, { ...given, timeoutMs, confirm }),
+        services.calls.call(principal, device, tool, args, { ...given, timeoutMs, confirm }),
       );
       if ("asks" in round) return round.asks;
       const done = round.end;
@@ -53,13 +53,13 @@ function callOne(request: McpRequest): CallDevice {
 }
 
 function callMany(request: McpRequest): CallMany {
-  const { registry, principal } = request.view;
+  const { services, principal } = request.view;
   return async (target, tool, args, timeoutMs) => {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
     const confirm = confirmIn(request, rounds, (asked) => new AskPersonForMany(asked));
     const options = { timeoutMs, signal: givenUp(request.context), confirm };
     try {
-      return { reply: await registry.fanOut.call(principal, target, { tool, args, options }) };
+      return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
     } catch (error) {
       if (error instanceof AskPersonForMany) return { asks: ask(request, rounds, error.confirmation) };
       throw error;
@@ -86,9 +86,9 @@ function confirmIn(
 }
 
 function ask({ view }: McpRequest, rounds: Rounds, asked: Confirmation): InputRequiredResult {
-  const { registry, principal } = view;
-  const known = registry.visible(principal, asked.device);
-  const device = known ? registry.device(principal, asked.device).alias : asked.device;
+  const { services, principal } = view;
+  const known = services.fleet.visible(principal, asked.device);
+  const device = known ? services.fleet.device(principal, asked.device).alias : asked.device;
   return rounds.askPerson(formFor(principal.name, device, asked), asked.binding);
 }
 

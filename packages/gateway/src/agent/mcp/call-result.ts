@@ -56,7 +56,7 @@ export function asTendonError(error: unknown): TendonError {
 }
 
 /** Of a device that is away: the last that was heard of it. */
-export function lastStatus({ registry, principal }: Asker, device: string, error: TendonError) {
+export function lastStatus({ services, principal }: Asker, device: string, error: TendonError) {
   if (error.code !== "device_offline") return undefined;
-  return registry.device(principal, device).status;
+  return services.fleet.device(principal, device).status;
 }

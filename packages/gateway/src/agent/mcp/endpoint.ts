@@ -128,7 +128,7 @@ export class Endpoint {
   #shows(device: string): boolean {
     const { surface } = this.#view;
     if (surface.kind === "device" && surface.device !== device) return false;
-    return this.#needs.registry.visible(this.principal, device);
+    return this.#needs.services.fleet.visible(this.principal, device);
   }
 
   #resourceUpdated(uri: string): void {

@@ -33,7 +33,7 @@ export class Hub {
       ...needs,
       sessionPlaces: new SessionPlaces(),
       waits: { count: 0 },
-      states: new RequestStates(needs.clock, needs.stateKey, needs.registry.approvals),
+      states: new RequestStates(needs.clock, needs.stateKey, needs.services.approvals),
     };
     this.#timers = [
       needs.clock.every(sweepMs, () => this.#sweep()),
@@ -45,7 +45,7 @@ export class Hub {
       for (const endpoint of this.#endpoints.values()) endpoint.changed(changes);
     });
     this.#unlisten = [
-      needs.registry.toolset.onChange((devices) => {
+      needs.services.toolset.onChange((devices) => {
         for (const endpoint of this.#endpoints.values()) endpoint.toolsChanged(devices);
       }),
       needs.events.subscribe((event) => {

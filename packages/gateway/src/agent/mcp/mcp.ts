@@ -8,9 +8,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { asAgent, type Principal, requireScope, type Tokens } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
-import type { Registry } from "../../registry/registry.ts";
 import { authenticate, type IdentifyToken } from "../authentication.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { Exchange } from "./exchange.ts";
 import type { Hub, HubNeeds } from "./hub.ts";
 import type { Surface } from "./surface.ts";
@@ -19,7 +19,7 @@ export interface McpNeeds extends HubNeeds {
   readonly identify: IdentifyToken;
   readonly tokens: Tokens;
   readonly events: Events;
-  readonly registry: Registry;
+  readonly services: Services;
 }
 
 type SurfaceOf = (request: FastifyRequest, principal: Principal) => Surface;
@@ -72,7 +72,7 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
     serve("/mcp/compact", () => ({ kind: "compact" }));
     serve("/mcp/devices/:device", (request, principal) => {
       const { device } = request.params as { readonly device: string };
-      return { kind: "device", device: needs.registry.device(principal, device).id };
+      return { kind: "device", device: needs.services.fleet.device(principal, device).id };
     });
     ready();
   });

@@ -10,11 +10,11 @@ export function plainCalls(asking: Plain): Pick<Asking, "call" | "callMany"> {
 }
 
 function callOne({ view, context }: Plain): CallDevice {
-  const { registry, principal } = view;
+  const { services, principal } = view;
   return async ({ device, tool }, args, timeoutMs) => {
     const options = { timeoutMs, signal: givenUp(context) };
     try {
-      return finishedResult(await registry.calls.call(principal, device, tool, args, options));
+      return finishedResult(await services.calls.call(principal, device, tool, args, options));
     } catch (error) {
       const known = asTendonError(error);
       return failedResult(known, lastStatus(view, device, known));
@@ -22,9 +22,9 @@ function callOne({ view, context }: Plain): CallDevice {
   };
 }
 
-function callMany({ view: { registry, principal }, context }: Plain): CallMany {
+function callMany({ view: { services, principal }, context }: Plain): CallMany {
   return async (target, tool, args, timeoutMs) => {
     const options = { timeoutMs, signal: givenUp(context) };
-    return { reply: await registry.fanOut.call(principal, target, { tool, args, options }) };
+    return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
   };
 }

@@ -6,7 +6,7 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { JsonObject } from "@tendon/protocol";
 import { isObject, parseJson } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
-import type { Registry } from "../../registry/registry.ts";
+import type { Services } from "../services.ts";
 
 export interface Round {
   /** What a person is asked, or has said yes to: good for one call. */
@@ -27,7 +27,7 @@ export interface CallBinding {
   readonly args: JsonObject;
 }
 
-type Tickets = Pick<Registry["approvals"], "useTicket">;
+type Tickets = Pick<Services["approvals"], "useTicket">;
 
 const livesMs = 10 * 60_000;
 /** Another node's clock may be behind, and would take a state for good that has lapsed here. */

@@ -1,12 +1,12 @@
 import { ApprovalList, ApprovalQuery, ApprovalView } from "@tendon/protocol";
 import Type from "typebox";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { failures } from "./route-parts.ts";
 
 const ApprovalParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
-export function approvalRoutes(http: Http, { approvals }: Registry): void {
+export function approvalRoutes(http: Http, { approvals }: Services): void {
   http.get(
     "/approvals",
     {

@@ -1,11 +1,11 @@
 import { CallReply, CallRequest } from "@tendon/protocol";
 import Type from "typebox";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { HangUp } from "./hang-up.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
 
-export function callRoutes(http: Http, registry: Registry): void {
+export function callRoutes(http: Http, services: Services): void {
   http.post(
     "/devices/:device/tools/:tool/call",
     {
@@ -30,8 +30,8 @@ export function callRoutes(http: Http, registry: Registry): void {
     (request, reply) => {
       const { device, tool } = request.params;
       const { arguments: args = {}, timeoutMs } = request.body;
-      return once(registry, request, (keyed) =>
-        registry.calls.call(request.principal, device, tool, args, {
+      return once(services, request, (keyed) =>
+        services.calls.call(request.principal, device, tool, args, {
           timeoutMs,
           signal: keyed ? undefined : new HangUp(reply),
         }),

@@ -1,16 +1,16 @@
 import { ControlRequest, ControlResponse, decodeControl, isErrorCode } from "@tendon/protocol";
 import type { FastifyError } from "fastify";
 import { errorKinds, TendonError } from "../../errors.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import { asTendonError } from "../problem.ts";
+import type { Services } from "../services.ts";
 import { hangUpSignal } from "./hang-up.ts";
 import { DeviceParams, IdempotencyHeaders, onceSent } from "./route-parts.ts";
 
 /** Mistakes of the request that are found before the action is looked at; they get an answer of the same shape. */
 const answered: ReadonlySet<string> = new Set(["bad_request", "payload_too_large", "conflict"]);
 
-export function controlRoutes(http: Http, registry: Registry): void {
+export function controlRoutes(http: Http, services: Services): void {
   http.post(
     "/devices/:device/control",
     {
@@ -27,7 +27,7 @@ export function controlRoutes(http: Http, registry: Registry): void {
       errorHandler(error: FastifyError, request, reply) {
         const known = asTendonError(error);
         if (!answered.has(known.code)) throw error;
-        void reply.code(known.kind.status).send(registry.control.refuse(request.body, known));
+        void reply.code(known.kind.status).send(services.control.refuse(request.body, known));
       },
     },
     async (request, reply) => {
@@ -39,10 +39,10 @@ export function controlRoutes(http: Http, registry: Registry): void {
         );
       }
       const answer = await onceSent(
-        registry,
+        services,
         request,
         (keyed) =>
-          registry.control.run(
+          services.control.run(
             request.principal,
             request.params.device,
             decoded.message,

@@ -12,7 +12,7 @@ import type { Http } from "../http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds): void {
+export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds): void {
   http.get(
     "/devices",
     {
@@ -23,7 +23,7 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: DeviceList, ...failures },
       },
     },
-    (request) => registry.list(request.principal, request.query),
+    (request) => services.fleet.list(request.principal, request.query),
   );
   http.get(
     "/devices/:device",
@@ -35,7 +35,7 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: DeviceDetail, ...failures },
       },
     },
-    (request) => registry.look(request.principal, request.params.device),
+    (request) => services.fleet.inspect(request.principal, request.params.device),
   );
   http.patch(
     "/devices/:device",
@@ -48,7 +48,7 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: DeviceDetail, ...failures },
       },
     },
-    (request) => registry.book.change(request.principal, request.params.device, request.body),
+    (request) => services.fleet.admin.change(request.principal, request.params.device, request.body),
   );
   http.delete(
     "/devices/:device",
@@ -80,7 +80,7 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: ToolList, ...failures },
       },
     },
-    (request) => registry.tools(request.principal, request.params.device, request.query.user === true),
+    (request) => services.fleet.tools(request.principal, request.params.device, request.query.user === true),
   );
   http.get(
     "/tools",
@@ -94,6 +94,6 @@ export function deviceRoutes(http: Http, { registry, provisioning }: RestNeeds):
         response: { 200: NamedTools, ...failures },
       },
     },
-    (request) => registry.finder.find(request.principal, request.query),
+    (request) => services.fleet.finder.find(request.principal, request.query),
   );
 }

@@ -5,8 +5,8 @@ import Type from "typebox";
 import { hasScope, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures } from "./route-parts.ts";
 
@@ -17,7 +17,7 @@ const nothing: Missed = { earlier: undefined, recent: [] };
 
 type Wanted = (event: GatewayEvent) => boolean;
 
-export function eventRoutes(http: Http, { events, registry, tokens, console }: RestNeeds): void {
+export function eventRoutes(http: Http, { events, services, tokens, console }: RestNeeds): void {
   const open = new Map<
     FastifyReply,
     { readonly principalId: string; readonly session: string | undefined }
@@ -54,8 +54,8 @@ export function eventRoutes(http: Http, { events, registry, tokens, console }: R
       if (open.size >= limits.eventStreams.max)
         throw new TendonError("rate_limited", "too many open event streams");
       const { principal } = request;
-      const filter = readFilter(request.query, registry);
-      const wanted: Wanted = (event) => filter(event) && registry.tells(principal, event);
+      const filter = readFilter(request.query, services);
+      const wanted: Wanted = (event) => filter(event) && services.fleet.showsEvent(principal, event);
       reply.hijack();
       open.set(reply, { principalId: principal.id, session: request.consoleSession });
       const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
@@ -67,7 +67,7 @@ export function eventRoutes(http: Http, { events, registry, tokens, console }: R
   );
 }
 
-function readFilter(query: { device?: string; type?: string }, registry: Registry): Wanted {
+function readFilter(query: { device?: string; type?: string }, services: Services): Wanted {
   const types = query.type?.split(",").map((type) => type.trim());
   const unknown = types?.find((type) => !eventTypes.some((known) => known === type));
   if (unknown !== undefined) {
@@ -76,7 +76,7 @@ function readFilter(query: { device?: string; type?: string }, registry: Registr
       `no event has the type \`${unknown}\`; known are ${eventTypes.join(", ")}`,
     );
   }
-  const only = query.device === undefined ? undefined : registry.idOf(query.device);
+  const only = query.device === undefined ? undefined : services.fleet.idOf(query.device);
   return ({ type, device }) =>
     (types === undefined || types.includes(type)) && (only === undefined || only === device);
 }

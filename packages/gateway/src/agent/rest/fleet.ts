@@ -9,13 +9,13 @@ import {
   limits,
 } from "@tendon/protocol";
 import Type from "typebox";
-import type { Registry } from "../../registry/registry.ts";
 import { valueWithoutSecrets } from "../console/console.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { hangUpSignal } from "./hang-up.ts";
 import { failures, IdempotencyHeaders, onceSent } from "./route-parts.ts";
 
-export function fleetRoutes(http: Http, registry: Registry): void {
+export function fleetRoutes(http: Http, services: Services): void {
   http.post(
     "/calls",
     {
@@ -31,10 +31,10 @@ export function fleetRoutes(http: Http, registry: Registry): void {
     async (request, reply) => {
       const { target, tool, arguments: args = {}, timeoutMs } = request.body;
       const answer = await onceSent(
-        registry,
+        services,
         request,
         (keyed) =>
-          registry.fanOut.call(request.principal, target, {
+          services.fanOut.call(request.principal, target, {
             tool,
             args,
             options: { timeoutMs, signal: keyed ? undefined : hangUpSignal(reply) },
@@ -59,7 +59,7 @@ export function fleetRoutes(http: Http, registry: Registry): void {
         response: { 200: CallHistory, ...failures },
       },
     },
-    (request) => registry.history.list(request.principal, request.query),
+    (request) => services.history.list(request.principal, request.query),
   );
   http.get(
     "/calls/:id",
@@ -74,7 +74,7 @@ export function fleetRoutes(http: Http, registry: Registry): void {
       },
     },
     async (request) =>
-      withMaskedArguments(await registry.history.story(request.principal, request.params.id)),
+      withMaskedArguments(await services.history.story(request.principal, request.params.id)),
   );
   http.get(
     "/jobs/:id",
@@ -86,7 +86,7 @@ export function fleetRoutes(http: Http, registry: Registry): void {
         response: { 200: Job, ...failures },
       },
     },
-    (request) => registry.fanOut.job(request.principal, request.params.id),
+    (request) => services.fanOut.job(request.principal, request.params.id),
   );
 }
 

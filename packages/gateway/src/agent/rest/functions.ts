@@ -15,7 +15,6 @@ import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { asAgent, type Principal, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
 import {
   type Asker,
@@ -24,6 +23,7 @@ import {
   plainCalls,
   readArguments,
 } from "../mcp/compact/compact.ts";
+import type { Services } from "../services.ts";
 import { HangUp, hangUpSignal } from "./hang-up.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
@@ -50,10 +50,10 @@ interface FunctionDefinition {
   readonly inputSchema: JsonObject;
 }
 
-type FunctionNeeds = Pick<RestNeeds, "registry" | "clock" | "events">;
+type FunctionNeeds = Pick<RestNeeds, "services" | "clock" | "events">;
 
 export function functionRoutes(http: Http, needs: FunctionNeeds): void {
-  const { registry } = needs;
+  const { services } = needs;
   const waits = { count: 0 };
   http.get(
     "/tools.openai.json",
@@ -66,7 +66,7 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
       },
     },
     (request) => ({
-      tools: shownTo(registry, request.principal).map(({ name, description, inputSchema }) => ({
+      tools: shownTo(services, request.principal).map(({ name, description, inputSchema }) => ({
         type: "function" as const,
         function: { name, description, parameters: inputSchema },
       })),
@@ -83,7 +83,7 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
       },
     },
     (request) => ({
-      tools: shownTo(registry, request.principal).map(({ name, description, inputSchema }) => ({
+      tools: shownTo(services, request.principal).map(({ name, description, inputSchema }) => ({
         name,
         description,
         input_schema: inputSchema,
@@ -105,15 +105,15 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
     },
     (request, reply) => {
       const asker = { ...needs, principal: asAgent(request.principal), waits };
-      return once(registry, request, (keyed) => run(asker, request.body, keyed ? undefined : reply));
+      return once(services, request, (keyed) => run(asker, request.body, keyed ? undefined : reply));
     },
   );
 }
 
-function shownTo(registry: Registry, principal: Principal): readonly FunctionDefinition[] {
+function shownTo(services: Services, principal: Principal): readonly FunctionDefinition[] {
   requireScope(principal, "read");
   const agent = asAgent(principal);
-  const { toolset } = registry;
+  const { toolset } = services;
   return toolset.fits(agent) ? [...compactFunctions, ...toolset.list(agent)] : compactFunctions;
 }
 
@@ -122,7 +122,7 @@ async function run(
   { name, arguments: given = {}, timeoutMs }: FunctionCallRequest,
   reply: FastifyReply | undefined,
 ): Promise<FunctionReply> {
-  const { registry, principal } = asker;
+  const { services, principal } = asker;
   const args = typeof given === "string" ? readArguments(given) : given;
   const compact = compactToolCalled(name);
   if (compact !== undefined) {
@@ -130,13 +130,13 @@ async function run(
     const asking = { view: asker, context };
     return finished(name, await compact.run({ ...asking, ...plainCalls(asking) }, args));
   }
-  const address = registry.toolset.resolve(principal, name);
+  const address = services.toolset.resolve(principal, name);
   if (address === undefined) {
-    const near = didYouMean(registry.toolset.near(principal, name));
+    const near = didYouMean(services.toolset.near(principal, name));
     throw new TendonError("tool_unknown", `no function is called \`${name}\`${near}`);
   }
   const signal = reply === undefined ? undefined : new HangUp(reply);
-  const done = await registry.calls.call(principal, address.device, address.tool, args, {
+  const done = await services.calls.call(principal, address.device, address.tool, args, {
     timeoutMs,
     signal,
   });

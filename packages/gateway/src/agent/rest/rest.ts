@@ -1,13 +1,13 @@
-/** REST under /api/v1: the same registry as every other door, in requests and problem documents. */
+/** REST under /api/v1: the same services as every other door, in requests and problem documents. */
 import type { NodeList, Provisioned } from "@tendon/protocol";
 import type { Tokens } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Console } from "../console/console.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
@@ -25,7 +25,7 @@ import { type VoiceSessions, voiceRoutes } from "./voice.ts";
 
 export interface RestNeeds {
   readonly clock: Clock;
-  readonly registry: Registry;
+  readonly services: Services;
   readonly provisioning: Provisioning;
   readonly tokens: Tokens;
   readonly library: Firmware["library"];
@@ -49,16 +49,16 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
         const guarded = signedIn as unknown as Http;
         deviceRoutes(guarded, needs);
         provisioningRoutes(guarded, needs);
-        callRoutes(guarded, needs.registry);
-        controlRoutes(guarded, needs.registry);
-        fleetRoutes(guarded, needs.registry);
+        callRoutes(guarded, needs.services);
+        controlRoutes(guarded, needs.services);
+        fleetRoutes(guarded, needs.services);
         functionRoutes(guarded, needs);
-        toolChangeRoutes(guarded, needs.registry);
-        rpcRoutes(guarded, needs.registry);
-        approvalRoutes(guarded, needs.registry);
+        toolChangeRoutes(guarded, needs.services);
+        rpcRoutes(guarded, needs.services);
+        approvalRoutes(guarded, needs.services);
         eventRoutes(guarded, needs);
         tokenRoutes(guarded, needs.tokens);
-        voiceRoutes(guarded, needs.registry, needs.voice);
+        voiceRoutes(guarded, needs.services, needs.voice);
         nodeRoutes(guarded, needs.nodes);
         needs.console.routes(guarded);
         await firmwareRoutes(guarded, needs.library);

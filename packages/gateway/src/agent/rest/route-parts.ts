@@ -2,7 +2,7 @@
 import { limits, Problem } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
-import type { Registry } from "../../registry/registry.ts";
+import type { Services } from "../services.ts";
 
 /** What every route may answer with instead of its success. */
 export const failures = { "4xx": Problem, "5xx": Problem };
@@ -30,13 +30,13 @@ interface KeyedRequest {
 
 /** Runs the work once per key. `keyed`: its caller may come back for the answer, so hanging up does not stop it. */
 export function once<Answer>(
-  registry: Registry,
+  services: Services,
   request: KeyedRequest,
   work: (keyed: boolean) => Promise<Answer>,
 ): Promise<Answer> {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return work(false);
-  return registry.idempotency.run(request.principal, key, [request.url, request.body], () => work(true));
+  return services.idempotency.run(request.principal, key, [request.url, request.body], () => work(true));
 }
 
 /** Takes the answer of work that never reached a device past the keys, which forget it then [CALL-7]. */
@@ -51,13 +51,13 @@ class NeverSent<Answer> extends Error {
 
 /** The same for work whose failures are answers: those of which nothing was sent can be tried again. */
 export async function onceSent<Answer>(
-  registry: Registry,
+  services: Services,
   request: KeyedRequest,
   work: (keyed: boolean) => Promise<Answer>,
   wasSent: (answer: Answer) => boolean,
 ): Promise<Answer> {
   try {
-    return await once(registry, request, async (keyed) => {
+    return await once(services, request, async (keyed) => {
       const answer = await work(keyed);
       if (!wasSent(answer)) throw new NeverSent(answer);
       return answer;

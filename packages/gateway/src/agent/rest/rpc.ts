@@ -6,15 +6,15 @@ import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
 import type { CallOptions } from "../../calls/calls.ts";
 import { messageOf, TendonError } from "../../errors.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { HangUp } from "./hang-up.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
 /** Told where the device itself has not answered `initialize` yet. */
 const fallbackProtocolVersion = "2024-11-05";
 
-export function rpcRoutes(http: Http, registry: Registry): void {
+export function rpcRoutes(http: Http, services: Services): void {
   http.post(
     "/devices/:device/mcp",
     {
@@ -31,10 +31,10 @@ export function rpcRoutes(http: Http, registry: Registry): void {
     async (request, reply): Promise<RpcReplyBody> => {
       const { device } = request.params;
       // Known before anything is asked, so that an unknown device is a 404 like everywhere else.
-      registry.require(request.principal, device);
+      services.fleet.find(request.principal, device).id;
       const id = request.body.id ?? null;
       try {
-        const result = await answer(registry, request.principal, device, request.body, {
+        const result = await answer(services, request.principal, device, request.body, {
           signal: new HangUp(reply),
         });
         return { jsonrpc: "2.0", id, result };
@@ -52,7 +52,7 @@ export function rpcRoutes(http: Http, registry: Registry): void {
 }
 
 async function answer(
-  registry: Registry,
+  services: Services,
   principal: Principal,
   device: string,
   rpc: RpcRequestBody,
@@ -61,7 +61,7 @@ async function answer(
   const params = rpc.params ?? {};
   switch (rpc.method) {
     case "initialize": {
-      const { board, firmware, protocolVersion } = registry.device(principal, device);
+      const { board, firmware, protocolVersion } = services.fleet.device(principal, device);
       return {
         protocolVersion: protocolVersion ?? fallbackProtocolVersion,
         capabilities: { tools: {} },
@@ -69,7 +69,7 @@ async function answer(
       };
     }
     case "tools/list": {
-      const { tools } = await registry.tools(principal, device, params["withUserTools"] === true);
+      const { tools } = await services.fleet.tools(principal, device, params["withUserTools"] === true);
       return {
         tools: tools.map(({ name, description, inputSchema, outputSchema, audience }) => ({
           name,
@@ -85,9 +85,9 @@ async function answer(
       if (typeof name !== "string")
         throw new TendonError("bad_request", "params.name must be the name of a tool");
       if (!isObject(args)) throw new TendonError("bad_request", "params.arguments must be an object");
-      return (await registry.calls.call(principal, device, name, args, options)).result;
+      return (await services.calls.call(principal, device, name, args, options)).result;
     }
     default:
-      return (await registry.calls.request(principal, device, rpc.method, rpc.params, options)).result;
+      return (await services.calls.request(principal, device, rpc.method, rpc.params, options)).result;
   }
 }

@@ -1,11 +1,11 @@
 import { ToolAcceptance, ToolChanges } from "@tendon/protocol";
 import Type from "typebox";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
 /** Tools that are no longer what they were, and an operator's word on them [DRI-1…4]. */
-export function toolChangeRoutes(http: Http, registry: Registry): void {
+export function toolChangeRoutes(http: Http, services: Services): void {
   http.get(
     "/devices/:device/changes",
     {
@@ -16,7 +16,7 @@ export function toolChangeRoutes(http: Http, registry: Registry): void {
         response: { 200: ToolChanges, ...failures },
       },
     },
-    (request) => registry.drift.changes(request.principal, request.params.device),
+    (request) => services.fleet.drift.changes(request.principal, request.params.device),
   );
   http.post(
     "/devices/:device/tools/:tool/accept",
@@ -36,7 +36,7 @@ export function toolChangeRoutes(http: Http, registry: Registry): void {
     },
     (request) => {
       const { device, tool } = request.params;
-      return registry.drift.accept(request.principal, device, tool, request.body.digest);
+      return services.fleet.drift.accept(request.principal, device, tool, request.body.digest);
     },
   );
 }

@@ -1,13 +1,13 @@
 import { type VoiceSession, VoiceSessionList } from "@tendon/protocol";
 import { requireScope } from "../../access/access.ts";
-import type { Registry } from "../../registry/registry.ts";
 import type { Http } from "../http.ts";
+import type { Services } from "../services.ts";
 import { failures } from "./route-parts.ts";
 
 /** The conversations under way now, of all devices on all nodes. */
 export type VoiceSessions = () => Promise<readonly Omit<VoiceSession, "alias">[]>;
 
-export function voiceRoutes(http: Http, registry: Registry, sessions: VoiceSessions): void {
+export function voiceRoutes(http: Http, services: Services, sessions: VoiceSessions): void {
   http.get(
     "/voice/sessions",
     {
@@ -20,11 +20,11 @@ export function voiceRoutes(http: Http, registry: Registry, sessions: VoiceSessi
     },
     async ({ principal }) => {
       requireScope(principal, "read");
-      const seen = (await sessions()).filter(({ device }) => registry.visible(principal, device));
+      const seen = (await sessions()).filter(({ device }) => services.fleet.visible(principal, device));
       return {
         sessions: seen.map((session) => ({
           ...session,
-          alias: registry.device(principal, session.device).alias,
+          alias: services.fleet.device(principal, session.device).alias,
         })),
       };
     },

@@ -59,7 +59,7 @@ export const fleetCall = compactTool(
     }),
   },
   async ({ view, callMany }, { job, ...call }) => {
-    const { registry, principal } = view;
+    const { services, principal } = view;
     if (job !== undefined) {
       if (Object.keys(call).length > 0) {
         throw new TendonError(
@@ -67,7 +67,7 @@ export const fleetCall = compactTool(
           "`job` only reads how a job goes: nothing may stand beside it",
         );
       }
-      return answer({ ...(await registry.fanOut.progress(principal, job)) });
+      return answer({ ...(await services.fanOut.progress(principal, job)) });
     }
     const { tool, arguments: args = {}, timeoutMs, ...named } = call;
     if (tool === undefined) throw new TendonError("arguments_invalid", "`tool` is needed, or `job` alone");
@@ -75,7 +75,7 @@ export const fleetCall = compactTool(
     if ("asks" in end) return end.asks;
     const { reply } = end;
     if ("job" in reply) {
-      return answer({ ...(await registry.fanOut.progress(principal, reply.job)), note: runsOn });
+      return answer({ ...(await services.fanOut.progress(principal, reply.job)), note: runsOn });
     }
     return answer({ ...reply, results: reply.results.map(withoutPictures) });
   },
@@ -96,7 +96,7 @@ function targetOf(named: { devices?: string[]; tag?: string; all?: boolean }): F
 
 /** Devices of a kind share their tools' names, so the first device that knows a short name speaks for all. */
 async function wireName(view: Asker, tool: string): Promise<string> {
-  const { toolset } = view.registry;
+  const { toolset } = view.services;
   const known = toolset.resolve(view.principal, tool)?.tool ?? (await toolset.ownName(tool));
   if (known === undefined) refuseUnknown(view, tool);
   return known ?? tool;

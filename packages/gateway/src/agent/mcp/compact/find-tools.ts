@@ -22,9 +22,9 @@ export const toolsSearch = compactTool(
     }),
   },
   async ({ view }, { query, device, limit = foundAtOnce }) => {
-    const { registry, principal } = view;
-    const only = device === undefined ? {} : { device: registry.device(principal, device).id };
-    const found = await registry.toolset.search(principal, query, { ...only, limit });
+    const { services, principal } = view;
+    const only = device === undefined ? {} : { device: services.fleet.device(principal, device).id };
+    const found = await services.toolset.search(principal, query, { ...only, limit });
     return answer({ tools: found.map(inShort) });
   },
 );
@@ -56,12 +56,12 @@ export const toolDescribe = compactTool(
     }),
   },
   ({ view }, { device, tool }) => {
-    const { registry, principal } = view;
+    const { services, principal } = view;
     const at = addressOf(view, device, tool);
-    const id = registry.device(principal, at.device).id;
-    const found = registry.toolset.list(principal, { device: id }).find((known) => known.tool === at.tool);
+    const id = services.fleet.device(principal, at.device).id;
+    const found = services.toolset.list(principal, { device: id }).find((known) => known.tool === at.tool);
     if (found === undefined) {
-      const near = didYouMean(registry.toolset.near(principal, tool, { device: id }));
+      const near = didYouMean(services.toolset.near(principal, tool, { device: id }));
       throw new TendonError("tool_unknown", `no tool is called \`${tool}\`${near}`);
     }
     const { name, bareName, alias, title, description, inputSchema, outputSchema, annotations, access } =

@@ -22,7 +22,7 @@ export const devicesList = compactTool(
     }),
   },
   ({ view }, { query, ...rest }) => {
-    const page = view.registry.list(view.principal, {
+    const page = view.services.fleet.list(view.principal, {
       ...rest,
       ...(query === undefined ? {} : { q: query }),
       limit: devicesAtOnce,
@@ -33,8 +33,8 @@ export const devicesList = compactTool(
 );
 
 /** Those that whoever asks may use: others are nothing to it. */
-function toolsFor({ registry, principal }: Asker, device: string): number {
-  return registry.toolset.list(principal, { device }).length;
+function toolsFor({ services, principal }: Asker, device: string): number {
+  return services.toolset.list(principal, { device }).length;
 }
 
 /** What an agent chooses by; the rest is in device_state. */
@@ -60,7 +60,7 @@ export const deviceState = compactTool(
     input: inputOf({ device: Device }),
   },
   async ({ view }, { device }) => {
-    const seen = await view.registry.look(view.principal, device);
+    const seen = await view.services.fleet.inspect(view.principal, device);
     return answer({ ...seen, toolCount: toolsFor(view, seen.id) });
   },
 );

@@ -7,8 +7,8 @@ import type { Asker, ToolAddress } from "../agent-view.ts";
  * whole one that stands in lists, which needs no device. What leads nowhere is left as it is and refused by the call.
  */
 export function addressOf(view: Asker, device: string | undefined, tool: string): ToolAddress {
-  const { registry, principal } = view;
-  const { toolset } = registry;
+  const { services, principal } = view;
+  const { toolset } = services;
   const whole = toolset.resolve(principal, tool);
   if (device === undefined) {
     if (whole !== undefined) return whole;
@@ -17,7 +17,7 @@ export function addressOf(view: Asker, device: string | undefined, tool: string)
       errors: [{ path: "/device", message: "is needed" }],
     });
   }
-  const id = registry.idOf(device);
+  const id = services.fleet.idOf(device);
   const own = toolset.list(principal, { device: id }).find((known) => known.tool === tool);
   if (own !== undefined) return { device: id, tool };
   if (whole?.device === id) return whole;
@@ -27,15 +27,15 @@ export function addressOf(view: Asker, device: string | undefined, tool: string)
 }
 
 /** Of a name that leads nowhere and is close to others, the agent is told those. */
-export function refuseUnknown({ registry, principal }: Asker, tool: string): void {
-  const near = registry.toolset.near(principal, tool);
+export function refuseUnknown({ services, principal }: Asker, tool: string): void {
+  const near = services.toolset.near(principal, tool);
   if (near.length > 0) {
     throw new TendonError("tool_unknown", `no tool is called \`${tool}\`${didYouMean(near)}`);
   }
 }
 
 /** Behind the device's own alias stands the name that the call is about. */
-function afterPrefix({ registry }: Asker, device: string, tool: string): string {
+function afterPrefix({ services }: Asker, device: string, tool: string): string {
   const at = tool.indexOf("__");
-  return at > 0 && registry.idOf(tool.slice(0, at)) === device ? tool.slice(at + 2) : tool;
+  return at > 0 && services.fleet.idOf(tool.slice(0, at)) === device ? tool.slice(at + 2) : tool;
 }

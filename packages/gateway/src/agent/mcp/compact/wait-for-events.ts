@@ -38,12 +38,12 @@ export const eventsWait = compactTool(
     }),
   },
   async ({ view, context }, { since, device, types, timeoutMs = defaultWaitMs }) => {
-    const { registry, principal, events } = view;
-    const only = device === undefined ? undefined : registry.device(principal, device).id;
+    const { services, principal, events } = view;
+    const only = device === undefined ? undefined : services.fleet.device(principal, device).id;
     const wanted: Wanted = (event) =>
       (types === undefined ? !unasked.has(event.type) : types.includes(event.type)) &&
       (only === undefined || only === event.device) &&
-      registry.tells(principal, event);
+      services.fleet.showsEvent(principal, event);
     const from = since ?? events.lastId;
     // What earlier runs of the gateway published is asked for first: nothing may happen unseen after the second look.
     const { earlier: ask = none } = events.since(from) ?? {};

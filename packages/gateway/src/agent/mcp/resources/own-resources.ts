@@ -38,15 +38,15 @@ export const ownTemplates: readonly ResourceTemplateType[] = [
 
 /** One page of devices makes one page of resources. */
 export function listOwn(
-  { registry, principal, surface }: AgentView,
+  { services, principal, surface }: AgentView,
   cursor: string | undefined,
 ): { readonly resources: Resource[]; readonly nextCursor?: string } {
   if (surface.kind === "device") {
-    const { id, alias } = registry.device(principal, surface.device);
-    const photos = registry.album.list(principal, id).map((photo) => photoOf(id, alias, photo));
+    const { id, alias } = services.fleet.device(principal, surface.device);
+    const photos = services.photos.list(principal, id).map((photo) => photoOf(id, alias, photo));
     return { resources: [...resourcesOf(id, alias), ...photos] };
   }
-  const page = registry.list(principal, {
+  const page = services.fleet.list(principal, {
     limit: devicesAtOnce,
     ...(cursor === undefined ? {} : { cursor }),
   });
@@ -86,15 +86,15 @@ function photoOf(id: string, alias: string, { number, at, mimeType }: Photo): Re
 export async function readOwn(view: AgentView, uri: string): Promise<ReadResourceResult | undefined> {
   const wanted = readDeviceUri(uri);
   if (wanted === undefined) return undefined;
-  const { registry, principal, events, surface } = view;
+  const { services, principal, events, surface } = view;
   try {
-    const detail = registry.device(principal, wanted.device);
+    const detail = services.fleet.device(principal, wanted.device);
     if (surface.kind === "device" && detail.id !== surface.device) throw new ResourceNotFoundError(uri);
-    if (wanted.part === "state") return asText(uri, await registry.look(principal, detail.id));
+    if (wanted.part === "state") return asText(uri, await services.fleet.inspect(principal, detail.id));
     if (wanted.part === "events") {
       return asText(uri, { events: events.recentOf(detail.id, eventsShown), next: events.lastId });
     }
-    const photo = await registry.album.read(principal, detail.id, wanted.part.photo);
+    const photo = await services.photos.read(principal, detail.id, wanted.part.photo);
     if (photo === undefined) throw new ResourceNotFoundError(uri);
     return { contents: [{ uri, mimeType: photo.mimeType, blob: photo.data }] };
   } catch (error) {

@@ -127,7 +127,7 @@ async function ask(
 ): Promise<unknown> {
   const { view } = asking;
   try {
-    return await view.registry.passthrough.ask(view.principal, deviceOf(asking), method, params, given);
+    return await view.services.fleet.passthrough.ask(view.principal, deviceOf(asking), method, params, given);
   } catch (error) {
     throw asProtocolError(error);
   }

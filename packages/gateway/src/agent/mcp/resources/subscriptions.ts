@@ -37,16 +37,16 @@ export class Subscriptions {
     if (this.#uris.size >= limits.mcpSubscriptions.max) {
       throw new TendonError("rate_limited", `at most ${limits.mcpSubscriptions.max} resources are watched`);
     }
-    const { registry, principal, surface, program } = this.#view;
+    const { services, principal, surface, program } = this.#view;
     const own = readDeviceUri(uri);
     if (own === undefined && surface.kind === "device" && program?.resources === true) {
       await this.#passOn(surface.device, uri);
       return;
     }
     if (own === undefined) throw new ResourceNotFoundError(uri);
-    const device = registry.idOf(own.device);
+    const device = services.fleet.idOf(own.device);
     const elsewhere = surface.kind === "device" && surface.device !== device;
-    if (elsewhere || !registry.visible(principal, device)) throw new ResourceNotFoundError(uri);
+    if (elsewhere || !services.fleet.visible(principal, device)) throw new ResourceNotFoundError(uri);
     const key = keyOf(device, partOf(own));
     this.#uris.set(uri, key);
     const same = this.#ofParts.get(key);
@@ -55,11 +55,11 @@ export class Subscriptions {
   }
 
   async #passOn(device: string, uri: string): Promise<void> {
-    const { registry, principal } = this.#view;
+    const { services, principal } = this.#view;
     this.#uris.set(uri, undefined);
     this.#passedOn.add(uri);
     try {
-      await registry.passthrough.watch(principal, device, uri);
+      await services.fleet.passthrough.watch(principal, device, uri);
     } catch (error) {
       this.#uris.delete(uri);
       this.#passedOn.delete(uri);
@@ -73,9 +73,9 @@ export class Subscriptions {
     const same = key === undefined ? undefined : this.#ofParts.get(key);
     same?.delete(uri);
     if (key !== undefined && same?.size === 0) this.#ofParts.delete(key);
-    const { registry, surface } = this.#view;
+    const { services, surface } = this.#view;
     if (surface.kind === "device" && this.#passedOn.delete(uri))
-      registry.passthrough.unwatch(surface.device, uri);
+      services.fleet.passthrough.unwatch(surface.device, uri);
   }
 
   /** For good: whoever wanted to be told is gone. */

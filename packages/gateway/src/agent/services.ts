@@ -1,0 +1,16 @@
+import type { Approvals, Calls, Control, FanOut, History, Idempotency, PhotoAccess } from "../calls/calls.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { Toolset } from "../toolset/toolset.ts";
+
+/** What every interface offers to its clients. */
+export interface Services {
+  readonly fleet: Fleet;
+  readonly calls: Calls;
+  readonly fanOut: FanOut;
+  readonly control: Control;
+  readonly approvals: Approvals;
+  readonly idempotency: Idempotency;
+  readonly history: History;
+  readonly photos: PhotoAccess;
+  readonly toolset: Toolset;
+}

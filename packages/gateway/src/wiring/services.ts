@@ -1,0 +1,133 @@
+/** Constructs the modules between devices and clients (fleet, calls, toolset) and connects them. */
+import type { Actions, JsonObject } from "@tendon/protocol";
+import type { Principal } from "../access/access.ts";
+import type { Services } from "../agent/agent.ts";
+import {
+  Approvals,
+  Calls,
+  type CallsDependencies,
+  Control,
+  ControlSteps,
+  Dispatch,
+  type DispatchDependencies,
+  FanOut,
+  History,
+  Idempotency,
+  MuteMemory,
+  PhotoAccess,
+  type PhotoShelf,
+} from "../calls/calls.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Config } from "../config/config.ts";
+import { Fleet } from "../fleet/fleet.ts";
+import type { Store } from "../store/store.ts";
+import { Toolset } from "../toolset/toolset.ts";
+
+export interface ServiceDependencies
+  extends Omit<CallsDependencies, "history" | "policy" | "approvals" | "findDevice"> {
+  readonly store: Store;
+  readonly access: Config["access"];
+  readonly agents: Config["agents"];
+  readonly camera: DispatchDependencies["camera"];
+  readonly shelf: PhotoShelf;
+  /** The name of a principal that is known by its id. */
+  readonly nameOf: (principalId: string) => string;
+  readonly actions: Actions;
+  readonly idMark: string;
+  /** This run of this process, and whether another one still is. */
+  readonly run: string;
+  readonly isAlive: (run: string) => boolean;
+}
+
+/** What the composition root keeps beside what clients use. */
+export interface OpenedServices extends Services {
+  readonly muteMemory: MuteMemory;
+  /** Connects the fleet with those of other nodes; resolves with what to wait for before this node leaves. */
+  join(cluster: Cluster): Promise<{ settled(): Promise<void> }>;
+  /** Refuses new calls; resolves when the running ones have ended. */
+  drain(): Promise<void>;
+  /** Resolves when every change has been written to the store. */
+  close(): Promise<void>;
+}
+
+export async function openServices(dependencies: ServiceDependencies): Promise<OpenedServices> {
+  const { store, clock, events } = dependencies;
+  const notRemembered = (what: string, error: unknown) => events.notRemembered(what, error);
+  let broadcastStatus = (_id: string, _at: number, _value: JsonObject): void => undefined;
+  const muteMemory = new MuteMemory(store, notRemembered);
+  const dispatch = new Dispatch({
+    clock,
+    camera: dependencies.camera,
+    statusOf(record, value) {
+      const at = clock.now();
+      record.rememberStatus(at, value);
+      broadcastStatus(record.id, at, value);
+    },
+    carriedOut: (device, tool) => muteMemory.forget(device, tool),
+  });
+  const steps = new ControlSteps(clock, muteMemory);
+  const fleet = await Fleet.open({
+    ...dependencies,
+    calls: dispatch,
+    control: steps,
+    upgrades: dispatch.upgrades,
+    forgetDevice: (id) => muteMemory.forgetDevice(id),
+    toolset: () => toolset,
+  });
+  const { devices, policy } = fleet;
+  const toolset = new Toolset({
+    ...dependencies.agents,
+    clock,
+    names: devices.names,
+    devices: devices.records,
+    shows: (principal, record) => devices.shows(principal, record),
+    nearDevices: (principal, reference) => devices.near(principal, reference),
+    access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
+  });
+  toolset.restored();
+  await muteMemory.restore();
+  const visible = (principal: Principal, id: string) => fleet.visible(principal, id);
+  const findDevice = (principal: Principal, reference: string) => fleet.find(principal, reference);
+  const approvals = new Approvals({ ...dependencies, visible });
+  const calls = new Calls({ ...dependencies, policy, approvals, findDevice, history: store.calls });
+  const targets: ConstructorParameters<typeof FanOut>[0]["targets"] = (principal, target) =>
+    devices.targets(principal, target);
+  return {
+    fleet,
+    calls,
+    fanOut: new FanOut({ ...dependencies, policy, approvals, calls, targets }),
+    control: new Control({ ...dependencies, calls, steps, findDevice }),
+    approvals,
+    idempotency: new Idempotency({
+      ...dependencies,
+      onFault: (error) => notRemembered("a repeated request", error),
+    }),
+    history: new History({
+      calls: store.calls,
+      traces: calls.traces,
+      settle: () => events.settle(),
+      idOf: (reference) => fleet.idOf(reference),
+      visible,
+    }),
+    photos: new PhotoAccess(dependencies.shelf, findDevice),
+    toolset,
+    muteMemory,
+    async join(cluster) {
+      const { broadcasts } = cluster;
+      broadcastStatus = (id, at, value) => broadcasts.mention({ kind: "status", id, at, value });
+      muteMemory.shareWith((device, tool, level) =>
+        broadcasts.mention({ kind: "muted", device, tool, level }),
+      );
+      return await fleet.join(cluster, (work) => calls.inFlight.count(work));
+    },
+    async drain() {
+      const drained = calls.drain();
+      dispatch.upgrades.stop();
+      await drained;
+    },
+    async close() {
+      toolset.stop();
+      await Promise.all([fleet.close(), muteMemory.close()]);
+    },
+  };
+}
