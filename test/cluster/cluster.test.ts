@@ -276,7 +276,8 @@ describe("presence", () => {
     cleared.set("KV-Operation", "DEL");
     connection.publish(subject, "", { headers: cleared });
     await until(() => written.length === 2, "an entry again");
-    expect(written).toEqual(["DEL", "PUT"]);
+    // A loaded server may deliver a publisher's own message after the answer to it.
+    expect(written.toSorted()).toEqual(["DEL", "PUT"]);
     await online(two, true);
     expect(await two.device(firstDevice)).toMatchObject({ connectedAt });
     const calling = call(two);
