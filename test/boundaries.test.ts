@@ -16,9 +16,10 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   cli: ["gateway", "gateway/living-gateway", "simulator", "simulator/home", "protocol", "protocol/errors"],
 };
 
-/** Files beside gateway.ts that know nothing of the rooms, open to each of them. */
+/** Files beside gateway.ts that import no module. Every module may import them. */
 const leaves = [
   "access-settings",
+  "addresses",
   "batch",
   "errors",
   "clock",
@@ -30,8 +31,8 @@ const leaves = [
   "with-deadline",
 ];
 
-/** Rooms of the gateway: what each may import beside protocol and the leaves. `types` may be imported as types only. */
-const rooms: Readonly<
+/** Modules of the gateway: what each may import beside protocol and the leaves. `types` may be imported as types only. */
+const modules: Readonly<
   Record<string, { readonly may: readonly string[]; readonly types: readonly string[] }>
 > = {
   device: { may: ["events"], types: [] },
@@ -39,25 +40,28 @@ const rooms: Readonly<
   config: { may: [], types: [] },
   events: { may: [], types: ["store", "cluster"] },
   store: { may: [], types: [] },
-  access: { may: ["events", "store"], types: [] },
-  // An upload carries the headers that identify a board, which device/ reads.
-  vision: { may: ["access", "device", "events", "store"], types: ["config"] },
-  firmware: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
+  access: { may: ["events", "store"], types: ["config"] },
   cluster: { may: [], types: [] },
   fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
+  // An upload and an OTA request carry the headers that identify a board, which device/ reads.
+  vision: { may: ["access", "device", "events", "store"], types: ["config"] },
+  provisioning: { may: ["access", "device", "events", "fleet", "store", "cluster"], types: ["config"] },
+  // Firmware offers and activations at a voice server are parts of the OTA reply, whose types provisioning/ declares.
+  firmware: { may: ["access", "events", "store", "cluster"], types: ["config", "provisioning"] },
+  voice: {
+    may: ["calls", "device", "events", "fleet"],
+    types: ["access", "cluster", "config", "provisioning", "store"],
+  },
   calls: { may: ["access", "events", "fleet", "store"], types: ["device", "config"] },
   toolset: { may: ["access", "fleet", "store"], types: [] },
-  voice: { may: ["calls", "device", "events", "fleet"], types: [] },
-  provisioning: { may: ["access", "events", "fleet", "store", "cluster"], types: ["device", "config"] },
   agent: {
     may: ["access", "calls", "events", "firmware", "fleet", "provisioning", "toolset"],
-    types: ["broker", "config"],
+    types: ["broker", "cluster", "config", "store"],
   },
   // A part of the composition root.
   wiring: {
     may: [
       "access",
-      "addresses",
       "agent",
       "broker",
       "calls",
@@ -197,27 +201,27 @@ describe("packages", () => {
   });
 });
 
-describe("rooms of the gateway", () => {
+describe("modules of the gateway", () => {
   const src = "packages/gateway/src/";
   const inside = sources.filter(({ file }) => file.startsWith(src));
-  const roomOf = (file: string) => {
+  const moduleOf = (file: string) => {
     const [first = "", ...rest] = file.slice(src.length).split("/");
     return rest.length === 0 ? undefined : first;
   };
 
   it("are all in the table", () => {
-    const found = new Set(inside.flatMap(({ file }) => roomOf(file) ?? []));
-    expect([...found].filter((room) => rooms[room] === undefined)).toEqual([]);
+    const found = new Set(inside.flatMap(({ file }) => moduleOf(file) ?? []));
+    expect([...found].filter((module) => modules[module] === undefined)).toEqual([]);
   });
 
   it("import one another and the files beside them only as the table says", () => {
     const wrong = inside.flatMap((source) => {
-      const room = roomOf(source.file);
-      const rule = room === undefined ? undefined : rooms[room];
+      const module = moduleOf(source.file);
+      const rule = module === undefined ? undefined : modules[module];
       if (rule === undefined) return [];
       return relativeImports(source).flatMap(({ to, typeOnly }) => {
-        const other = roomOf(to) ?? path.posix.basename(to, ".ts");
-        if (other === room) return [];
+        const other = moduleOf(to) ?? path.posix.basename(to, ".ts");
+        if (other === module) return [];
         const allowed = [...leaves, ...rule.may, ...(typeOnly ? rule.types : [])].includes(other);
         return allowed ? [] : [`${source.file} imports ${to}`];
       });
@@ -227,10 +231,10 @@ describe("rooms of the gateway", () => {
 
   it("are imported as a whole by the composition root (gateway.ts, wiring/) and index.ts alone", () => {
     const wrong = inside
-      .filter(({ file }) => roomOf(file) === undefined && !/\/(gateway|index)\.ts$/.test(file))
+      .filter(({ file }) => moduleOf(file) === undefined && !/\/(gateway|index)\.ts$/.test(file))
       .flatMap((source) =>
         relativeImports(source)
-          .filter(({ to }) => roomOf(to) !== undefined)
+          .filter(({ to }) => moduleOf(to) !== undefined)
           .map(({ to }) => `${source.file} imports ${to}`),
       );
     expect(wrong).toEqual([]);

@@ -1,49 +1,29 @@
 /**
- * The composition root: builds every room and connects their doors. Wiring only; what is decided is decided in the
- * rooms. Also the library's entry: `startTendon` runs a gateway inside another program.
+ * The composition root: constructs the modules and connects them. It decides nothing itself. Also the entry of the
+ * library: `startTendon` runs a gateway inside another program.
  */
-import { randomUUID } from "node:crypto";
-import { Actions, defaultActions } from "@tendon/protocol";
-import { Tokens } from "./access/access.ts";
 import { type Addresses, addressesOf } from "./addresses.ts";
-import { createHttp, type IdentifyToken, Rates } from "./agent/agent.ts";
+import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
-import {
-  BoardSession,
-  type DeviceIdentity,
-  type DeviceLink,
-  FrameLog,
-  Liveness,
-  type OtaSettings,
-  openMqttDevice,
-  openUdpSink,
-  randomFirstId,
-  WebSocketDevices,
-} from "./device/device.ts";
-import type { DeviceCredentials } from "./provisioning/provisioning.ts";
+import { drainBoards } from "./device/device.ts";
+import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./provisioning/provisioning.ts";
 import { announceGateway, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
-  deviceSettings,
+  type DeviceConnections,
+  type Foundation,
   type FoundationOptions,
-  forwardStrays,
   layFoundation,
-  listen,
-  openDoors,
-  openFirmware,
-  openProvisioning,
-  openServices,
-  openVision,
-  openVoice,
-  portOf,
+  type Modules,
+  type MqttCarrier,
+  openDeviceConnections,
+  openModules,
+  openRoutes,
   refuseUnusable,
   type Started,
-  sendAway,
-  serveCertificate,
   startMqtt,
-  startProcesses,
-  within,
 } from "./wiring/wiring.ts";
+import { within } from "./with-deadline.ts";
 
 export interface StartOptions extends FoundationOptions {
   /** Lets anybody's device in even where the gateway listens beyond this machine. */
@@ -91,133 +71,101 @@ export async function startGateway(config: Config, options: StartOptions): Promi
   }
 }
 
+/** What listens. Both are there before any device or client asks for an address. */
+interface Listeners {
+  http: Http;
+  mqtt: MqttCarrier;
+}
+
 async function assemble(config: Config, options: StartOptions, started: Started): Promise<Tendon> {
   const foundation = await layFoundation(config, options, started);
-  const { clock, log, dataFolder, adminToken, events, certificate, store, cluster, mark, run } = foundation;
-  const tokens = await Tokens.open({
-    store,
-    clock,
-    adminToken: options.adminToken ?? adminToken?.secret ?? "",
-    devices: {
-      idOf: (reference) => services.fleet.idOf(reference),
-      visible: (principal, id) => services.fleet.visible(principal, id),
-    },
+  const { log, certificate, cluster, clock } = foundation;
+  const listeners: Partial<Listeners> = {};
+  const addresses = () => addressesFor(config, certificate !== undefined, listeners as Listeners);
+  const modules = await openModules(config, foundation, addresses, started);
+  const programs = [...config.devices.stdio, ...(options.processes ?? [])];
+  const devices = await openDeviceConnections(config, programs, foundation, modules, addresses, started);
+  const { http, mqtt } = await openListeners(config, foundation, modules, devices, started, listeners);
+  const { services, tokens, authentication, provisioning, liveness } = modules;
+  const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
+  const provision: Tendon["provision"] = (id, clientId) =>
+    settingsOf(provisioning.provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
+  const { startDemoDevice } = options;
+  let stopping = false;
+  const console = await openRoutes(http, {
+    ...modules,
+    foundation,
+    devices: devices.webSocket,
+    mqtt,
+    frames: devices.frames,
+    addresses,
+    listening: config.http,
+    settingsOf,
+    startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
+    reportFault: reportFaultTo(log),
+    isStopping: () => stopping,
   });
-  started.push(() => tokens.stop());
-  const rates = new Rates({ clock, events, tokens, settings: config.limits });
-  const identify: IdentifyToken = (token, from, connection) => rates.identify(token, from, connection);
-  const vision = await openVision({
-    config,
-    dataFolder,
-    clock,
-    events,
-    log,
-    mark,
-    uploadUrl: () => `${addresses().public}/vision/explain`,
-  });
-  started.push(() => vision.stop());
-  const services = await openServices({
-    camera: vision.camera,
-    shelf: vision.shelf,
-    store,
-    clock,
-    events,
-    node: foundation.node,
-    nodeId: foundation.nodeId,
-    idMark: mark,
-    run,
-    isAlive: (other) => other === run || cluster?.cluster.members.isAlive(other) === true,
-    defaultTimeoutMs: config.calls.timeoutMs,
-    keepArguments: config.calls.keepArguments,
-    queueLimit: config.calls.queue,
-    actions: Actions.of(defaultActions, config.control.actions),
-    access: config.access,
-    nameOf: (principalId) => tokens.nameOf(principalId),
-    agents: config.agents,
-  });
-  started.push(() => services.close());
-  const firmware = await openFirmware({
-    config,
-    dataFolder,
-    store,
-    clock,
-    events,
-    secret: foundation.deviceSecret,
-    cluster: cluster?.cluster,
-    address: () => addresses().public,
-  });
-  started.push(() => firmware.stop());
-  const voice = await openVoice({
-    config,
-    store,
-    secret: foundation.deviceSecret,
-    clock,
-    events,
+  await cluster?.open({
     services,
-    audioHost: () => addresses().audioHost,
+    tokens,
+    authentication,
+    credentials: provisioning.credentials,
+    sessions: console.authentication.sessions,
+    cut: (id, reason) => liveness.cut(id, reason),
   });
-  started.push(() => voice?.stop());
-  const liveness = new Liveness(clock);
-  started.push(() => liveness.stop());
-  const entrance = openProvisioning({
-    config,
-    secret: foundation.deviceSecret,
-    store,
-    clock,
-    events,
-    services,
-    liveness,
+  await listen(http, config.http);
+  const url = addresses().local;
+  const withdraw = announceGateway(config, {
+    url,
+    certificate: certificate?.file,
+    locked: foundation.held.locked,
+    ports: { http: portOf(http), mqtt: mqtt.port },
   });
-  const { credentials, doors } = entrance;
-  const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
-  if (voice === undefined) started.push(() => audio.stop());
-  const addresses = (): Addresses =>
-    addressesOf({
-      host: config.http.host,
-      httpPort: portOf(http),
-      tls: certificate !== undefined,
-      publicUrl: config.http.publicUrl,
-      mqttHost: mqtt.host,
-      mqttPort: mqtt.port,
-      mqttTlsPort: mqtt.tlsPort,
-      publicEndpoint: config.mqtt.publicEndpoint,
-    });
-  const frames = new FrameLog(clock);
-  const open = (identity: DeviceIdentity, link: DeviceLink) => {
-    const session = new BoardSession(identity, link, {
-      clock,
-      events,
-      owner: services.fleet.connections,
-      newSessionId: randomUUID,
-      frames,
-      firstRequestId: randomFirstId(Math.random()),
-      queueLimit: config.calls.queue,
-      capabilities: () => config.devices.capabilities,
-      audioAddress: () => audio.addressFor(addresses().audioHost),
-      voice: voice?.relay,
-    });
-    liveness.watch(session);
-    return session;
+  log.info({ url, admission: config.devices.admission, version }, "gateway started");
+
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    stopping = true;
+    devices.webSocket.refuseNew();
+    mqtt.refuseNew();
+    cluster?.cluster.drain();
+    withdraw();
+    log.info("gateway stopping");
+    await within(clock, drainMs, services.drain());
+    await drainBoards(services.fleet.sessions(), cluster !== undefined, clock);
+    const closed = within(clock, deviceCloseMs, devices.webSocket.allClosed());
+    await Promise.all([closed, devices.stopPrograms()]);
+    devices.webSocket.stop();
+    for (const undo of started.reverse()) await undo();
+    log.info("gateway stopped");
+    await new Promise<void>((resolve) => log.flush(() => resolve()));
   };
-  const devices = new WebSocketDevices({
-    clock,
-    events,
-    admit: (claim) => credentials.admit(claim),
-    open,
-    ...doors,
-  });
+  return {
+    url,
+    addresses: addresses(),
+    config,
+    adminToken: foundation.adminToken,
+    provision,
+    reloadCertificate: () => certificate?.reload() ?? false,
+    consoleLink: () => console.link("admin"),
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
 
-  const stopProcesses = startProcesses({
-    programs: [...config.devices.stdio, ...(options.processes ?? [])],
-    clock,
-    events,
-    services,
-    queueLimit: config.calls.queue,
-    frames,
-  });
-  started.push(stopProcesses);
-
-  const reportFault = (error: unknown) => log.error({ err: error }, "a request failed");
+/** Opens the HTTP server and the MQTT broker. Only MQTT listens by now; HTTP listens when every route is there. */
+async function openListeners(
+  config: Config,
+  foundation: Foundation,
+  { services, tokens, authentication, provisioning }: Modules,
+  devices: DeviceConnections,
+  started: Started,
+  listeners: Partial<Listeners>,
+): Promise<Listeners> {
+  const { clock, events, log, certificate, cluster, store, deviceSecret } = foundation;
+  const reportFault = reportFaultTo(log);
   const http = await createHttp({
     ...config.http,
     clock,
@@ -226,88 +174,45 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     reportFault,
     onCut: (from) => events.limited("connection", from),
   });
+  listeners.http = http;
   serveCertificate(http, certificate);
-  if (cluster !== undefined) forwardStrays(http, cluster.cluster, services);
+  if (cluster !== undefined) forwardMisrouted(http, cluster.cluster, services);
   started.push(() => http.close());
-  // After HTTP, because it ends before it: a server does not close while apps hold WebSockets of its open.
+  // Closed before HTTP: a server does not close while apps hold its WebSockets open.
   const mqtt = await startMqtt({
     config,
     certificate,
     clock,
     services,
     events,
-    identify,
-    spend: (principal) => rates.spend(principal),
+    authentication,
     onRevoked: (listener) => tokens.onRevoked(listener),
     counts: ({ id }) => tokens.current(id) !== undefined,
-    credentials,
+    credentials: provisioning.credentials,
     store,
-    secret: foundation.deviceSecret,
-    ...doors,
-    openDevice: (identity, connection) => openMqttDevice(identity, connection, { open }),
+    secret: deviceSecret,
+    ...provisioning.signIn,
+    openDevice: (identity, connection) => devices.openMqtt(identity, connection),
     reportFault,
   });
+  listeners.mqtt = mqtt;
   started.push(() => mqtt.stop());
-  let stopping = false;
-  const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
-  const provision: Tendon["provision"] = (id, clientId) =>
-    settingsOf(entrance.provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
-  const { startDemoDevice } = options;
-  const console = await openDoors(http, {
-    foundation,
-    services,
-    tokens,
-    rates,
-    identify,
-    vision,
-    firmware,
-    voice,
-    entrance,
-    devices,
-    mqtt,
-    frames,
-    addresses,
-    listening: config.http,
-    settingsOf,
-    startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
-    reportFault,
-    isStopping: () => stopping,
-  });
-  const cut = (id: string, reason: string) => liveness.cut(id, reason);
-  const { sessions } = console.signIn;
-  await cluster?.open({ services, tokens, credentials, rates, sessions, cut });
-  await listen(http, config.http);
-  const word = { url: addresses().local, certificate: certificate?.file, locked: foundation.held.locked };
-  const withdraw = announceGateway(config, { ...word, ports: { http: portOf(http), mqtt: mqtt.port } });
-  log.info({ url: addresses().local, admission: config.devices.admission, version }, "gateway started");
+  return { http, mqtt };
+}
 
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    stopping = true;
-    devices.refuseNew();
-    mqtt.refuseNew();
-    cluster?.cluster.drain();
-    withdraw();
-    log.info("gateway stopping");
-    await within(clock, drainMs, services.drain());
-    await sendAway(services.fleet.sessions(), cluster !== undefined, clock);
-    await Promise.all([within(clock, deviceCloseMs, devices.allClosed()), stopProcesses()]);
-    devices.stop();
-    for (const undo of started.reverse()) await undo();
-    log.info("gateway stopped");
-    await new Promise<void>((resolve) => log.flush(() => resolve()));
-  };
-  return {
-    url: addresses().local,
-    addresses: addresses(),
-    config,
-    adminToken,
-    provision,
-    reloadCertificate: () => certificate?.reload() ?? false,
-    consoleLink: () => console.signIn.link("admin").url,
-    stop() {
-      stopped ??= stop();
-      return stopped;
-    },
-  };
+function reportFaultTo(log: Foundation["log"]): (error: unknown) => void {
+  return (error) => log.error({ err: error }, "a request failed");
+}
+
+function addressesFor(config: Config, tls: boolean, { http, mqtt }: Listeners): Addresses {
+  return addressesOf({
+    host: config.http.host,
+    httpPort: portOf(http),
+    tls,
+    publicUrl: config.http.publicUrl,
+    mqttHost: mqtt.host,
+    mqttPort: mqtt.port,
+    mqttTlsPort: mqtt.tlsPort,
+    publicEndpoint: config.mqtt.publicEndpoint,
+  });
 }

@@ -39,3 +39,14 @@ export async function withDeadline<Value>(
     );
   });
 }
+
+/** Waits for the promise, but not longer than this; what becomes of it later has no effect. */
+export async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(ms, resolve);
+    void promise.finally(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
+}

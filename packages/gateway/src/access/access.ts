@@ -2,6 +2,8 @@
  * Who may do what: principals and their scopes, tokens, access rules, the address allow-list, and limits on failures by
  * address. A call is authorized here, on the node that was asked.
  */
+
+export { Authentication, type Spent } from "./authentication.ts";
 export { Policy, type Ruling } from "./policy.ts";
 export {
   type Access,

@@ -28,7 +28,6 @@ export { History } from "./history.ts";
 export { Idempotency } from "./idempotency.ts";
 export { MuteMemory } from "./mute-memory.ts";
 export { type Photo, PhotoAccess, type PhotoShelf } from "./photo-access.ts";
-export type { Camera } from "./photo-calls.ts";
 export type { FinishedReply } from "./pipeline.ts";
 
 export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces"> {

@@ -7,24 +7,13 @@ export { type DeviceClaim, readClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from "./device-session.ts";
+export { drainBoards } from "./drain-boards.ts";
 export { FrameLog } from "./frame-log.ts";
 export { withoutKey, withoutWords } from "./frame-masking.ts";
 export type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";
-export {
-  type BoardAsk,
-  type BoardReport,
-  type FirmwareOffer,
-  type OtaIdentity,
-  type OtaNeeds,
-  type OtaSettings,
-  type OtaUpstream,
-  otaRoutes,
-  type SerialProof,
-  type UpstreamActivation,
-} from "./ota.ts";
 export type { Question, Relay } from "./relay.ts";
 export type { RequestOptions } from "./requests.ts";
 export { randomFirstId } from "./requests.ts";

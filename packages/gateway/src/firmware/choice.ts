@@ -1,7 +1,7 @@
 /** Which image a board is offered, if any [FWU-3]. */
 import { createHash } from "node:crypto";
 import { firmwareLimits, isNewerFirmware } from "@tendon/protocol";
-import type { BoardReport } from "../device/device.ts";
+import type { BoardReport } from "../provisioning/provisioning.ts";
 import type { FirmwareImage, FirmwareUpdate } from "../store/store.ts";
 
 /** A board that says what it is and what it runs. */

@@ -141,8 +141,19 @@ export class Credentials {
     return known?.state === "revoked" ? known.clientId : undefined;
   }
 
-  /** Whether a board that was let in by the one would be by the other. */
-  same(one: CredentialPair, other: CredentialPair | undefined): boolean {
+  /** Another node has changed them. Says whether a device that is connected here with the old ones must go. */
+  learnChange(
+    deviceId: string,
+    before: CredentialPair | undefined,
+    now: CredentialPair | undefined,
+  ): boolean {
+    this.learn(deviceId, now);
+    // Where admission is open, a device may be connected without credentials; it goes when it is revoked, too.
+    return now?.state === "revoked" || (before !== undefined && !this.#same(before, now));
+  }
+
+  /** Whether a board that was admitted by the one would be admitted by the other. */
+  #same(one: CredentialPair, other: CredentialPair | undefined): boolean {
     if (one.state !== other?.state || one.clientId?.equals(other.clientId ?? empty) !== true) return false;
     return one.state === "revoked" || other.state === "revoked" || one.generation === other.generation;
   }

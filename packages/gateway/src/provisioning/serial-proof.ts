@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { BoardAsk, SerialProof } from "../device/device.ts";
 import type { ImportedDevice } from "../store/store.ts";
+import type { BoardAsk, SerialProof } from "./ota.ts";
 import type { SealedKeys } from "./sealed-keys.ts";
 
 /** Where the list names a serial number, a board has to be the one that carries it. */

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { isObject, parseJson } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { OtaIdentity, UpstreamActivation } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
+import type { OtaIdentity, UpstreamActivation } from "../provisioning/provisioning.ts";
 import type { UpstreamOta, UpstreamSettings } from "./upstream-ota.ts";
 
 /** Where sealed accounts are kept, by device; opens them as well. */

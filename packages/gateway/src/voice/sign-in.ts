@@ -1,6 +1,7 @@
 /** [VOI-1] As whom a board's conversation is opened: always with the board's own identity, and what else is asked for. */
 
-import type { OtaIdentity, VoiceBoard } from "../device/device.ts";
+import type { VoiceBoard } from "../device/device.ts";
+import type { OtaIdentity } from "../provisioning/provisioning.ts";
 import type { VoiceAccounts } from "./accounts.ts";
 import type { AudioWay } from "./audio-path.ts";
 import type { UpstreamTarget } from "./upstream.ts";

@@ -4,8 +4,8 @@
  */
 import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
-import type { OtaIdentity, UpstreamActivation } from "../device/device.ts";
 import { messageOf, TendonError } from "../errors.ts";
+import type { OtaIdentity, UpstreamActivation } from "../provisioning/provisioning.ts";
 
 export interface UpstreamSettings {
   readonly url: string;

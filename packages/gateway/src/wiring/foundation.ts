@@ -1,14 +1,16 @@
 /**
- * What everything else stands on: the data folder, the log, what is told, the certificate, the storage, the other nodes
- * and the secrets. Each part is pushed on `started` as soon as it is there, to be taken back if a later one fails.
+ * Opens what every module needs: the data folder, the log, events, the certificate, the store, the cluster and the
+ * secrets. Each part is pushed on `started` as soon as it is open, to be closed if a later one fails.
  */
 import { createHmac, randomUUID } from "node:crypto";
 import os from "node:os";
 import type { Logger } from "pino";
+import { type Certificate, openCertificate } from "../agent/agent.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { Events, Metrics, storedEventLog } from "../events/events.ts";
 import { createLogger } from "../logging.ts";
+import { deviceSecretOf } from "../provisioning/provisioning.ts";
 import {
   type HeldFolder,
   holdDataFolder,
@@ -20,10 +22,7 @@ import {
   type Store,
 } from "../store/store.ts";
 import { version } from "../version.ts";
-import { type Certificate, openCertificate } from "./certificate.ts";
-import type { ClusterLink } from "./cluster-link.ts";
-import { markOf } from "./forwarding-link.ts";
-import { deviceSecretOf } from "./shared-secret.ts";
+import type { JoinedCluster } from "./cluster.ts";
 
 export interface FoundationOptions {
   /** The admin token of this run, instead of the one in the data folder. */
@@ -42,8 +41,9 @@ export interface Foundation {
   readonly log: Logger;
   readonly dataFolder: string;
   readonly held: HeldFolder;
-  /** `undefined` when it was handed in. */
+  /** Where the admin token is kept; `undefined` when the options have it. */
   readonly adminToken: SecretFile | undefined;
+  readonly adminSecret: string;
   /** What this machine is called, and what this gateway is among those that share a database. */
   readonly node: string;
   readonly nodeId: string;
@@ -51,8 +51,8 @@ export interface Foundation {
   readonly events: Events;
   readonly certificate: Certificate | undefined;
   readonly store: Store;
-  readonly cluster: ClusterLink | undefined;
-  /** What ids made here begin with, so that other nodes know whose they are. */
+  readonly cluster: JoinedCluster | undefined;
+  /** The prefix of ids made here: it names this node, so that other nodes can forward requests about them. */
   readonly mark: string;
   /** This run of the program, which no other has been or will be. */
   readonly run: string;
@@ -93,7 +93,7 @@ export async function layFoundation(
   started.push(() => store.close());
   const join = async (url: string) => {
     // The client of NATS is loaded only where there is a cluster.
-    const { joinCluster } = await import("./cluster-link.ts");
+    const { joinCluster } = await import("./cluster.ts");
     return await joinCluster({ url, clock, events, node, version });
   };
   const cluster = config.cluster === undefined ? undefined : await join(config.cluster);
@@ -106,6 +106,7 @@ export async function layFoundation(
     dataFolder,
     held,
     adminToken,
+    adminSecret: options.adminToken ?? adminToken?.secret ?? "",
     node,
     nodeId,
     metrics,
@@ -113,7 +114,7 @@ export async function layFoundation(
     certificate,
     store,
     cluster,
-    mark: markOf(cluster?.cluster),
+    mark: cluster === undefined ? "" : `${cluster.cluster.instance}.`,
     run: cluster?.cluster.instance ?? randomUUID(),
     deviceSecret,
     stateKey: createHmac("sha256", deviceSecret).update("states of calls in rounds").digest(),

@@ -3,13 +3,13 @@
  * over and that can be known without one. A start refuses the first of them; `config check` tells them all.
  */
 import { isLoopbackHost } from "../addresses.ts";
+import { readUsablePair } from "../agent/agent.ts";
 import { systemClock } from "../clock.ts";
 import { readNatsAddress } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
 import { StartError } from "../errors.ts";
 import { VisionProvider } from "../vision/vision.ts";
-import { readUsablePair } from "./certificate.ts";
-import { voiceServers } from "./voice-link.ts";
+import { voiceServers } from "../voice/voice.ts";
 
 export interface CheckOptions {
   /** Whoever reaches this address may connect a device: somebody has said that they want it. */

@@ -4,7 +4,7 @@ import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } 
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { createHttp } from "../../src/agent/http.ts";
+import { createHttp } from "../../src/agent/http/server.ts";
 import {
   type ExplainedPhoto,
   Photos,

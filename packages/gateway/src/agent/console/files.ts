@@ -2,8 +2,8 @@
 import { consolePaths } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 import { consoleFolder } from "../../package-files.ts";
-import type { Http } from "../http.ts";
-import { type MemoryFile, readFolder, sendFile } from "../memory-files.ts";
+import type { Http } from "../http/http.ts";
+import { type MemoryFile, readFolder, sendFile } from "../http/http.ts";
 
 /** Nothing from elsewhere, no script but our own files, no frame around us. */
 const contentPolicy = [

@@ -4,7 +4,7 @@ import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { withoutSecrets } from "./masking.ts";
 import type { Overview } from "./overview.ts";

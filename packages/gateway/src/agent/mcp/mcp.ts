@@ -8,15 +8,14 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { asAgent, type Principal, requireScope, type Tokens } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
-import { authenticate, type IdentifyToken } from "../authentication.ts";
-import type { Http } from "../http.ts";
+import type { Http, HttpAuthentication } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { Exchange } from "./exchange.ts";
 import type { Hub, HubNeeds } from "./hub.ts";
 import type { Surface } from "./surface.ts";
 
 export interface McpNeeds extends HubNeeds {
-  readonly identify: IdentifyToken;
+  readonly authentication: HttpAuthentication;
   readonly tokens: Tokens;
   readonly events: Events;
   readonly services: Services;
@@ -49,7 +48,7 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
         bodyLimit: limits.mcpBodyBytes.max,
         schema: { hide: true },
         onRequest: (request, _reply, next) => {
-          request.principal = asAgent(authenticate(request, needs.identify, needs.events));
+          request.principal = asAgent(needs.authentication.byToken(request));
           requireScope(request.principal, "read");
           next();
         },

@@ -1,6 +1,6 @@
 import { ApprovalList, ApprovalQuery, ApprovalView } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { failures } from "./route-parts.ts";
 

@@ -1,6 +1,6 @@
 import { CallReply, CallRequest } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { HangUp } from "./hang-up.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";

@@ -1,8 +1,8 @@
 import { ControlRequest, ControlResponse, decodeControl, isErrorCode } from "@tendon/protocol";
 import type { FastifyError } from "fastify";
 import { errorKinds, TendonError } from "../../errors.ts";
-import type { Http } from "../http.ts";
-import { asTendonError } from "../problem.ts";
+import type { Http } from "../http/http.ts";
+import { asTendonError } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { hangUpSignal } from "./hang-up.ts";
 import { DeviceParams, IdempotencyHeaders, onceSent } from "./route-parts.ts";

@@ -8,7 +8,7 @@ import {
   ToolsQuery,
 } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 

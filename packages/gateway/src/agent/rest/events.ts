@@ -5,7 +5,7 @@ import Type from "typebox";
 import { hasScope, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { RestNeeds } from "./rest.ts";
 import { failures } from "./route-parts.ts";
@@ -25,7 +25,7 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
   tokens.onRevoked((tokenId) => {
     for (const [reply, { principalId }] of open) if (principalId === tokenId) reply.raw.end();
   });
-  console.signIn.sessions.onEnded((key) => {
+  console.authentication.sessions.onEnded((key) => {
     for (const [reply, { session }] of open) if (session === key) reply.raw.end();
   });
   const keepAlive = setInterval(() => {

@@ -4,7 +4,7 @@ import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import { failures } from "./route-parts.ts";
 
 const tags = ["firmware"];

@@ -10,7 +10,7 @@ import {
 } from "@tendon/protocol";
 import Type from "typebox";
 import { valueWithoutSecrets } from "../console/console.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { hangUpSignal } from "./hang-up.ts";
 import { failures, IdempotencyHeaders, onceSent } from "./route-parts.ts";

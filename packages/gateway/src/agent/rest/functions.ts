@@ -15,7 +15,7 @@ import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { asAgent, type Principal, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import {
   type Asker,
   compactFunctions,

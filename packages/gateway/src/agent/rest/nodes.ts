@@ -1,6 +1,6 @@
 import { NodeList } from "@tendon/protocol";
 import { requireScope } from "../../access/access.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import { failures } from "./route-parts.ts";
 
 export function nodeRoutes(http: Http, nodes: () => NodeList): void {

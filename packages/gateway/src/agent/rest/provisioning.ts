@@ -8,7 +8,7 @@ import {
   ProvisionRequest,
 } from "@tendon/protocol";
 import { sourceOf } from "../../access/access.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { RestNeeds } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 

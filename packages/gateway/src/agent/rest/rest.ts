@@ -6,7 +6,7 @@ import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
 import type { Console } from "../console/console.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { callRoutes } from "./calls.ts";
@@ -22,6 +22,8 @@ import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { toolChangeRoutes } from "./tool-changes.ts";
 import { type VoiceSessions, voiceRoutes } from "./voice.ts";
+
+export { nodeList } from "./node-list.ts";
 
 export interface RestNeeds {
   readonly clock: Clock;
@@ -43,7 +45,7 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
       const routes = api as unknown as Http;
       await routes.register(async (signedIn) => {
         signedIn.addHook("onRequest", (request, _reply, next) => {
-          request.principal = needs.console.signIn.principalOf(request);
+          request.principal = needs.console.authentication.byTokenOrSession(request);
           next();
         });
         const guarded = signedIn as unknown as Http;

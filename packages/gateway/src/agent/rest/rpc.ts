@@ -6,7 +6,7 @@ import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
 import type { CallOptions } from "../../calls/calls.ts";
 import { messageOf, TendonError } from "../../errors.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { HangUp } from "./hang-up.ts";
 import { DeviceParams, failures } from "./route-parts.ts";

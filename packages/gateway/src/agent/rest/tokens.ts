@@ -1,7 +1,7 @@
 import { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
 import Type from "typebox";
 import type { Tokens } from "../../access/access.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import { failures } from "./route-parts.ts";
 
 export function tokenRoutes(http: Http, tokens: Tokens): void {

@@ -1,6 +1,6 @@
 import { type VoiceSession, VoiceSessionList } from "@tendon/protocol";
 import { requireScope } from "../../access/access.ts";
-import type { Http } from "../http.ts";
+import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { failures } from "./route-parts.ts";
 

@@ -1,11 +1,11 @@
 import type { NodeList } from "@tendon/protocol";
-import type { Services } from "../agent/agent.ts";
-import { isoTime } from "../clock.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import type { Store } from "../store/store.ts";
-import { version } from "../version.ts";
+import { isoTime } from "../../clock.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { Store } from "../../store/store.ts";
+import { version } from "../../version.ts";
+import type { Services } from "../services.ts";
 
-export interface NodeListNeeds {
+export interface NodeListDependencies {
   readonly cluster: Cluster | undefined;
   readonly store: Store;
   readonly services: Services;
@@ -14,8 +14,15 @@ export interface NodeListNeeds {
   readonly startedAt: number;
 }
 
-/** The nodes there are, as this one hears of them, and how its engines are. */
-export function nodeList({ cluster, store, services, node, nodeId, startedAt }: NodeListNeeds): NodeList {
+/** The nodes of the cluster, as this one knows them, and the state of storage and NATS. */
+export function nodeList({
+  cluster,
+  store,
+  services,
+  node,
+  nodeId,
+  startedAt,
+}: NodeListDependencies): NodeList {
   const { kind, away } = store.state;
   const alone = {
     instance: nodeId,

@@ -1,15 +1,17 @@
-/** The camera's half of the composition: where pictures are kept, what a call needs of them, and the upload's routes. */
+/** Opens the photos from the settings: where they are kept, what a call of the camera needs, and the upload's routes. */
 import path from "node:path";
+import type { JsonObject } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import type { Camera, PhotoShelf } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { initializeParams } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import { Photos, VisionProvider, visionRoutes } from "../vision/vision.ts";
+import { Photos } from "./photos.ts";
+import { VisionProvider } from "./provider.ts";
+import { visionRoutes } from "./routes.ts";
 
-export interface VisionNeeds {
+export interface VisionDependencies {
   readonly config: Config;
   readonly dataFolder: string;
   readonly clock: Clock;
@@ -21,13 +23,7 @@ export interface VisionNeeds {
   readonly uploadUrl: () => string;
 }
 
-export interface VisionLink {
-  /** `undefined` where an operator has a vision server of their own: it is left in peace. */
-  readonly camera: Camera | undefined;
-  readonly shelf: PhotoShelf;
-  routes(http: FastifyInstance): Promise<void>;
-  stop(): Promise<void> | void;
-}
+export type OpenedVision = Awaited<ReturnType<typeof openVision>>;
 
 export async function openVision({
   config,
@@ -37,7 +33,7 @@ export async function openVision({
   log,
   mark,
   uploadUrl,
-}: VisionNeeds): Promise<VisionLink> {
+}: VisionDependencies) {
   const { provider, keepMs, keepBytes, keepCount } = config.vision;
   const photos = await Photos.open({
     folder: path.join(dataFolder, "photos"),
@@ -48,23 +44,23 @@ export async function openVision({
     mark,
     onFault: (what) => log.warn({ what }, "photos"),
   });
-  const camera: Camera = {
-    open(deviceId, callId) {
+  const camera = {
+    open(deviceId: string, callId: string) {
       const { token } = photos.openTicket({ deviceId, callId });
       const vision = { url: uploadUrl(), token };
       return { ticket: token, initialize: initializeParams({ ...config.devices.capabilities, vision }) };
     },
-    elsewhere: (vision) => initializeParams({ ...config.devices.capabilities, vision }),
-    pictureOf(ticket) {
+    elsewhere: (vision: JsonObject) => initializeParams({ ...config.devices.capabilities, vision }),
+    pictureOf(ticket: string) {
       const picture = photos.pictureOf(ticket);
       if (picture === undefined) return undefined;
       return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
     },
-    close: (ticket) => photos.closeTicket(ticket),
+    close: (ticket: string) => photos.closeTicket(ticket),
   };
-  const shelf: PhotoShelf = {
-    photosOf: (device) => photos.of(device),
-    async photo(device, number) {
+  const shelf = {
+    photosOf: (device: string) => photos.of(device),
+    async photo(device: string, number: number) {
       const known = photos.of(device).find((photo) => photo.number === number);
       const picture = known === undefined ? undefined : await photos.read(known.id);
       if (picture === undefined) return undefined;
@@ -73,8 +69,9 @@ export async function openVision({
   };
   return {
     shelf,
+    // An operator's own vision server is left as it is.
     camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
-    routes: (http) =>
+    routes: (http: FastifyInstance) =>
       visionRoutes(http, {
         clock,
         photos,

@@ -11,12 +11,12 @@ import {
   limits,
   parseJson,
 } from "@tendon/protocol";
-import { hasScope, type Principal } from "../access/access.ts";
-import { isoTime } from "../clock.ts";
-import { TendonError } from "../errors.ts";
-import type { Events } from "../events/events.ts";
-import { problemOf } from "./problem.ts";
-import type { Services } from "./services.ts";
+import { hasScope, type Principal } from "../../access/access.ts";
+import { isoTime } from "../../clock.ts";
+import { TendonError } from "../../errors.ts";
+import type { Events } from "../../events/events.ts";
+import { problemOf } from "../http/http.ts";
+import type { Services } from "../services.ts";
 
 /** An app's connection as its carrier offers it. */
 export interface AppLink {

@@ -1,41 +1,35 @@
-/** Every door on the HTTP port, each given the rooms it leads to: REST, MCP, the console, OTA, and what upgrades. */
-
-import type { Tokens } from "../access/access.ts";
+/** Every route on the HTTP port: REST, MCP, the console, OTA, downloads, photo uploads, and WebSocket upgrades. */
+import type { Authentication, Tokens } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
 import {
   type Console,
   docsRoutes,
   type Http,
-  type IdentifyToken,
   mcpRoutes,
+  nodeList,
   operationRoutes,
-  type Rates,
   restRoutes,
   type Services,
+  unreadyParts,
 } from "../agent/agent.ts";
-import { CloseGrace, type FrameLog, type OtaSettings, type WebSocketDevices } from "../device/device.ts";
-import type { DeviceCredentials } from "../provisioning/provisioning.ts";
-import { openConsole } from "./console-link.ts";
-import type { FirmwareLink } from "./firmware-link.ts";
+import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
+import type { OpenedFirmware } from "../firmware/firmware.ts";
+import type { DeviceCredentials, OpenedProvisioning, OtaSettings } from "../provisioning/provisioning.ts";
+import type { OpenedVision } from "../vision/vision.ts";
+import { clusterVoiceSessions, type OpenedVoice } from "../voice/voice.ts";
+import { openConsole } from "./console.ts";
 import type { Foundation } from "./foundation.ts";
-import type { MqttCarrier } from "./mqtt-carrier.ts";
-import { nodeList } from "./node-list.ts";
-import type { ProvisioningLink } from "./provisioning-link.ts";
-import { unreadyParts } from "./readiness.ts";
-import { talksEverywhere } from "./talks-everywhere.ts";
-import type { VisionLink } from "./vision-link.ts";
-import type { VoiceLink } from "./voice-link.ts";
+import type { MqttCarrier } from "./mqtt.ts";
 
-export interface DoorNeeds {
+export interface RouteDependencies {
   readonly foundation: Foundation;
   readonly services: Services;
   readonly tokens: Tokens;
-  readonly rates: Rates;
-  readonly identify: IdentifyToken;
-  readonly vision: VisionLink;
-  readonly firmware: FirmwareLink;
-  readonly voice: VoiceLink | undefined;
-  readonly entrance: ProvisioningLink;
+  readonly authentication: Authentication;
+  readonly vision: OpenedVision;
+  readonly firmware: OpenedFirmware;
+  readonly voice: OpenedVoice | undefined;
+  readonly provisioning: OpenedProvisioning;
   readonly devices: WebSocketDevices;
   readonly mqtt: MqttCarrier;
   readonly frames: FrameLog;
@@ -50,15 +44,9 @@ export interface DoorNeeds {
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
-export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> {
-  const { foundation, services, tokens, rates, identify, entrance, firmware, voice, mqtt } = needs;
+export async function openRoutes(http: Http, needs: RouteDependencies): Promise<Console> {
+  const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = needs;
   const { clock, metrics, events, store, cluster, node, nodeId, mark: idMark, stateKey } = foundation;
-  operationRoutes(http, {
-    metrics,
-    events,
-    identify,
-    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: needs.isStopping() }),
-  });
   docsRoutes(http);
   const console = await openConsole(http, {
     clock,
@@ -66,17 +54,22 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
     store,
     services,
     tokens,
-    identify,
-    spend: (principal) => rates.spend(principal),
+    authentication,
     frames: needs.frames,
     addresses: needs.addresses,
     listening: needs.listening,
     voice: voice !== undefined,
     startDemoDevice: needs.startDemoDevice,
   });
+  operationRoutes(http, {
+    metrics,
+    events,
+    authentication: console.authentication,
+    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: needs.isStopping() }),
+  });
   await http.register(async (boards) => {
     new CloseGrace(clock).applyTo(boards);
-    await entrance.routes(boards, needs.settingsOf, firmware.offer, voice?.ota);
+    await provisioning.routes(boards, needs.settingsOf, firmware.offer, voice?.ota);
     await firmware.routes(boards);
     await needs.vision.routes(boards);
   });
@@ -84,17 +77,26 @@ export async function openDoors(http: Http, needs: DoorNeeds): Promise<Console> 
   await restRoutes(http, {
     clock,
     services,
-    provisioning: entrance.provisioning,
+    provisioning: provisioning.provisioning,
     tokens,
     library: firmware.library,
     events,
     console,
     settingsOf: needs.settingsOf,
-    voice: talksEverywhere(cluster?.cluster, voice?.relay),
+    voice: clusterVoiceSessions(cluster?.cluster, voice?.relay),
     nodes: () => nodeList({ cluster: cluster?.cluster, store, services, node, nodeId, startedAt }),
   });
   const { reportFault } = needs;
-  await mcpRoutes(http, { services, tokens, events, clock, identify, idMark, stateKey, reportFault });
+  await mcpRoutes(http, {
+    authentication: console.authentication,
+    services,
+    tokens,
+    events,
+    clock,
+    idMark,
+    stateKey,
+    reportFault,
+  });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) needs.devices.upgrade(request, socket, head);

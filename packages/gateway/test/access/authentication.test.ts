@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { Authentication } from "../../src/access/authentication.ts";
 import type { Principal } from "../../src/access/principal.ts";
-import { Rates } from "../../src/agent/rates.ts";
 import { ManualClock } from "../vision/manual-clock.ts";
 
 const somebody: Principal = { id: "t1", name: "somebody", scopes: new Set(["call"]), devices: undefined };
@@ -11,9 +11,9 @@ function open() {
   const limited = (by: string, who: string | undefined) => {
     if (who !== undefined) told.push(`${by} ${who}`);
   };
-  const rates = new Rates({
+  const rates = new Authentication({
     clock,
-    events: { limited } as unknown as ConstructorParameters<typeof Rates>[0]["events"],
+    events: { limited } as unknown as ConstructorParameters<typeof Authentication>[0]["events"],
     tokens: { identify: (token) => (token === "right" ? somebody : undefined) },
     settings: {
       principal: { perSecond: 10, burst: 1_000_000 },
@@ -78,9 +78,11 @@ describe("[RATE-5] nodes that tell one another what was spent", () => {
     };
     const nodes = [1, 2, 3].map(
       () =>
-        new Rates({
+        new Authentication({
           clock,
-          events: { limited: () => undefined } as unknown as ConstructorParameters<typeof Rates>[0]["events"],
+          events: { limited: () => undefined } as unknown as ConstructorParameters<
+            typeof Authentication
+          >[0]["events"],
           tokens: { identify: () => somebody },
           settings,
         }),

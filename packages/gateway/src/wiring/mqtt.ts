@@ -1,21 +1,16 @@
-/**
- * The MQTT half of the composition root: devices and apps on the embedded broker, or devices on an outside one.
- * Wiring only, like gateway.ts.
- */
+/** Connects devices and apps with the embedded MQTT broker, or devices with an external one. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Principal } from "../access/access.ts";
-import { type IdentifyToken, MqttTopics, type Services } from "../agent/agent.ts";
+import type { Authentication, Principal } from "../access/access.ts";
+import { type Certificate, MqttTopics, type Services } from "../agent/agent.ts";
 import { EmbeddedBroker, loadOutsideBroker, MqttWebSocket } from "../broker/broker.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { type Credentials, SeenClients } from "../provisioning/provisioning.ts";
+import { type Credentials, type DeviceSignIn, SeenClients } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
-import type { Certificate } from "./certificate.ts";
-import type { Doors } from "./provisioning-link.ts";
 
 export interface MqttCarrier {
   /** The port devices are given; of the outside broker where there is one. */
@@ -37,14 +32,13 @@ export interface MqttCarrier {
   stop(): Promise<void>;
 }
 
-export interface CarrierNeeds extends Doors {
+export interface MqttDependencies extends DeviceSignIn {
   readonly config: Config;
   readonly certificate: Certificate | undefined;
   readonly clock: Clock;
   readonly services: Services;
   readonly events: Events;
-  readonly identify: IdentifyToken;
-  readonly spend: (principal: Principal) => void;
+  readonly authentication: Authentication;
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
   readonly counts: (principal: Principal) => boolean;
   readonly credentials: Credentials;
@@ -57,19 +51,19 @@ export interface CarrierNeeds extends Doors {
 const tlsPort = 8883;
 const plainPort = 1883;
 
-export async function startMqtt(needs: CarrierNeeds): Promise<MqttCarrier> {
+export async function startMqtt(needs: MqttDependencies): Promise<MqttCarrier> {
   const { broker } = needs.config.mqtt;
   return broker === undefined ? await startEmbedded(needs) : await startOutside(needs, new URL(broker));
 }
 
-async function startEmbedded(needs: CarrierNeeds) {
-  const { config, clock, services, events, identify, spend, onRevoked, credentials, openDevice } = needs;
+async function startEmbedded(needs: MqttDependencies) {
+  const { config, clock, services, events, authentication, onRevoked, credentials, openDevice } = needs;
   const topics: MqttTopics = new MqttTopics({
     services,
     events,
     onRevoked,
     counts: needs.counts,
-    spend,
+    spend: (principal) => authentication.spend(principal),
     reportFault: needs.reportFault,
     publish: (topic, payload) => broker.publish(topic, payload),
   });
@@ -84,7 +78,7 @@ async function startEmbedded(needs: CarrierNeeds) {
       return (connection) => openDevice(credentials.admitMqtt(claim), connection);
     },
     admitApp(claim) {
-      const principal = identify(claim.password, claim.from);
+      const principal = authentication.identify(claim.password, claim.from);
       if (principal === undefined) {
         throw new TendonError("unauthenticated", "the password is not a token known here");
       }
@@ -138,7 +132,7 @@ async function listen(
 
 /** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
 async function startOutside(
-  { clock, events, credentials, store, secret, signInFailed, openDevice }: CarrierNeeds,
+  { clock, events, credentials, store, secret, signInFailed, openDevice }: MqttDependencies,
   url: URL,
 ): Promise<MqttCarrier> {
   const { OutsideBroker } = await loadOutsideBroker();

@@ -4,7 +4,7 @@
  */
 import os from "node:os";
 import type { FastifyRequest } from "fastify";
-import { TendonError } from "../errors.ts";
+import { TendonError } from "../../errors.ts";
 
 const mostRemembered = 64;
 

@@ -1,14 +1,14 @@
-/** One node of several: its half of the composition. Without `cluster` in the settings there is none of it. */
+/** Connects the modules of this node with those of other nodes. Loaded only where the settings name a cluster. */
 import { isObject, limits } from "@tendon/protocol";
-import type { Tokens } from "../access/access.ts";
-import type { Console, Rates, Spent } from "../agent/agent.ts";
+import type { Authentication, Spent, Tokens } from "../access/access.ts";
+import type { Console } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
 import type { OpenedServices } from "./services.ts";
 
-export interface ClusterNeeds {
+export interface ClusterDependencies {
   readonly url: string;
   readonly clock: Clock;
   readonly events: Events;
@@ -16,20 +16,20 @@ export interface ClusterNeeds {
   readonly version: string;
 }
 
-type Sessions = Console["signIn"]["sessions"];
+type Sessions = Console["authentication"]["sessions"];
 
 interface ClusterParts {
   readonly services: OpenedServices;
   readonly tokens: Tokens;
   readonly credentials: Credentials;
-  readonly rates: Rates;
+  readonly authentication: Authentication;
   /** People signed in at the console. */
   readonly sessions: Sessions;
   /** Ends the connections of a device that are here. */
   readonly cut: (device: string, reason: string) => void;
 }
 
-export interface ClusterLink {
+export interface JoinedCluster {
   readonly cluster: Cluster;
   /** From here on this node shows what the others have, and they what it has. */
   open(parts: ClusterParts): Promise<void>;
@@ -38,7 +38,13 @@ export interface ClusterLink {
   leave(): Promise<void>;
 }
 
-export async function joinCluster({ url, clock, events, node, version }: ClusterNeeds): Promise<ClusterLink> {
+export async function joinCluster({
+  url,
+  clock,
+  events,
+  node,
+  version,
+}: ClusterDependencies): Promise<JoinedCluster> {
   let devices = () => 0;
   const cluster = await Cluster.join({
     url,
@@ -72,7 +78,9 @@ export async function joinCluster({ url, clock, events, node, version }: Cluster
         if (type === "device.offline" && device !== undefined)
           services.fleet.replicas.heardGone(device, at, String(data["reason"]));
       };
-      unshare = parts.rates.shareWith((spent) => cluster.broadcasts.mention({ kind: "spent", spent }));
+      unshare = parts.authentication.shareWith((spent) =>
+        cluster.broadcasts.mention({ kind: "spent", spent }),
+      );
       tokens.shareWith((id) => cluster.broadcasts.tell({ kind: "token", id }));
       cluster.broadcasts.onBroadcast((broadcast) => takeBroadcast(parts, broadcast));
       await shareSessions(cluster, parts.sessions);
@@ -115,7 +123,7 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
       return;
     case "spent":
       // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
-      parts.rates.heard(broadcast.spent as Spent);
+      parts.authentication.heard(broadcast.spent as Spent);
       return;
     default:
       broadcast satisfies never;
@@ -134,11 +142,8 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
 
 /** A device whose credentials another node has changed may be connected here with the old ones. */
 async function deviceChanged({ services, credentials, cut }: ClusterParts, id: string): Promise<void> {
-  const before = services.fleet.admin.find(id)?.pair;
-  const pair = await services.fleet.replicas.readAgain(id);
-  credentials.learn(id, pair);
-  // One that came in without any, where admission is open, has none to lose, and goes when it is revoked all the same.
-  const revoked = pair?.state === "revoked";
-  if (revoked || (before !== undefined && !credentials.same(before, pair)))
-    cut(id, "its credentials no longer count");
+  const { admin, replicas } = services.fleet;
+  const before = admin.find(id)?.pair;
+  const now = await replicas.readAgain(id);
+  if (credentials.learnChange(id, before, now)) cut(id, "its credentials no longer count");
 }

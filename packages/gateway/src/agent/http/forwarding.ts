@@ -1,9 +1,10 @@
-/** Requests that came to the wrong node are carried to the right one, which the ids it gave out name. */
+/** Forwards requests about sessions, photos and jobs to the node that made them: each id names its node. */
 import { limits, visionLimits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Http, Services } from "../agent/agent.ts";
-import type { Cluster, ForwardedAnswer, ForwardedRequest } from "../cluster/cluster.ts";
-import { TendonError } from "../errors.ts";
+import type { Cluster, ForwardedAnswer, ForwardedRequest } from "../../cluster/cluster.ts";
+import { TendonError } from "../../errors.ts";
+import type { Services } from "../services.ts";
+import type { Http } from "./server.ts";
 
 /** What one node has carried to another stays there. */
 const carried = "x-tendon-node";
@@ -15,12 +16,7 @@ const jobs = "jobs";
 const jobMs = 5_000;
 const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer"]);
 
-/** What ids that are given out here begin with, so that every node can tell whose they are. */
-export function markOf(cluster: Cluster | undefined): string {
-  return cluster === undefined ? "" : `${cluster.instance}.`;
-}
-
-export function forwardStrays(http: Http, cluster: Cluster, { fanOut }: Pick<Services, "fanOut">): void {
+export function forwardMisrouted(http: Http, cluster: Cluster, { fanOut }: Pick<Services, "fanOut">): void {
   askForJobs(cluster, fanOut);
   cluster.forwarding.serve((request) => answerHere(http, request));
   http.addHook("onRequest", async (request, reply) => {

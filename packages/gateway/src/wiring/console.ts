@@ -1,22 +1,21 @@
-/** The console out of the rooms it looks into. */
+/** Opens the console with what it shows. */
 import { randomBytes } from "node:crypto";
-import type { Principal, Tokens } from "../access/access.ts";
+import type { Authentication, Tokens } from "../access/access.ts";
 import { type Addresses, otaProblem } from "../addresses.ts";
-import { type Console, consoleRoutes, type Http, type IdentifyToken, type Services } from "../agent/agent.ts";
+import { type Console, consoleRoutes, type Http, type Services } from "../agent/agent.ts";
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";
 
-export interface ConsoleLinkNeeds {
+export interface ConsoleDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly store: Store;
   readonly services: Services;
   readonly tokens: Tokens;
-  readonly identify: IdentifyToken;
-  readonly spend: (principal: Principal) => void;
+  readonly authentication: Authentication;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
   /** Where the gateway listens, and what others are told. */
@@ -29,7 +28,7 @@ export interface ConsoleLinkNeeds {
 /** Of earlier runs, for the overview: about a call a second for a day, read in well under a second. */
 const mostCallsRead = 100_000;
 
-export async function openConsole(http: Http, needs: ConsoleLinkNeeds): Promise<Console> {
+export async function openConsole(http: Http, needs: ConsoleDependencies): Promise<Console> {
   const { store, frames, addresses, listening, voice, startDemoDevice, ...rest } = needs;
   // Made with the storage and kept in it.
   const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));

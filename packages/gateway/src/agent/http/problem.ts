@@ -1,6 +1,6 @@
 import { type ErrorCode, inWords, isErrorCode, type Problem } from "@tendon/protocol";
 import type { FastifyError, FastifyReply } from "fastify";
-import { TendonError } from "../errors.ts";
+import { TendonError } from "../../errors.ts";
 
 /** RFC 9457: what every failed request under /api/v1 gets. */
 export function problemOf(error: TendonError): Problem {

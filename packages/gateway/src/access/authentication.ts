@@ -1,17 +1,19 @@
 /**
- * How much one principal, and one address, may ask for [RATE-1…5]. Only what comes in from the north is counted:
- * devices have bounds of their own, so that a whole fleet can stand behind one address. What is remembered is
- * bounded; whoever has not been seen for long is forgotten first.
+ * Whose token a request carries, and how much each principal and each address may ask for [RATE-1…5]. Clients of every
+ * interface pass here. Devices have limits of their own, so that a whole fleet can share one address. The memory is
+ * bounded: principals and addresses that have not been seen for the longest time are forgotten first.
  */
 import { limits } from "@tendon/protocol";
-import { type Principal, sourceOf, type Tokens } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import type { Principal } from "./principal.ts";
 import { Bucket, Recent } from "./rate-buckets.ts";
+import { sourceOf } from "./throttle.ts";
+import type { Tokens } from "./tokens.ts";
 
-export interface RatesNeeds {
+export interface AuthenticationDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly tokens: Pick<Tokens, "identify">;
@@ -34,18 +36,18 @@ const tellEveryMs = 1_000;
 /** Names are short: a message of this many is far from what NATS takes. */
 const toldAtOnce = 1_000;
 
-export class Rates {
-  readonly #needs: RatesNeeds;
+export class Authentication {
+  readonly #dependencies: AuthenticationDependencies;
   readonly #principals: Recent<Bucket>;
   readonly #sources: Recent<Source>;
   /** What other nodes have not been told yet; `undefined` where there are none. */
   #untold: Map<Bucket, readonly [Kind, string]> | undefined;
   #tell: (spent: Spent) => void = () => {};
 
-  constructor(needs: RatesNeeds) {
-    this.#needs = needs;
-    const { principal, address, failedSignIns } = needs.settings;
-    const now = () => needs.clock.monotonic();
+  constructor(dependencies: AuthenticationDependencies) {
+    this.#dependencies = dependencies;
+    const { principal, address, failedSignIns } = dependencies.settings;
+    const now = () => dependencies.clock.monotonic();
     this.#principals = new Recent(() => new Bucket(principal, now()));
     this.#sources = new Recent(() => ({
       requests: new Bucket(address, now()),
@@ -55,17 +57,18 @@ export class Rates {
   }
 
   /**
-   * Whose token this is; `undefined` for nobody's. An address that has failed too often is told to wait whatever it
-   * sends, so that guessing tells nothing, unless the token's owner has come from there before.
+   * The principal of a token; `undefined` for an unknown one. An address that failed too often has to wait whatever it
+   * sends, so that guessing reveals nothing, unless the token's owner has come from there before. `connection`: where
+   * more requests with the same token may follow.
    */
   identify(token: string | undefined, from: string | undefined, connection?: object): Principal | undefined {
-    const now = this.#needs.clock.monotonic();
+    const now = this.#dependencies.clock.monotonic();
     // Nearly all addresses are what they are; only those with colons have a network to be looked for.
     const address = from?.includes(":") === true ? sourceOf(from) : (from ?? "");
     const source = this.#sources.of(address);
     if (!this.#take("address", address, source.requests, now))
       throw this.#limited("address", source.requests, from);
-    const principal = token === undefined ? undefined : this.#needs.tokens.identify(token, connection);
+    const principal = token === undefined ? undefined : this.#dependencies.tokens.identify(token, connection);
     const guessing = source.failures.isEmpty(now);
     if (principal === undefined) {
       if (guessing) throw this.#limited("sign-in", source.failures, from);
@@ -80,9 +83,9 @@ export class Rates {
     return principal;
   }
 
-  /** One request of somebody who has signed in before; throws where there were too many. */
+  /** Counts a request of a principal that is already known. Throws `rate_limited`. */
   spend(principal: Principal): void {
-    this.#spend(principal, this.#needs.clock.monotonic());
+    this.#spend(principal, this.#dependencies.clock.monotonic());
   }
 
   #spend(principal: Principal, now: number): void {
@@ -93,18 +96,18 @@ export class Rates {
 
   /**
    * Makes the limits those of all nodes [RATE-5]: each tells the others what was spent at it, when that is a part of
-   * a burst, and every second. Nobody waits for it. Gives a way to stop.
+   * a burst, and every second. Requests do not wait for it. Returns the function that ends it.
    */
   shareWith(tell: (spent: Spent) => void): () => void {
     this.#untold = new Map();
     this.#tell = tell;
-    const timer = this.#needs.clock.every(tellEveryMs, () => this.#tellAll());
+    const timer = this.#dependencies.clock.every(tellEveryMs, () => this.#tellAll());
     return () => timer.cancel();
   }
 
   /** What was spent at another node. */
   heard(spent: Spent): void {
-    const now = this.#needs.clock.monotonic();
+    const now = this.#dependencies.clock.monotonic();
     for (const [kind, name, count] of spent) {
       const bucket =
         kind === "principal"
@@ -139,9 +142,9 @@ export class Rates {
   }
 
   #limited(by: keyof typeof words, bucket: Bucket, who: string | undefined): TendonError {
-    this.#needs.events.limited(by, bucket.tell() ? (who ?? "") : undefined);
+    this.#dependencies.events.limited(by, bucket.tell() ? (who ?? "") : undefined);
     return new TendonError("rate_limited", words[by], {
-      retryAfterMs: bucket.waitMs(this.#needs.clock.monotonic()),
+      retryAfterMs: bucket.waitMs(this.#dependencies.clock.monotonic()),
     });
   }
 }

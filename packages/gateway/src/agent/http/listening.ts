@@ -1,8 +1,8 @@
-/** Taking the gateway's own port, with words for a port that is taken. */
+/** Listens on the gateway's port; a port that is taken is an error in plain words. */
 import https from "node:https";
-import type { Http } from "../agent/agent.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError } from "../../errors.ts";
 import type { Certificate } from "./certificate.ts";
+import type { Http } from "./server.ts";
 
 export async function listen(
   http: Http,

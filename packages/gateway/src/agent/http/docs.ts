@@ -1,9 +1,9 @@
 /** The REST description: as JSON and YAML for programs, and as a page to read and try that loads nothing from elsewhere. */
 import path from "node:path";
-import { TendonError } from "../errors.ts";
-import { packageFolder } from "../package-files.ts";
-import type { Http } from "./http.ts";
+import { TendonError } from "../../errors.ts";
+import { packageFolder } from "../../package-files.ts";
 import { type MemoryFile, memoryFile, readFolder, sendFile } from "./memory-files.ts";
+import type { Http } from "./server.ts";
 
 const contentPolicy = [
   "default-src 'self'",

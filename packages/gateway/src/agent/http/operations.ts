@@ -1,14 +1,14 @@
 /** For operators: is it alive, is it ready, what does it count. */
 import type { FastifyRequest } from "fastify";
-import { requireScope } from "../access/access.ts";
-import type { Events, Metrics } from "../events/events.ts";
-import { authenticate, type IdentifyToken } from "./authentication.ts";
-import type { Http } from "./http.ts";
+import { requireScope } from "../../access/access.ts";
+import type { Events, Metrics } from "../../events/events.ts";
+import type { HttpAuthentication } from "./authentication.ts";
+import type { Http } from "./server.ts";
 
 export interface OperationsNeeds {
   readonly metrics: Metrics;
   readonly events: Events;
-  readonly identify: IdentifyToken;
+  readonly authentication: HttpAuthentication;
   /** Empty when ready; otherwise each part that is not, with the reason. Anybody may ask: nothing of it is secret. */
   readonly unready: () => Promise<Readonly<Record<string, string>>>;
 }
@@ -27,7 +27,7 @@ export function operationRoutes(http: Http, needs: OperationsNeeds): void {
     return { status: "unready", parts: unready, problems };
   });
   http.get("/metrics", hidden, async (request, reply) => {
-    if (!isLoopback(request)) requireScope(authenticate(request, needs.identify, needs.events), "read");
+    if (!isLoopback(request)) requireScope(needs.authentication.byToken(request), "read");
     needs.events.settle();
     const { partUnready, contentType } = needs.metrics;
     const unready = await needs.unready();

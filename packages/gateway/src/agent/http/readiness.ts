@@ -1,6 +1,6 @@
-/** Which parts of the gateway are not ready, in words that anybody may read. */
-import type { Clock } from "../clock.ts";
-import type { Store } from "../store/store.ts";
+/** Which parts of the gateway are not ready, and why. The answer is public. */
+import type { Clock } from "../../clock.ts";
+import type { Store } from "../../store/store.ts";
 
 export interface Parts {
   readonly clock: Clock;
@@ -10,7 +10,7 @@ export interface Parts {
   readonly stopping: boolean;
 }
 
-/** Whoever asks wants to know now; a database that needs longer is not ready. */
+/** A database that needs longer than this to answer is not ready. */
 const longestAnswerMs = 1_000;
 
 export async function unreadyParts({

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 /** A board over a bad line needs a few seconds for its first request; who says nothing only takes up room. */
 const firstRequestMs = 15_000;

@@ -1,37 +1,39 @@
-/** The voice half of the composition: which board talks to which voice server, by the settings and the services's tags. */
+/** Opens the relay from the settings, which name a voice server for a board, for boards of a tag, or for all boards. */
 import fs from "node:fs";
 import type { Principal } from "../access/access.ts";
-import type { Services } from "../agent/agent.ts";
+import type { Calls } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import type { OtaUpstream } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { SealedKeys } from "../provisioning/provisioning.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { OtaUpstream } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
-import {
-  type AccountShelf,
-  type BoardTools,
-  UdpAudio,
-  UpstreamOta,
-  VoiceAccounts,
-  VoiceRelay,
-  type VoiceServer,
-} from "../voice/voice.ts";
+import { type AccountShelf, VoiceAccounts } from "./accounts.ts";
+import { VoiceRelay, type VoiceServer } from "./relay.ts";
+import { UdpAudio } from "./udp-audio.ts";
+import { UpstreamOta } from "./upstream-ota.ts";
+import type { BoardTools } from "./upstream-tools.ts";
 
-export interface VoiceNeeds {
+export interface VoiceDependencies {
   readonly config: Config;
   readonly clock: Clock;
   readonly events: Events;
-  readonly services: Services;
-  readonly store: Store;
-  /** What accounts at voice servers are sealed with. */
-  readonly secret: string;
+  readonly fleet: Fleet;
+  readonly calls: Calls;
+  readonly store: Pick<Store, "voiceAccounts">;
+  /** Accounts at voice servers are stored sealed, each for its device. */
+  readonly seals: Seals;
   /** The host boards are told to send their audio to. */
   readonly audioHost: () => string;
 }
 
-export interface VoiceLink {
+interface Seals {
+  seal(deviceId: string, secret: Buffer): string;
+  open(deviceId: string, sealed: string): Buffer | undefined;
+}
+
+export interface OpenedVoice {
   readonly relay: VoiceRelay;
   readonly udp: UdpAudio;
   /** For the OTA address: voice servers that have one too. */
@@ -51,11 +53,12 @@ export async function openVoice({
   config,
   clock,
   events,
-  services,
+  fleet,
+  calls,
   store,
-  secret,
+  seals,
   audioHost,
-}: VoiceNeeds): Promise<VoiceLink | undefined> {
+}: VoiceDependencies): Promise<OpenedVoice | undefined> {
   if (config.voice.upstream.length === 0) return undefined;
   const upstreams = voiceServers(config.voice);
   const udp = new UdpAudio(clock, events);
@@ -65,9 +68,9 @@ export async function openVoice({
     udp.stop();
     throw error;
   }
-  const accounts = new VoiceAccounts(clock, new UpstreamOta(clock), accountShelf(store, secret));
-  const tools = boardTools(services);
-  const voiceServerOf = (deviceId: string) => choose(upstreams, deviceId, services);
+  const accounts = new VoiceAccounts(clock, new UpstreamOta(clock), accountShelf(store, seals));
+  const tools = boardTools(fleet, calls);
+  const voiceServerOf = (deviceId: string) => choose(upstreams, deviceId, fleet);
   const relay = new VoiceRelay({
     accounts,
     about: (deviceId) => tools.about(deviceId),
@@ -101,21 +104,21 @@ function principalFor(deviceId: string): Principal {
   };
 }
 
-function boardTools(services: Services): BoardTools {
+function boardTools(fleet: Fleet, calls: Calls): BoardTools {
   return {
     async list(deviceId) {
-      const { tools } = await services.fleet.tools(principalFor(deviceId), deviceId, false);
+      const { tools } = await fleet.tools(principalFor(deviceId), deviceId, false);
       return tools
         .filter(({ access }) => access !== "denied")
         .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
     },
     about(deviceId) {
-      const { board, firmware, protocolVersion } = services.fleet.device(principalFor(deviceId), deviceId);
+      const { board, firmware, protocolVersion } = fleet.device(principalFor(deviceId), deviceId);
       return { board, firmware, protocolVersion };
     },
     async call(deviceId, tool, args, options) {
       const principal = principalFor(deviceId);
-      const { result } = await services.calls.call(principal, deviceId, tool, args, {
+      const { result } = await calls.call(principal, deviceId, tool, args, {
         ...options,
         lane: "voice",
       });
@@ -126,9 +129,7 @@ function boardTools(services: Services): BoardTools {
   };
 }
 
-/** Sealed each for its device, with a secret that is not in the database. */
-function accountShelf(store: Store, secret: string): AccountShelf {
-  const seals = new SealedKeys(secret, "tendon voice accounts");
+function accountShelf(store: VoiceDependencies["store"], seals: Seals): AccountShelf {
   return {
     async read(deviceId) {
       const sealed = await store.voiceAccounts.get(deviceId);
@@ -173,16 +174,10 @@ function otaUpstream(
 }
 
 /** The entry for the device itself, else the first for one of its tags, else the one for everybody. */
-function choose(
-  upstreams: readonly Upstream[],
-  deviceId: string,
-  services: Services,
-): VoiceServer | undefined {
-  const tags = services.fleet.tagsOf(deviceId);
+function choose(upstreams: readonly Upstream[], deviceId: string, fleet: Fleet): VoiceServer | undefined {
+  const tags = fleet.tagsOf(deviceId);
   const found =
-    upstreams.find(
-      ({ settings: { device } }) => device !== undefined && services.fleet.idOf(device) === deviceId,
-    ) ??
+    upstreams.find(({ settings: { device } }) => device !== undefined && fleet.idOf(device) === deviceId) ??
     upstreams.find(
       ({ settings: { device, tag } }) => device === undefined && tag !== undefined && tags.includes(tag),
     ) ??

@@ -7,7 +7,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { limits } from "@tendon/protocol";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 type Response = ServerResponse<IncomingMessage>;
 type Handle = (request: IncomingMessage, response: Response) => void;

@@ -7,9 +7,9 @@
 import { boardPattern, isFirmwareVersion, isObject, parseJson } from "@tendon/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
+import { readClaim } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { readClaim } from "./admission.ts";
 
 export interface OtaSettings {
   readonly mqtt?: {

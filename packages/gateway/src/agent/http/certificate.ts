@@ -7,10 +7,10 @@ import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:cr
 import fs from "node:fs";
 import path from "node:path";
 import { createSecureContext } from "node:tls";
-import type { Clock, Timer } from "../clock.ts";
-import type { Config } from "../config/config.ts";
-import { messageOf, StartError } from "../errors.ts";
-import type { Events } from "../events/events.ts";
+import type { Clock, Timer } from "../../clock.ts";
+import type { Config } from "../../config/config.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import type { Events } from "../../events/events.ts";
 
 /** What a TLS server is given, as it stands in the files. */
 export interface KeyPair {

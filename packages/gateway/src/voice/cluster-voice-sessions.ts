@@ -1,0 +1,35 @@
+import type { Cluster } from "../cluster/cluster.ts";
+import type { VoiceRelay } from "./relay.ts";
+
+type VoiceSessions = ReturnType<VoiceRelay["sessions"]>;
+
+/** The sessions of a node that does not answer in this time are left out. */
+const answerMs = 1_000;
+
+/** The voice sessions of all nodes. */
+export function clusterVoiceSessions(
+  cluster: Cluster | undefined,
+  relay: VoiceRelay | undefined,
+): () => Promise<VoiceSessions> {
+  const here = (): VoiceSessions => relay?.sessions() ?? [];
+  if (cluster === undefined) return async () => here();
+  cluster.rpc.serveNode("voice-sessions", async () => here());
+  const at = async (node: string): Promise<VoiceSessions> => {
+    try {
+      return (await cluster.rpc.askNode(
+        node,
+        "voice-sessions",
+        {},
+        { timeoutMs: answerMs },
+      )) as VoiceSessions;
+    } catch {
+      // The node is gone or cannot be reached.
+      return [];
+    }
+  };
+  return async () => {
+    const others = cluster.nodes().filter(({ instance }) => instance !== cluster.instance);
+    const theirs = await Promise.all(others.map(({ instance }) => at(instance)));
+    return [...here(), ...theirs.flat()];
+  };
+}

@@ -1,0 +1,88 @@
+/** Where devices connect: boards over WebSocket and MQTT, and the programs of the settings. */
+import { randomUUID } from "node:crypto";
+import type { Addresses } from "../addresses.ts";
+import { type Config, inheritedEnvironment } from "../config/config.ts";
+import {
+  BoardSession,
+  type DeviceIdentity,
+  type DeviceLink,
+  FrameLog,
+  type MqttConnection,
+  type MqttListener,
+  openMqttDevice,
+  openUdpSink,
+  randomFirstId,
+  StdioDevice,
+  WebSocketDevices,
+} from "../device/device.ts";
+import type { Foundation, Started } from "./foundation.ts";
+import type { Modules } from "./modules.ts";
+
+export interface DeviceConnections {
+  readonly webSocket: WebSocketDevices;
+  readonly frames: FrameLog;
+  openMqtt(identity: DeviceIdentity, connection: MqttConnection): MqttListener;
+  stopPrograms(): Promise<void>;
+}
+
+export async function openDeviceConnections(
+  config: Config,
+  programs: Config["devices"]["stdio"],
+  { clock, events }: Foundation,
+  { services, voice, liveness, provisioning }: Modules,
+  addresses: () => Addresses,
+  started: Started,
+): Promise<DeviceConnections> {
+  const { fleet } = services;
+  const frames = new FrameLog(clock);
+  const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
+  if (voice === undefined) started.push(() => audio.stop());
+  const open = (identity: DeviceIdentity, link: DeviceLink) => {
+    const session = new BoardSession(identity, link, {
+      clock,
+      events,
+      owner: fleet.connections,
+      newSessionId: randomUUID,
+      frames,
+      firstRequestId: randomFirstId(Math.random()),
+      queueLimit: config.calls.queue,
+      capabilities: () => config.devices.capabilities,
+      audioAddress: () => audio.addressFor(addresses().audioHost),
+      voice: voice?.relay,
+    });
+    liveness.watch(session);
+    return session;
+  };
+  const running = programs.map((settings) => {
+    fleet.expect(settings.alias, "process");
+    return new StdioDevice(
+      { protocol: "lines", restart: "always", args: [], env: {}, cwd: undefined, ...settings },
+      {
+        clock,
+        events,
+        frames,
+        queueLimit: config.calls.queue,
+        owner: fleet.connections,
+        random: Math.random,
+        environment: inheritedEnvironment(),
+      },
+    );
+  });
+  const stopPrograms = async () => {
+    await Promise.all(running.map((program) => program.stop()));
+  };
+  for (const program of running) program.start();
+  started.push(stopPrograms);
+  return {
+    webSocket: new WebSocketDevices({
+      clock,
+      events,
+      admit: (claim) => provisioning.credentials.admit(claim),
+      open,
+      ...provisioning.signIn,
+    }),
+    frames,
+    openMqtt: (identity, connection) => openMqttDevice(identity, connection, { open }),
+    stopPrograms,
+  };
+}

@@ -1,0 +1,97 @@
+/** Opens the modules that stand between devices and clients, in the order in which they need one another. */
+import { Actions, defaultActions } from "@tendon/protocol";
+import { Authentication, Tokens } from "../access/access.ts";
+import type { Addresses } from "../addresses.ts";
+import type { Config } from "../config/config.ts";
+import { Liveness } from "../device/device.ts";
+import { type OpenedFirmware, openFirmware } from "../firmware/firmware.ts";
+import { type OpenedProvisioning, openProvisioning, SealedKeys } from "../provisioning/provisioning.ts";
+import { type OpenedVision, openVision } from "../vision/vision.ts";
+import { type OpenedVoice, openVoice } from "../voice/voice.ts";
+import type { Foundation, Started } from "./foundation.ts";
+import { type OpenedServices, openServices } from "./services.ts";
+
+export interface Modules {
+  readonly tokens: Tokens;
+  readonly authentication: Authentication;
+  readonly services: OpenedServices;
+  readonly vision: OpenedVision;
+  readonly firmware: OpenedFirmware;
+  readonly voice: OpenedVoice | undefined;
+  readonly provisioning: OpenedProvisioning;
+  readonly liveness: Liveness;
+}
+
+export async function openModules(
+  config: Config,
+  foundation: Foundation,
+  addresses: () => Addresses,
+  started: Started,
+): Promise<Modules> {
+  const { clock, log, dataFolder, events, store, mark, run, deviceSecret } = foundation;
+  const cluster = foundation.cluster?.cluster;
+  const tokens = await Tokens.open({
+    store,
+    clock,
+    adminToken: foundation.adminSecret,
+    devices: {
+      idOf: (reference) => services.fleet.idOf(reference),
+      visible: (principal, id) => services.fleet.visible(principal, id),
+    },
+  });
+  started.push(() => tokens.stop());
+  const uploadUrl = () => `${addresses().public}/vision/explain`;
+  const vision = await openVision({ config, dataFolder, clock, events, log, mark, uploadUrl });
+  started.push(() => vision.stop());
+  const services = await openServices({
+    camera: vision.camera,
+    shelf: vision.shelf,
+    store,
+    clock,
+    events,
+    node: foundation.node,
+    nodeId: foundation.nodeId,
+    idMark: mark,
+    run,
+    isAlive: (other) => other === run || cluster?.members.isAlive(other) === true,
+    defaultTimeoutMs: config.calls.timeoutMs,
+    keepArguments: config.calls.keepArguments,
+    queueLimit: config.calls.queue,
+    actions: Actions.of(defaultActions, config.control.actions),
+    access: config.access,
+    nameOf: (principalId) => tokens.nameOf(principalId),
+    agents: config.agents,
+  });
+  started.push(() => services.close());
+  const { fleet, calls } = services;
+  const address = () => addresses().public;
+  const base = { config, clock, events, store };
+  const firmware = await openFirmware({ ...base, dataFolder, secret: deviceSecret, cluster, address });
+  started.push(() => firmware.stop());
+  const seals = new SealedKeys(deviceSecret, "tendon voice accounts");
+  const voice = await openVoice({
+    ...base,
+    seals,
+    fleet,
+    calls,
+    audioHost: () => addresses().audioHost,
+  });
+  started.push(() => voice?.stop());
+  const liveness = new Liveness(clock);
+  started.push(() => liveness.stop());
+  return {
+    tokens,
+    authentication: new Authentication({ clock, events, tokens, settings: config.limits }),
+    services,
+    vision,
+    firmware,
+    voice,
+    provisioning: openProvisioning({
+      ...base,
+      secret: deviceSecret,
+      devices: fleet.admin,
+      cut: (deviceId, reason) => liveness.cut(deviceId, reason),
+    }),
+    liveness,
+  };
+}
