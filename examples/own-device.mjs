@@ -93,7 +93,7 @@ const socket = new WebSocket(given.url, {
 });
 socket.on("open", () => {
   socket.send(JSON.stringify({ type: "hello", version: 1, transport: "websocket", features: { mcp: true } }));
-  console.log(`${id} is connected; Ctrl+C ends it`);
+  console.log(`${id} is connected; press Ctrl+C to stop`);
 });
 socket.on("message", (data) => {
   const { type, session_id, payload } = JSON.parse(data.toString());

@@ -166,7 +166,7 @@ describe("examples/own-device.mjs", () => {
     await site.tendon.stop();
     expect([await lamp.ended, lamp.output()]).toEqual([
       0,
-      "my-lamp is connected; Ctrl+C ends it\nlamp is on\nlamp is on\ndisconnected\n",
+      "my-lamp is connected; press Ctrl+C to stop\nlamp is on\nlamp is on\ndisconnected\n",
     ]);
   });
 

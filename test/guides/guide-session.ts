@@ -18,7 +18,7 @@ const inTheClone = ["package.json", "packages", "node_modules", "scripts", "exam
 const longRunning: readonly { readonly command: RegExp; readonly up: RegExp }[] = [
   { command: /^(npm start|npx tendon serve)\b/, up: /^ {2}try /m },
   { command: /^npx tendon simulate esp32.* --await-approval/, up: /shows the code \d{6}/ },
-  { command: /^npx tendon simulate esp32/, up: /connected, .*; Ctrl\+C ends them/ },
+  { command: /^npx tendon simulate esp32/, up: /connected, .*; press Ctrl\+C to stop/ },
   { command: /^npx tendon simulate voice-server/, up: /^voice server ready / },
   { command: /^npx tendon watch\b/, up: /^watching; / },
   { command: /^npx tendon home --mcp/, up: /"type":"ready"/ },

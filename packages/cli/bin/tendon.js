@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Committed as it is, so that `npm ci` can link it before anything is built.
+// Committed in this form, so that `npm ci` can link it before the first build.
 import { existsSync } from "node:fs";
 
 const built = new URL("../bundle/index.js", import.meta.url);
@@ -7,12 +7,12 @@ if (existsSync(built)) {
   const { main } = await import(built.href);
   const unsettled = 13;
   let done = false;
-  // The last line of defence: something was waited for that will never come, and Node would leave without a word.
+  // If the command waits for something that never comes, Node exits without a message. Report it instead.
   process.once("exit", () => {
     if (done || (process.exitCode !== undefined && process.exitCode !== unsettled)) return;
     process.exitCode = 1;
     process.stderr.write(
-      "tendon: this is a bug, please report it:\nthe command ended without an answer, waiting for something that never came\n",
+      "tendon: unexpected error. This is a bug, please report it:\nthe command ended before it had a result\n",
     );
   });
   await main(process.argv);

@@ -1,6 +1,6 @@
 /**
- * What people paste into their MCP client. Clients start programs from folders of their own, so every path is whole;
- * no snippet has a token in it.
+ * Configuration snippets for MCP clients. Paths are absolute, because each client starts programs from its own
+ * working folder. No snippet contains a token.
  */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,22 +8,22 @@ import { mcpTokenFile } from "./mcp-token.ts";
 
 export interface ClientSnippet {
   readonly client: string;
-  /** The file it belongs into, or that it is a command. */
+  /** The file to paste it into, or "a command". */
   readonly where: string;
   readonly language: "json" | "sh";
   readonly text: string;
 }
 
 /** How a client starts `tendon mcp`, and where it finds the gateway over HTTP. */
-export interface ClientPlace {
+export interface ClientConnection {
   readonly command: string;
   readonly args: readonly string[];
   readonly url: string;
   readonly tokenFile: string;
 }
 
-/** For the gateway of this data folder, run by this very program. */
-export function placeOf(dataFolder: string, url: string): ClientPlace {
+/** Connects to the gateway of this data folder, and runs this installation of `tendon`. */
+export function clientConnection(dataFolder: string, url: string): ClientConnection {
   const data = path.resolve(dataFolder);
   const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
   return {
@@ -34,7 +34,7 @@ export function placeOf(dataFolder: string, url: string): ClientPlace {
   };
 }
 
-export function clientSnippets({ command, args, url, tokenFile }: ClientPlace): ClientSnippet[] {
+export function clientSnippets({ command, args, url, tokenFile }: ClientConnection): ClientSnippet[] {
   const program = { command, args };
   const line = [command, ...args].map(quoted).join(" ");
   const header = `--header "Authorization: Bearer $(cat ${quoted(tokenFile)})"`;
@@ -61,7 +61,7 @@ function sh(client: string, text: string): ClientSnippet {
   return { client, where: "a command", language: "sh", text };
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a word for the shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

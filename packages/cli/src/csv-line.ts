@@ -1,4 +1,4 @@
-/** The fields of one line of CSV; `undefined` where a quote is opened and not closed, or stands where none may. */
+/** The fields of one CSV line; `undefined` when its quotes are unbalanced or misplaced. */
 export function splitCsvLine(line: string): string[] | undefined {
   const fields: string[] = [];
   const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;

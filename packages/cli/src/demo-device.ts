@@ -1,18 +1,21 @@
-/** One more virtual device at a time, for whoever asks for it at the console. */
+/** Virtual devices that the console starts one at a time. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Tendon, TendonError } from "@tendon/gateway";
 import type { VirtualDevice } from "@tendon/simulator";
 
 const names = ["esp-box-3", "m5stack-core-s3", "bread-compact-wifi", "lichuang-dev"];
-const mostDevices = 16;
+const maxDevices = 16;
 
 export class DemoDevices {
   readonly #running: VirtualDevice[] = [];
 
-  /** The simulator is loaded when the first one is asked for: most gateways never need it. */
+  /** Loads the simulator with the first device, because most gateways never need it. */
   async start(provision: Tendon["provision"]): Promise<string> {
-    if (this.#running.length >= mostDevices)
-      throw new TendonError("conflict", `${mostDevices} are running; \`tendon simulate\` starts more`);
+    if (this.#running.length >= maxDevices)
+      throw new TendonError(
+        "conflict",
+        `${maxDevices} demo devices are running already. Start more with \`tendon simulate esp32\`.`,
+      );
     const { VirtualDevice: Device } = await import("@tendon/simulator");
     const [a, b] = randomBytes(2).toString("hex").match(/../g) ?? [];
     const mac = `02:00:00:de:${a}:${b}`;
@@ -23,7 +26,7 @@ export class DemoDevices {
       board: { mac, clientId, name },
       url: websocket.url,
       token: websocket.token,
-      // It lives in this process: whose name the certificate has does not matter to it.
+      // The device runs in this process, so it does not need to verify the certificate's name.
       tls: { insecureTls: websocket.url.startsWith("wss:") },
     });
     this.#running.push(device);

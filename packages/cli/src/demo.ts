@@ -1,4 +1,4 @@
-/** Virtual devices beside the gateway, so that there is something to call at once. They are provisioned like any. */
+/** Virtual devices for `tendon serve --demo`. They are provisioned like any other device. */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type { Config, Tendon } from "@tendon/gateway";
@@ -18,7 +18,7 @@ const boards = [
   },
 ] as const;
 
-/** The simulated home, as a program the gateway runs; a home of the settings' own is left alone. */
+/** The simulated home as a stdio device, unless the configuration already has a device named `home`. */
 export function demoProcesses({ data, devices }: Config): Config["devices"]["stdio"] {
   if (devices.stdio.some(({ alias }) => alias === "home")) return [];
   const tendon = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
@@ -32,7 +32,7 @@ export async function startDemo(tendon: Tendon): Promise<Demo> {
     const clientId = randomUUID();
     const { websocket, mqtt } = tendon.provision(mac, clientId);
     const connection = transport === "mqtt" ? { mqtt } : { url: websocket.url, token: websocket.token };
-    // They live in this process: whose name the certificate has does not matter to them.
+    // The devices run in this process, so they do not need to verify the certificate's name.
     const tls = { insecureTls: tendon.config.tls.cert !== undefined };
     return new VirtualDevice({ board: { mac, clientId, name, battery }, tls, ...connection });
   });

@@ -1,9 +1,9 @@
-/** The command line was wrong: told with a hint, exit code 2. */
+/** The command line is wrong. Printed with a hint; exit code 2. */
 export class UsageError extends Error {}
 
-/** What was asked for did not work: exit code 1. */
+/** The operation failed. Exit code 1. */
 export class OperationError extends Error {
-  /** The gateway's problem document, where there is one: what `--json` prints. */
+  /** The gateway's problem document if it sent one; `--json` prints it. */
   readonly problem: unknown;
 
   constructor(message: string, problem?: unknown) {
@@ -12,5 +12,5 @@ export class OperationError extends Error {
   }
 }
 
-/** Nobody is there to ask; that may pass. */
+/** No gateway answers. This may be temporary. */
 export class NoGateway extends OperationError {}

@@ -1,10 +1,10 @@
-/** REST as the commands use it: one request, its JSON, or an error in a sentence. */
+/** The REST client of the commands: one request, its JSON reply, or an error with a readable message. */
 import type { Problem } from "@tendon/protocol";
+import { explainNoAnswer } from "./connection-failure.ts";
 import { OperationError } from "./errors.ts";
 import { fetchFrom, type GatewayFetch, type GatewayRequest } from "./gateway-fetch.ts";
-import { whyNoAnswer } from "./no-answer.ts";
 import { plain, plainLines } from "./output.ts";
-import { requireLiving, type Target } from "./target.ts";
+import { requireRunning, type Target } from "./target.ts";
 
 export class GatewayClient {
   readonly target: Target;
@@ -27,7 +27,7 @@ export class GatewayClient {
     return this.#request("PATCH", path, body);
   }
 
-  /** A file as the body. */
+  /** Sends a file as the body. */
   async upload<Body>(path: string, body: Uint8Array): Promise<Body> {
     const headers = { ...this.#headers(), "content-type": "application/octet-stream" };
     const response = await this.#fetch(path, { method: "POST", headers, body });
@@ -39,7 +39,7 @@ export class GatewayClient {
     if (!response.ok) throw this.#failure(response, await this.#text(response, "DELETE", path));
   }
 
-  /** An open stream, such as the events; the caller reads the body. */
+  /** Opens a stream, such as the events. The caller reads the body. */
   async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const response = await this.#fetch(path, { headers: { ...this.#headers(), ...headers }, signal });
     if (!response.ok) throw this.#failure(response, await this.#text(response, "GET", path));
@@ -61,7 +61,9 @@ export class GatewayClient {
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      throw new OperationError(`What listens at ${this.target.url} is no gateway: its answer is no JSON.`);
+      throw new OperationError(
+        `The server at ${this.target.url} is not a Tendon gateway: its reply is not JSON.`,
+      );
     }
   }
 
@@ -69,7 +71,7 @@ export class GatewayClient {
     try {
       return await response.text();
     } catch (error) {
-      throw await whyNoAnswer(this.target, { method, path, error, begun: true });
+      throw await explainNoAnswer(this.target, { method, path, error, begun: true });
     }
   }
 
@@ -78,12 +80,17 @@ export class GatewayClient {
   }
 
   async #fetch(path: string, request: GatewayRequest): Promise<Response> {
-    requireLiving(this.target);
+    requireRunning(this.target);
     try {
       return await this.#send(`${this.target.url}/api/v1${path}`, request);
     } catch (error) {
       if (request.signal?.aborted) throw error;
-      throw await whyNoAnswer(this.target, { method: request.method ?? "GET", path, error, begun: false });
+      throw await explainNoAnswer(this.target, {
+        method: request.method ?? "GET",
+        path,
+        error,
+        begun: false,
+      });
     }
   }
 
@@ -91,8 +98,8 @@ export class GatewayClient {
     const error = failure(response, text);
     if (response.status !== 401 || this.target.token !== undefined) return error;
     const hint = this.target.own
-      ? "Say --token or TENDON_TOKEN."
-      : "Say --token or TENDON_TOKEN: a data folder's own token is for the gateway of that folder alone.";
+      ? "Pass a token with --token or TENDON_TOKEN."
+      : "Pass a token with --token or TENDON_TOKEN. The token in a data folder is only sent to that folder's gateway.";
     return new OperationError(`${error.message} ${hint}`, error.problem);
   }
 }
@@ -102,18 +109,20 @@ function failure(response: Response, text: string): OperationError {
   try {
     problem = JSON.parse(text) as typeof problem;
   } catch {
-    // Something else than a gateway answered; its status is all there is to tell.
+    // The reply did not come from a gateway: only its status is known.
   }
   if (problem.code === undefined) {
-    const elsewhere = response.headers.get("location");
-    // Not followed: the token is for the address it was given with.
+    const location = response.headers.get("location");
+    // Redirects are not followed, so that the token is only sent to the address it was given for.
     const hint =
-      elsewhere === null ? "" : ` It points to ${plain(elsewhere)}: say that with --url, if you trust it.`;
-    return new OperationError(`The gateway answered ${response.status}.${hint}`);
+      location === null
+        ? ""
+        : ` It redirects to ${plain(location)}. If you trust that address, pass it with --url.`;
+    return new OperationError(`The server replied with HTTP status ${response.status}.${hint}`);
   }
   const details = (problem.errors ?? []).slice(1).map(({ path, message }) => `\n  ${path} ${message}`);
-  const known = Array.isArray(problem.known) ? `; there are: ${problem.known.join(", ")}` : "";
-  // Names and messages of devices are in it: nothing of theirs steers the terminal.
+  const known = Array.isArray(problem.known) ? `; available: ${problem.known.join(", ")}` : "";
+  // The message may contain text from devices: remove control characters before it reaches the terminal.
   const message = plainLines(
     `${problem.code}: ${problem.detail ?? problem.title}${known}${details.join("")}`,
   );

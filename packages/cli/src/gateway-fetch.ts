@@ -1,10 +1,9 @@
 /**
- * Requests to the gateway of a target. A gateway of this machine that speaks TLS is known by the very certificate it
- * serves, which its data folder names: who signed it, and for which name, does not matter then [TLS-3].
+ * HTTP requests to a gateway. The data folder of a local gateway names the certificate it serves. That exact
+ * certificate is trusted, whoever signed it and whatever host name it is for [TLS-3].
  *
- * Each request has a connection of its own. One that was kept from before a restart would fail in a way that leaves
- * open whether anything was sent; and the `fetch` of Node 20 never settles where a connection is closed as soon as it
- * is made.
+ * Each request opens its own connection. A kept-alive connection that broke in a restart would leave open whether the
+ * request was sent. `fetch` is not used, because in Node 20 it never settles when the server closes a new connection.
  */
 import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
@@ -23,20 +22,20 @@ export interface GatewayRequest {
 
 export type GatewayFetch = (url: string, request?: GatewayRequest) => Promise<Response>;
 
-export interface Patience {
-  /** Until a connection stands, TLS included. */
+export interface Timeouts {
+  /** Until the connection is established, including TLS. */
   readonly connectMs: number;
-  /** Without a byte in either direction, until an answer begins; a call may take 300 s. */
+  /** Idle time until the response begins. A call may take 300 s. */
   readonly answerMs: number;
 }
 
-/** What a request fails with where it was taken and nobody has answered. */
+/** Error code of a request that the server accepted and never answered. */
 export const unanswered = "TENDON_UNANSWERED";
-const usualPatience: Patience = { connectMs: 10_000, answerMs: 320_000 };
+const defaultTimeouts: Timeouts = { connectMs: 10_000, answerMs: 320_000 };
 
 export function fetchFrom(
   { certificate }: Pick<Target, "certificate">,
-  { connectMs, answerMs } = usualPatience,
+  { connectMs, answerMs } = defaultTimeouts,
 ): GatewayFetch {
   const known = certificate === undefined ? undefined : readCertificate(certificate);
   const trust = known === undefined ? {} : trustIn(known);
@@ -45,13 +44,13 @@ export function fetchFrom(
       const secure = url.startsWith("https:");
       const send = secure ? https.request : http.request;
       const outgoing = send(url, { ...trust, ...request, agent: false }, (incoming) => {
-        // A stream of events may be silent for as long as it likes.
+        // An event stream may be idle for any length of time.
         outgoing.setTimeout(0);
         const status = incoming.statusCode ?? 0;
         const headers = Object.entries(incoming.headers).flatMap(([name, value]) =>
           [value ?? []].flat().map((text): [string, string] => [name, text]),
         );
-        // A status that has no body must not be given one.
+        // `Response` rejects a body with these statuses.
         const bare = status === 204 || status === 304;
         const stream = bare ? null : (Readable.toWeb(incoming) as ReadableStream<Uint8Array>);
         if (bare) incoming.resume();
@@ -77,7 +76,7 @@ interface Certificate {
 function trustIn({ pem, fingerprint256 }: Certificate): https.RequestOptions {
   return {
     ca: [...rootCertificates, pem],
-    // The certificate itself is trusted, not only those who may sign others.
+    // Trust the certificate itself, even where it is not a certificate authority.
     allowPartialTrustChain: true,
     checkServerIdentity: (host: string, shown: PeerCertificate) =>
       shown.fingerprint256 === fingerprint256 ? undefined : checkServerIdentity(host, shown),
@@ -89,7 +88,7 @@ function readCertificate(file: string): Certificate | undefined {
     const pem = fs.readFileSync(file, "utf8");
     return { pem, fingerprint256: new X509Certificate(pem).fingerprint256 };
   } catch {
-    // Whoever may not read it, or finds something else there, is told by the connection itself.
+    // Unreadable or not a certificate: the connection then fails with its own error.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Lists of devices as factories have them: CSV with a header, or a JSON object a line. Read line by line, however
- * long the file is. What is wrong is told with its line, and never with its content: there are keys in it.
+ * Device lists for import: CSV with a header, or one JSON object per line. The file is read line by line, so its
+ * length does not matter. Problems name the line and never quote it, because lines contain keys.
  */
 import fs from "node:fs";
 import readline from "node:readline";
@@ -28,7 +28,7 @@ const columns: Readonly<Record<string, keyof ImportRow>> = {
   key: "hmacKey",
   tags: "tags",
 };
-/** Ids under this name are MAC addresses; under the others, a device's own id counts too. */
+/** Ids in this column must be MAC addresses; the other id columns accept any device id. */
 const macColumn = "mac";
 const known = "id, serial, hmac_key, tags";
 
@@ -63,19 +63,21 @@ function readHeader(line: string): Header | string {
   const header: (keyof ImportRow)[] = [];
   for (const name of names) {
     const column = columns[plainName(name)];
-    if (column === undefined) return `the first line names the columns: ${known}`;
-    if (header.includes(column)) return `the column ${column} is there twice`;
+    if (column === undefined) return `the first line must name the columns: ${known}`;
+    if (header.includes(column)) return `the column ${column} appears twice`;
     header.push(column);
   }
   const asMac = names.some((name) => plainName(name) === macColumn);
-  return header.includes("id") ? { columns: header, asMac } : `the first line names the columns: ${known}`;
+  return header.includes("id")
+    ? { columns: header, asMac }
+    : `the first line must name the columns: ${known}`;
 }
 
 function readCsv(line: string, { columns: header, asMac }: Header) {
   const fields = splitCsvLine(line);
-  if (fields === undefined) return { problem: "a quote is not closed" };
+  if (fields === undefined) return { problem: "unbalanced quotes" };
   if (fields.length !== header.length)
-    return { problem: `${fields.length} fields where the header has ${header.length}` };
+    return { problem: `${fields.length} fields, but the header has ${header.length}` };
   return readRow(Object.fromEntries(header.map((column, index) => [column, fields[index]])), asMac);
 }
 
@@ -92,7 +94,8 @@ function readJson(line: string) {
   let asMac = false;
   for (const [name, content] of Object.entries(value)) {
     const column = columns[plainName(name)];
-    if (column === undefined || column in fields) return { problem: `fields are ${known}, each once` };
+    if (column === undefined || column in fields)
+      return { problem: `allowed fields are ${known}, each at most once` };
     fields[column] = content;
     asMac ||= plainName(name) === macColumn;
   }
@@ -109,19 +112,17 @@ function readRow(fields: Fields, asMac: boolean): { readonly row: ImportRow } | 
   const hmacKey = text(fields["hmacKey"]);
   const tags = readTags(fields["tags"]);
   const deviceId = id === undefined ? undefined : normaliseDeviceId(id);
-  if (id === undefined || deviceId === undefined)
-    return { problem: "the id is missing, or is not a device's id" };
+  if (id === undefined || deviceId === undefined) return { problem: "the id is missing or invalid" };
   const mistake = macMistake(id);
   if (mistake !== undefined) return { problem: `the id looks like a MAC address, but ${mistake}` };
   if (asMac && !isMacAddress(id))
-    return { problem: "the id is no MAC address, and the column is called mac" };
+    return { problem: "the column is named mac, but the id is not a MAC address" };
   if (serial !== undefined && !/^[\x21-\x7e]{1,64}$/.test(serial))
-    return { problem: "a serial number has 1 to 64 characters without spaces" };
+    return { problem: "the serial number must have 1 to 64 characters without spaces" };
   if (hmacKey !== undefined && !/^[0-9a-fA-F]{64}$/.test(hmacKey))
-    return { problem: "the key is not 32 bytes in hex" };
-  if (hmacKey !== undefined && serial === undefined)
-    return { problem: "a key without a serial number proves nothing" };
-  if (tags === undefined) return { problem: "tags have letters, digits and _.:- only, 64 each, 32 at most" };
+    return { problem: "the key must be 32 bytes in hex" };
+  if (hmacKey !== undefined && serial === undefined) return { problem: "a key needs a serial number" };
+  if (tags === undefined) return { problem: "at most 32 tags, each of 1 to 64 letters, digits and _.:-" };
   return {
     row: {
       id: deviceId,
@@ -137,10 +138,10 @@ function text(value: unknown): string | undefined {
   return value.trim() === "" ? undefined : value.trim();
 }
 
-/** A list, or one text with spaces, semicolons or bars between them. */
+/** A list, or one text with tags separated by spaces, semicolons or bars. */
 function readTags(value: unknown): string[] | undefined {
   const list: unknown[] = Array.isArray(value) ? value : (text(value) ?? "").split(/[\s;|]+/);
   const tags = list.filter((tag) => tag !== "");
-  const sound = tags.every((tag) => typeof tag === "string" && /^[A-Za-z0-9_.:-]{1,64}$/.test(tag));
-  return sound && tags.length <= 32 ? [...new Set(tags as string[])] : undefined;
+  const valid = tags.every((tag) => typeof tag === "string" && /^[A-Za-z0-9_.:-]{1,64}$/.test(tag));
+  return valid && tags.length <= 32 ? [...new Set(tags as string[])] : undefined;
 }

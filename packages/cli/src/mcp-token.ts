@@ -1,6 +1,6 @@
 /**
- * The token of `tendon mcp` and of the snippets for clients: one of its own that may look and call, kept in the data
- * folder. Whoever owns the folder has the admin's token, which makes it on first need and is used for nothing else.
+ * The token of `tendon mcp` and of the client snippets. It has the scopes `read` and `call` and is kept in the data
+ * folder. The folder's admin token creates it on first use and is used for nothing else.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -13,30 +13,30 @@ export const mcpTokenFile = "mcp-token";
 
 export interface McpToken {
   readonly token: string;
-  /** Where it is kept, if it is not one that was handed in. */
+  /** The file it is kept in; `undefined` for a token that the user passed. */
   readonly file: string | undefined;
 }
 
-/** The token to come in with at /mcp. `--token` is taken as it is, unless it is the admin's. */
+/** The token for /mcp. A token from `--token` is used as it is, unless it is an admin token. */
 export async function mcpToken(options: TargetOptions): Promise<McpToken> {
   const target = readTarget(options);
   const file = path.join(target.dataFolder, fileFor(target));
   const kept = options.token === undefined ? read(file) : undefined;
-  // At a gateway elsewhere a token that was handed in may mean somebody with fewer rights than the one kept.
-  const asked = target.own ? undefined : target.token;
-  if (kept !== undefined && asked === undefined) return { token: kept, file };
+  // For a remote gateway, a token that the user passed may have fewer rights than the kept one: prefer it.
+  const passed = target.own ? undefined : target.token;
+  if (kept !== undefined && passed === undefined) return { token: kept, file };
   if (target.token === undefined) {
-    // Named by a flag, it may yet turn out to be the folder's own, which is not up.
+    // The address may be that of the folder's own gateway, which is not running yet.
     const Fault = hasGateway(target.dataFolder) ? OperationError : NoGateway;
     throw new Fault(
-      `There is no token in ${file}, and none to make one with. Say --token, or --data for the gateway's folder.`,
+      `No token in ${file}, and no admin token to create one. Pass --token, or --data with the gateway's data folder.`,
     );
   }
   if (!(await mayMakeTokens(target))) return { token: target.token, file: undefined };
   return { token: kept ?? (await make(target, file)), file };
 }
 
-/** What was made by a gateway elsewhere is kept under its address, and never shown to another. */
+/** A remote gateway's token is kept under its host, so that no other gateway receives it. */
 function fileFor({ own, url }: Target): string {
   return own ? mcpTokenFile : `${mcpTokenFile}-${new URL(url).host.replaceAll(/[^\w.-]/g, "_")}`;
 }
@@ -57,13 +57,13 @@ async function make(target: Target, file: string): Promise<string> {
   const { id, token } = await client.post<NewToken>("/tokens", { name: "mcp", scopes: ["read", "call"] });
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    // `wx`: of several that are started at once, one writes and the others use what it wrote.
+    // `wx`: when several processes start at once, one writes the file and the others use its token.
     fs.writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
     return token;
   } catch {
     await client.remove(`/tokens/${id}`);
     const theirs = read(file);
-    if (theirs === undefined) throw new OperationError(`${file} cannot be written.`);
+    if (theirs === undefined) throw new OperationError(`Cannot write ${file}.`);
     return theirs;
   }
 }

@@ -1,4 +1,4 @@
-/** What commands print. Data goes to stdout; colour only on a terminal; `--json` prints the REST body untouched. */
+/** Output of the commands. Data goes to stdout; colour only on a terminal; `--json` prints the REST body unchanged. */
 import { styleText } from "node:util";
 
 const { NO_COLOR = "", TERM } = process.env;
@@ -26,7 +26,7 @@ export function complain(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Rows under headings. Device texts are not trusted: control characters never reach the terminal. */
+/** Prints a table. Callers pass device texts through `plain`, so that control characters never reach the terminal. */
 export async function printTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -55,13 +55,13 @@ export async function printTable(
   print(table.toString().replaceAll(/ +$/gm, ""));
 }
 
-/** Makes text of a device safe to show: no control sequences, one line. */
+/** Makes a device's text safe to print: one line without control characters. */
 export function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
 }
 
-/** The same for text that may have several lines. */
+/** Like `plain`, for text with several lines. */
 export function plainLines(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, "");

@@ -1,6 +1,6 @@
 /**
- * Which gateway a command talks to, and as whom: flags, then the environment, then the data folder's own word. There
- * is no address to fall back to: a folder's tokens go only where the living gateway of that folder says that it listens.
+ * Which gateway a command uses, and with which token: flags first, then the environment, then the data folder. There is
+ * no default address: the tokens of a data folder are only sent to the address that its running gateway announced.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -17,11 +17,11 @@ export interface Target {
   readonly url: string;
   readonly token: string | undefined;
   readonly dataFolder: string;
-  /** Whether it is the gateway of the data folder, which may be given what is kept there. */
+  /** Whether it is the gateway of the data folder, which may receive the tokens kept there. */
   readonly own: boolean;
-  /** The certificate that the gateway of the data folder serves, a file; only where that is the one meant. */
+  /** File of the certificate that the gateway serves; only for the gateway of the data folder. */
   readonly certificate: string | undefined;
-  /** What the running gateway of the data folder says of itself; flags and variables of its start are in it. */
+  /** The settings that the data folder's gateway runs with, including its flags and environment variables. */
   readonly settings: RunningSettings | undefined;
 }
 
@@ -50,29 +50,29 @@ export function dataFolderOf(options: TargetOptions, env: NodeJS.ProcessEnv = pr
 export function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target {
   const target = findTarget(options, env);
   if (target !== undefined) return target;
-  throw noneRuns(dataFolderOf(options, env));
+  throw notRunning(dataFolderOf(options, env));
 }
 
-/** Said before each request of a command that goes on for long: its gateway may have been killed since. */
-export function requireLiving({ own, url, dataFolder }: Target): void {
-  if (own && readAnnouncement(dataFolder)?.url !== url) throw noneRuns(dataFolder);
+/** Checked before each request, because the gateway may have ended since the command started. */
+export function requireRunning({ own, url, dataFolder }: Target): void {
+  if (own && readAnnouncement(dataFolder)?.url !== url) throw notRunning(dataFolder);
 }
 
-function noneRuns(dataFolder: string): NoGateway {
+function notRunning(dataFolder: string): NoGateway {
   return new NoGateway(
-    `No gateway runs on the data folder ${dataFolder}. Start one with \`tendon serve --data ${dataFolder}\`, ` +
-      "name its folder with --data, or a gateway elsewhere with --url and --token.",
+    `No gateway is running with the data folder ${dataFolder}. Start one with \`tendon serve --data ${dataFolder}\`, ` +
+      "pass another data folder with --data, or a remote gateway with --url and --token.",
   );
 }
 
-/** The same; `undefined` where nobody named a gateway: no flag, no variable, and none runs on the data folder. */
+/** Like `readTarget`, but `undefined` where no flag or variable names a gateway and none runs with the data folder. */
 export function findTarget(options: TargetOptions, env: NodeJS.ProcessEnv = process.env): Target | undefined {
   const dataFolder = dataFolderOf(options, env);
   const announced = readAnnouncement(dataFolder);
   const url = (options.url ?? env["TENDON_URL"] ?? announced?.url)?.replace(/\/+$/, "");
   if (url === undefined) return undefined;
   if (!/^https?:\/\/[^/]/.test(url))
-    throw new UsageError(`--url must begin with http:// or https://, got ${url}`);
+    throw new UsageError(`--url must start with http:// or https://, got ${url}`);
   const own = announced !== undefined && url === announced.url;
   const kept = own ? readText(path.join(dataFolder, "admin-token")) : undefined;
   return {

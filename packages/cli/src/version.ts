@@ -1,2 +1,2 @@
-/** Held equal to package.json by a test; written here because `--version` should load nothing. */
+/** A constant, so that `--version` reads no file. A test compares it with package.json. */
 export const version = "0.1.0";

@@ -31,8 +31,8 @@ const call = (volume: number) =>
   });
 
 describe("tendon approvals", () => {
-  it("lists what waits, approves it once, and says what came of it", async () => {
-    expect((await run(["approvals"], { cwd })).stdout).toBe("Nothing waits for approval.\n");
+  it("lists waiting calls, and approves a call once", async () => {
+    expect((await run(["approvals"], { cwd })).stdout).toBe("No pending approvals.\n");
     const refused = await call(20);
     expect(refused.code).toBe(1);
     const [, id = ""] =
@@ -40,7 +40,7 @@ describe("tendon approvals", () => {
     for (const list of [["approvals"], ["approvals", "list"]]) {
       const { code, stdout } = await run(list, { cwd });
       expect(code).toBe(0);
-      expect(stdout).toMatch(/^ID\s+ASKED\s+BY\s+DEVICE\s+TOOL\s+ARGUMENTS\s+STATE/);
+      expect(stdout).toMatch(/^ID\s+REQUESTED\s+BY\s+DEVICE\s+TOOL\s+ARGUMENTS\s+STATE/);
       expect(stdout).toContain(id);
       expect(stdout).toMatch(
         /agent\s+test-board-1001\s+self\.audio_speaker\.set_volume\s+\{"volume":20\}\s+waiting/,
@@ -54,13 +54,13 @@ describe("tendon approvals", () => {
       "approved: self.audio_speaker.set_volume on test-board-1001 for agent, once, within ten minutes\n",
     ]);
     expect(await call(20)).toMatchObject({ code: 0, stdout: "true\n" });
-    expect((await run(["approvals"], { cwd })).stdout).toBe("Nothing waits for approval.\n");
+    expect((await run(["approvals"], { cwd })).stdout).toBe("No pending approvals.\n");
     expect((await run(["approvals", "--all"], { cwd })).stdout).toMatch(/consumed/);
     const again = await run(["approvals", "approve", id], { cwd });
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("it is consumed")]);
   });
 
-  it("denies, prints JSON, and knows wrong usage", async () => {
+  it("denies a call, prints JSON, and rejects wrong usage", async () => {
     expect((await call(21)).code).toBe(1);
     const listed = JSON.parse((await run(["approvals", "--json"], { cwd })).stdout) as {
       approvals: { id: string }[];

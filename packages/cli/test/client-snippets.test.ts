@@ -1,4 +1,4 @@
-/** What `doctor` prints for MCP clients: parsed as each client would, and what it names is started. */
+/** The client snippets that `doctor` prints: each is parsed as its client would, and its program is started. */
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ interface Program {
   readonly args: string[];
 }
 
-/** The words of a line as a shell reads them, `$(cat file)` included. */
+/** Splits a line into words as a shell does, and expands `$(cat file)`. */
 function wordsOf(line: string): string[] {
   const expanded = line.replaceAll(/\$\(cat ('[^']*'|\S+)\)/g, (_all, file: string) =>
     fs.readFileSync(file.replaceAll("'", ""), "utf8").trim(),
@@ -57,7 +57,7 @@ async function toolsOver(transport: StdioClientTransport | StreamableHTTPClientT
   return tools.map(({ name }) => name);
 }
 
-describe("the guides for clients", () => {
+describe("client guides", () => {
   const docs = fileURLToPath(new URL("../../../docs/clients", import.meta.url));
   const data = "/path/to/data";
   const snippets = clientSnippets({
@@ -67,20 +67,20 @@ describe("the guides for clients", () => {
     tokenFile: `${data}/mcp-token`,
   });
 
-  it.each(snippets)("show for $client what doctor prints", ({ client, text, language }) => {
+  it.each(snippets)("show the same snippet for $client as doctor prints", ({ client, text, language }) => {
     const page = client.split(" over ")[0]?.toLowerCase().replaceAll(" ", "-");
     const guide = fs.readFileSync(path.join(docs, `${page}.md`), "utf8");
     expect(guide).toContain(`\`\`\`${language}\n${text}\n\`\`\``);
   });
 });
 
-describe("the snippets for clients", () => {
-  it("start what they say, from any folder, and none has a token in it", async () => {
+describe("client snippets", () => {
+  it("connect from any working folder and contain no token", async () => {
     const folder = temporaryFolder();
-    const elsewhere = temporaryFolder();
+    const otherFolder = temporaryFolder();
     onTestFinished(() => {
       folder.remove();
-      elsewhere.remove();
+      otherFolder.remove();
     });
     const gateway = await openGateway(folder.path);
     onTestFinished(async () => {
@@ -105,7 +105,7 @@ describe("the snippets for clients", () => {
       const transport =
         program === undefined
           ? overHttp(addressOf(snippet))
-          : new StdioClientTransport({ ...program, cwd: elsewhere.path });
+          : new StdioClientTransport({ ...program, cwd: otherFolder.path });
       expect(await toolsOver(transport)).toContain("device_call");
     }
   }, 60_000);

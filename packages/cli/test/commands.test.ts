@@ -63,7 +63,7 @@ describe("tendon devices", () => {
     expect(stable(JSON.parse(stdout))).toEqual(stable(await rest("/devices")));
   });
 
-  it("filters", async () => {
+  it("filters by search text and by presence", async () => {
     expect(
       JSON.parse((await run(["devices", "--json", "--search", "nothing-like-it"], { cwd })).stdout),
     ).toEqual({ devices: [] });
@@ -74,12 +74,12 @@ describe("tendon devices", () => {
 });
 
 describe("tendon tools", () => {
-  it("lists what agents may use, and with --user what is for people", async () => {
+  it("lists the tools for agents, and with --user the user-only tools as well", async () => {
     const plain = await run(["tools", alias], { cwd });
     expect(plain.stdout).toContain("self.audio_speaker.set_volume");
     expect(plain.stdout).not.toContain("self.reboot");
     const all = await run(["tools", alias, "--user"], { cwd });
-    expect(all.stdout).toContain("self.reboot (people only)");
+    expect(all.stdout).toContain("self.reboot (user-only)");
   });
 
   it("prints the REST body with --json", async () => {
@@ -89,7 +89,7 @@ describe("tendon tools", () => {
 });
 
 describe("tendon call", () => {
-  it("reads key=value by the tool's own schema", async () => {
+  it("reads key=value arguments by the tool's schema", async () => {
     expect(await run(["call", alias, "self.note.write", "text=30"], { cwd })).toMatchObject({
       code: 0,
       stdout: "30\n",
@@ -101,14 +101,14 @@ describe("tendon call", () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ audio_speaker: { volume: 0 } });
   });
 
-  it("passes names in any script", async () => {
+  it("accepts argument names in any script", async () => {
     expect(await run(["call", alias, "self.lamp.shine", "亮度=30"], { cwd })).toMatchObject({
       code: 0,
       stdout: "30\n",
     });
   });
 
-  it("takes all arguments as JSON, and prints the whole reply with --json", async () => {
+  it("accepts all arguments as one JSON object, and prints the whole reply with --json", async () => {
     const { code, stdout } = await run(
       ["call", alias, "self.note.write", "--args", '{"text":"a=b"}', "--json"],
       { cwd },
@@ -121,16 +121,16 @@ describe("tendon call", () => {
     });
   });
 
-  it("names an argument that the tool does not have", async () => {
+  it("names an unknown argument and lists the tool's arguments", async () => {
     for (const args of [["vol=30"], ["--args", '{"vol":30}']]) {
       const { code, stderr } = await run(["call", alias, "self.audio_speaker.set_volume", ...args], { cwd });
       expect(code).toBe(1);
       expect(stderr).toContain("/volume is required");
-      expect(stderr).toContain("The tool has no argument `vol`; it has: volume");
+      expect(stderr).toContain("The tool has no argument `vol`; its arguments: volume");
     }
   });
 
-  it("leaves with 1 and the code when the call fails", async () => {
+  it("exits with 1 and prints the error code when the call fails", async () => {
     const failed = await run(["call", alias, "self.note.fail"], { cwd });
     expect(failed).toMatchObject({ code: 1, stdout: "", stderr: "tendon: device_error: no paper\n" });
     const invalid = await run(["call", alias, "self.audio_speaker.set_volume", "volume=300", "--json"], {
@@ -138,10 +138,10 @@ describe("tendon call", () => {
     });
     expect(invalid.code).toBe(1);
     expect(JSON.parse(invalid.stdout)).toMatchObject({ code: "arguments_invalid", status: 422 });
-    expect((await run(["call", "nobody", "x"], { cwd })).stderr).toContain("device_unknown");
+    expect((await run(["call", "no-such-device", "x"], { cwd })).stderr).toContain("device_unknown");
   });
 
-  it("names an argument that is nearly one of the tool's", async () => {
+  it("suggests the argument when one is misspelt", async () => {
     const misspelt = await run(["call", alias, "self.audio_speaker.set_volume", "volum=30"], { cwd });
     expect(misspelt).toMatchObject({
       code: 1,
@@ -150,12 +150,12 @@ describe("tendon call", () => {
     });
   });
 
-  it("shows what a device says without what steers the terminal", async () => {
+  it("removes control sequences from a device's text", async () => {
     const burnt = await run(["call", alias, "self.note.burn"], { cwd });
     expect(burnt).toMatchObject({ code: 1, stderr: "tendon: device_error: [31mfire2J\n" });
   });
 
-  it("says in words what an alias is made of", async () => {
+  it("explains which characters an alias may have", async () => {
     const { code, stderr } = await run(["device", "rename", alias, "客厅"], { cwd });
     expect(code).toBe(1);
     expect(stderr).toContain(
@@ -165,7 +165,7 @@ describe("tendon call", () => {
     expect(stderr).not.toContain("[a-z");
   });
 
-  it("tells which device or tool may have been meant", async () => {
+  it("suggests the device or tool when a name is misspelt", async () => {
     const device = await run(["call", alias.toUpperCase(), "self.note.fail"], { cwd });
     expect(device.stderr).toMatch(
       /^tendon: device_unknown: no device .*; did you mean `test-board-1001`\?\n$/,
@@ -176,10 +176,10 @@ describe("tendon call", () => {
 
   it.each([
     [["call", alias], "missing required argument"],
-    [["call", alias, "self.note.write", "text"], "`text` is not key=value"],
+    [["call", alias, "self.note.write", "text"], "`text` is not of the form key=value"],
     [["call", alias, "self.note.write", "--args", "[1]"], "--args must be a JSON object"],
     [["call", alias, "self.note.write", "text=1", "--args", "{}"], "not both"],
-    [["call", alias, "self.note.write", "--timeout", "5"], "is no duration"],
+    [["call", alias, "self.note.write", "--timeout", "5"], "Invalid duration `5`"],
     [["devices", "--nonsense"], "unknown option"],
     [["devises"], "Did you mean devices?"],
     [["serve", "--port", "many"], "whole number"],
@@ -189,8 +189,8 @@ describe("tendon call", () => {
     [["simulate", "esp32", "--id", "02:00:00"], '"02:00:00" is no MAC address'],
     [["simulate", "esp32", "--id", "ff:ff:ff:ff:ff:ff", "--count", "2"], "there are no 2 addresses"],
     [["simulate", "esp32", "--board", "My Board"], 'board name "My Board"'],
-    [["devices", "--url", "ftp://x"], "--url must begin with http"],
-  ])("calls wrong usage wrong: %j", async (args, message) => {
+    [["devices", "--url", "ftp://x"], "--url must start with http"],
+  ])("exits with 2 for wrong usage: %j", async (args, message) => {
     const { code, stderr, stdout } = await run(args, { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain(message);
@@ -200,15 +200,15 @@ describe("tendon call", () => {
 });
 
 describe("tendon control", () => {
-  it("tells which actions there are", async () => {
+  it("lists the known actions when an action is unknown", async () => {
     const { code, stderr } = await run(["control", alias, "fly"], { cwd });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/action_unknown: .*`fly`; there are: .*set_volume, .*mute/);
+    expect(stderr).toMatch(/action_unknown: .*`fly`; available: .*set_volume, .*mute/);
   });
 });
 
 describe("tendon calls", () => {
-  it("lists what was called, newest first, and filters", async () => {
+  it("lists the call history, newest first, and filters it", async () => {
     await run(["call", alias, "self.note.fail"], { cwd });
     const { stdout } = await run(["calls", "--device", alias, "--outcome", "device_error", "--json"], {
       cwd,
@@ -220,12 +220,12 @@ describe("tendon calls", () => {
     expect(table.stdout).toContain("device_error");
     expect(table.stdout).toContain(alias);
     expect(table.stdout).not.toContain("02:00:00:00:10:01");
-    expect((await run(["calls", "--outcome", "nosense"], { cwd })).stdout).toBe("No call fits.\n");
+    expect((await run(["calls", "--outcome", "nosense"], { cwd })).stdout).toBe("No matching calls.\n");
   });
 });
 
 describe("tendon device", () => {
-  it("tags and renames, and the old alias still leads to it", async () => {
+  it("tags and renames a device, and still finds it by its old alias", async () => {
     expect(await run(["device", "tag", alias, "office", "desk"], { cwd })).toMatchObject({
       code: 0,
       stdout: `${alias}: office desk\n`,
@@ -242,7 +242,7 @@ describe("tendon device", () => {
 });
 
 describe("tendon control", () => {
-  it("steps, mutes and restores, and prints the level", async () => {
+  it("steps, mutes and restores the volume, and prints the level", async () => {
     await run(["control", alias, "set_volume", "volume=50"], { cwd });
     expect(await run(["control", alias, "volume_up", "step=5"], { cwd })).toMatchObject({
       code: 0,
@@ -253,7 +253,7 @@ describe("tendon control", () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: "device_control_response", ok: true, action: "unmute" });
   });
 
-  it("leaves with 1 and names the known actions when there is no such one", async () => {
+  it("exits with 1 and returns the known actions when an action is unknown", async () => {
     const { code, stdout, stderr } = await run(["control", alias, "dance", "--json"], { cwd });
     expect(code).toBe(1);
     expect(stderr).toContain("action_unknown");
@@ -261,7 +261,7 @@ describe("tendon control", () => {
   });
 });
 
-describe("every command", () => {
+describe("the command line", () => {
   it.each([
     "serve",
     "devices",
@@ -274,41 +274,41 @@ describe("every command", () => {
     "config",
     "home",
     "doctor",
-  ])("%s has help", async (name) => {
+  ])("shows help for %s", async (name) => {
     const { code, stdout } = await run([name, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain(`Usage: tendon ${name}`);
   });
 
-  it("offers the bridge only what it takes", async () => {
+  it("lists only the options that `tendon mcp` supports in its help", async () => {
     const { stdout } = await run(["mcp", "--help"]);
     expect(stdout).not.toContain("--json");
-    expect(stdout).toMatch(/one of its\s+own,\s+kept\s+in\s+DATA\/mcp-token/);
+    expect(stdout).toMatch(/a token of\s+its\s+own,\s+kept\s+in\s+DATA\/mcp-token/);
   });
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     const { version } = JSON.parse(fs.readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
       version: string;
     };
     expect(await run(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  it("says plainly that no gateway answers, or that the token is wrong", async () => {
-    const nobody = await run(["devices", "--url", "http://127.0.0.1:9"], { cwd });
-    expect(nobody).toMatchObject({ code: 1 });
-    expect(nobody.stderr).toContain("No gateway answers at http://127.0.0.1:9");
+  it("reports when no gateway answers, and when the token is wrong", async () => {
+    const unreachable = await run(["devices", "--url", "http://127.0.0.1:9"], { cwd });
+    expect(unreachable).toMatchObject({ code: 1 });
+    expect(unreachable.stderr).toContain("No gateway answers at http://127.0.0.1:9");
     const secure = await run(["devices", "--url", gateway.url.replace("http:", "https:")], { cwd });
     expect([secure.code, secure.stderr]).toEqual([
       1,
-      expect.stringContaining("does not speak TLS. Say http://"),
+      expect.stringContaining("does not use TLS. Use http://"),
     ]);
-    const stranger = await run(["devices", "--token", "not-the-token"], { cwd });
-    expect(stranger).toMatchObject({ code: 1 });
-    expect(stranger.stderr).toContain("unauthenticated");
-    expect(stranger.stderr).not.toContain("not-the-token");
+    const rejected = await run(["devices", "--token", "not-the-token"], { cwd });
+    expect(rejected).toMatchObject({ code: 1 });
+    expect(rejected.stderr).toContain("unauthenticated");
+    expect(rejected.stderr).not.toContain("not-the-token");
   });
 
-  it("finds its gateway by TENDON_URL and TENDON_TOKEN from anywhere", async () => {
+  it("finds its gateway by TENDON_URL and TENDON_TOKEN from any folder", async () => {
     const token = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
     const { code, stdout } = await run(["devices"], {
       cwd: "/",
@@ -320,7 +320,7 @@ describe("every command", () => {
 });
 
 describe("tendon config", () => {
-  it("check says whether the settings are valid, and where they are not", async () => {
+  it("check accepts a valid configuration and names the line of an invalid setting", async () => {
     const settings = temporaryFolder();
     expect(await run(["config", "check"], { cwd: settings.path })).toMatchObject({ code: 0 });
     fs.writeFileSync(path.join(settings.path, "tendon.yaml"), "mqtt:\n  port: 70000\n");
@@ -330,7 +330,7 @@ describe("tendon config", () => {
     expect(stderr).toContain("tendon.yaml:2");
   });
 
-  it("show prints what takes effect, and no secret", async () => {
+  it("show prints the effective configuration without secrets", async () => {
     const settings = temporaryFolder();
     const yaml = [
       "mqtt:",
@@ -360,7 +360,7 @@ describe("tendon config", () => {
 });
 
 describe("tendon token", () => {
-  it("makes one that works, lists it without itself, and revokes it", async () => {
+  it("creates a token that works, lists it without its secret, and revokes it", async () => {
     const made = await run(["token", "create", "agent", "--scope", "read"], { cwd });
     expect(made.code).toBe(0);
     const token = made.stdout.trim();

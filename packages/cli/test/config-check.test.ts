@@ -1,4 +1,4 @@
-/** What `serve` would refuse is found by `config check`, in the same words. */
+/** `config check` reports the problems that keep `serve` from starting, with the same messages. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -29,7 +29,7 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
     yaml: ["tls:", "  cert: nope.pem"],
     says: "tls.cert and tls.key go together.",
   },
-  "files that are not there": {
+  "missing certificate files": {
     yaml: ["tls:", "  cert: nope.pem", "  key: nope-key.pem"],
     says: "tls.cert: nope.pem cannot be read (ENOENT",
     doctor: "nope.pem, nope-key.pem: ENOENT",
@@ -39,16 +39,16 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
     says: "tls.key (two-key.pem) is not the key of tls.cert (one.pem).",
     doctor: "two-key.pem is not the key of one.pem",
   },
-  "everybody let in from everywhere": {
+  "open admission on every network interface": {
     yaml: ["http:", "  host: 0.0.0.0", "devices:", "  admission: open"],
     says: "With devices.admission `open` anybody who reaches 0.0.0.0 could connect a device.",
-    doctor: "open, and 0.0.0.0 can be reached by others",
+    doctor: "open, and other machines can reach 0.0.0.0",
   },
-  "a cluster on a file": {
+  "a cluster with a SQLite database": {
     yaml: ["cluster: nats://127.0.0.1:4222"],
     says: "Nodes of a cluster share one database: set `storage: postgres://…` beside `cluster`.",
   },
-  "a cluster with a name that cannot be": {
+  "an invalid cluster name": {
     yaml: ["cluster: nats://127.0.0.1:4222/a.b", "storage: postgres://127.0.0.1/tendon"],
     says: "The name in `cluster` may have letters, digits, `_` and `-`, 32 at most.",
   },
@@ -56,7 +56,7 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
     yaml: ["mqtt:", "  tlsPort: 8883"],
     says: "mqtt.tlsPort needs tls.cert and tls.key.",
   },
-  "a voice server's token that is nowhere": {
+  "a missing token for a voice server": {
     yaml: ["voice:", "  upstream:", "    - url: ws://127.0.0.1:9/", "      signIn: token"],
     says: "voice.upstream ws://127.0.0.1:9/ signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.",
   },
@@ -67,7 +67,7 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
 };
 
 describe("tendon config check", () => {
-  it.each(Object.keys(wrong))("finds %s, as serve does", async (name) => {
+  it.each(Object.keys(wrong))("reports %s, as serve does", async (name) => {
     const { yaml = [], says = "", doctor = says } = wrong[name] ?? {};
     certify("one");
     certify("two");
@@ -81,18 +81,18 @@ describe("tendon config check", () => {
     expect(served.stderr).toContain(says);
     const examined = await run(["doctor"], { cwd });
     expect(examined.stdout).toContain(doctor);
-    // Nothing was begun by any of them.
+    // None of the commands created a database.
     expect(fs.existsSync(path.join(cwd, "data", "tendon.db"))).toBe(false);
   });
 
-  it("tells all of them at once", async () => {
+  it("reports all problems at once", async () => {
     write(["http:", "  host: 0.0.0.0", "devices:", "  admission: open", "tls:", "  key: nope.pem"]);
     const { stderr } = await run(["config", "check"], { cwd: folder.path });
     expect(stderr).toContain("tls.cert and tls.key go together.");
     expect(stderr).toContain("devices.admission `open`");
   });
 
-  it("lets pass what the flag of serve would let pass, and what is right", async () => {
+  it("accepts a valid configuration, and open admission with --allow-open", async () => {
     certify("one");
     write([
       "http:",

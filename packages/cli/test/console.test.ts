@@ -19,8 +19,8 @@ async function signIn(url: string, link: string): Promise<Response> {
   });
 }
 
-describe("the link to the console", () => {
-  it("is printed by `tendon console`, for whoever has a token, and signs in once", async () => {
+describe("the console link", () => {
+  it("is printed by `tendon console` and signs in once", async () => {
     const { process, url } = await startServe(folder.path);
     const { code, stdout } = await run(["console"], { cwd: folder.path });
     expect(code).toBe(0);
@@ -33,12 +33,12 @@ describe("the link to the console", () => {
     await process.end();
   });
 
-  it("is printed by `serve` on a terminal, and never into a pipe", async () => {
+  it("is printed by `serve` on a terminal but not into a pipe", async () => {
     const { process } = await startServe(folder.path);
     const { stdout, stderr } = await process.end();
     expect(stdout + stderr).not.toContain("#code=");
     const command = `'${globalThis.process.execPath}' '${bin}' serve --port 0 --mqtt-port 0`;
-    // `script` gives the program a terminal of its own.
+    // `script` runs the program on a terminal.
     const terminal = spawn("script", ["-qec", command, "/dev/null"], {
       cwd: folder.path,
       stdio: ["ignore", "pipe", "ignore"],
@@ -53,14 +53,14 @@ describe("the link to the console", () => {
     });
     const [, url = "", link = ""] = /ready (http\S+)[\s\S]*?(http\S+#code=[a-z0-9-]+)/.exec(seen) ?? [];
     expect((await signIn(url, link)).status).toBe(200);
-    // A person sees nothing but the block: no log line before or after it.
+    // A terminal shows only the ready block, without log lines.
     expect(seen.trim()).toMatch(/^tendon ready \S+\r\n( {2}.+\r\n)+ {2}.*try.*npx tendon devices$/s);
     const ended = once(terminal, "close");
     terminal.kill("SIGTERM");
     await ended;
   });
 
-  it("starts a virtual device from the console", async () => {
+  it("signs in a console that can start a virtual device", async () => {
     const { process, url } = await startServe(folder.path);
     const link = (await run(["console"], { cwd: folder.path })).stdout;
     const cookie = (await signIn(url, link)).headers.get("set-cookie")?.split(";")[0] ?? "";

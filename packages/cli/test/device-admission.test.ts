@@ -40,9 +40,11 @@ describe("tendon device", () => {
     folder.remove();
   });
 
-  it("pending and approve: the board in front of you, by the code it shows", async () => {
+  it("pending and approve: approves a board by the code it shows", async () => {
     const id = "02:00:00:00:00:01";
-    expect((await run(["device", "pending"], { cwd })).stdout).toContain("No board waits");
+    expect((await run(["device", "pending"], { cwd })).stdout).toContain(
+      "No devices are waiting for approval",
+    );
     const code = await codeOf(url, id);
     const pending = await run(["device", "pending"], { cwd });
     expect(pending.stdout).toMatch(/02:00:00:00:00:01\s+bread-compact-wifi\s+2\.4\.2\s+127\.0\.0\.1/);
@@ -61,11 +63,14 @@ describe("tendon device", () => {
     expect(again.stderr).toContain("device_unknown: no board shows this code now");
   });
 
-  it("approve a virtual board that comes as one from the factory does", async () => {
+  it("approve: approves a factory-new virtual board", async () => {
     const id = "02:00:00:00:77:01";
     const waits = ["simulate", "esp32", "--await-approval", "--id", id];
     const board = start(waits, { cwd });
-    const [, code = ""] = await board.until("stdout", /shows the code (\d{6}); `tendon device approve \1`/);
+    const [, code = ""] = await board.until(
+      "stdout",
+      /shows the code (\d{6}); approve it with `tendon device approve \1`/,
+    );
     expect((await run(["device", "pending"], { cwd })).stdout).toContain(id);
     expect((await run(["devices", "--online"], { cwd })).stdout).not.toContain(id);
     expect((await run(["device", "approve", code], { cwd })).stdout).toContain(`(${id}) is approved`);
@@ -74,7 +79,7 @@ describe("tendon device", () => {
     expect((await board.end()).code).toBe(0);
   });
 
-  it("--await-approval shows a code for an id that is known too, and comes with a new id unless one is given", async () => {
+  it("--await-approval shows a code for a known id too, and uses a new id unless one is given", async () => {
     const id = "02:00:00:00:79:01";
     const fleet = start(["simulate", "esp32", "--count", "2", "--id", id], { cwd });
     await fleet.until("stderr", /2 of 2 connected/);
@@ -85,8 +90,8 @@ describe("tendon device", () => {
     );
     const [, , code = ""] = (await erased?.until("stdout", codes)) ?? [];
     const [, newId = ""] = (await fresh?.until("stdout", codes)) ?? [];
-    expect(erased?.stderr).toContain(`${id} starts as from the factory, with a new Client-Id\n`);
-    expect(fresh?.stderr).toContain(`${newId} starts as from the factory, with a new id and Client-Id\n`);
+    expect(erased?.stderr).toContain(`${id} starts as a new board, with a new Client-Id\n`);
+    expect(fresh?.stderr).toContain(`${newId} starts as a new board, with a new id and Client-Id\n`);
     expect(newId).toMatch(/^02(:[0-9a-f]{2}){3}:00:01$/);
     expect((await run(["devices"], { cwd })).stdout).not.toContain(newId);
     expect((await run(["device", "approve", code], { cwd })).stdout).toContain(`(${id}) is approved`);
@@ -95,49 +100,51 @@ describe("tendon device", () => {
   });
 
   it.each(["--await-approval", "--ota"])(
-    "%s leaves the transport to the gateway, and says so",
+    "%s rejects --transport, because the gateway chooses it",
     async (flag) => {
       for (const transport of ["ws", "mqtt"]) {
         const refused = await run(["simulate", "esp32", flag, "--transport", transport], { cwd });
         expect(refused).toMatchObject({ code: 2, stdout: "" });
-        expect(refused.stderr).toContain(`With ${flag} the gateway says how they connect`);
+        expect(refused.stderr).toContain(`With ${flag} the gateway chooses the transport`);
         expect(refused.stderr).toContain("tendon device transport");
       }
     },
   );
 
-  it("a backend's WebSocket address is not connected to over MQTT", async () => {
+  it("simulate rejects --transport mqtt with a WebSocket address", async () => {
     const url = "ws://127.0.0.1:9/xiaozhi/v1/";
     const refused = await run(["simulate", "esp32", "--transport", "mqtt", "--url", url], { cwd });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("leave --transport mqtt out");
+    expect(refused.stderr).toContain("Remove --transport mqtt");
   });
 
-  it("shows the codes of many, one line each", async () => {
+  it("simulate prints the codes of many boards, one per line", async () => {
     const ids = ["--id", "02:00:00:00:78:01", "--count", "5"];
     const boards = start(["simulate", "esp32", "--await-approval", ...ids], { cwd });
     await boards.until("stdout", /(.*shows the code \d{6}.*\n){5}/);
     expect((await boards.end()).code).toBe(0);
   });
 
-  it("approve by id; a copy is named as one, and approving it says what it replaces", async () => {
+  it("approve by id: pending marks a board with a known id, and approving it reports the replacement", async () => {
     const id = "02:00:00:00:00:02";
     await codeOf(url, id);
     expect((await run(["device", "approve", id, "--json"], { cwd })).stdout).toContain(
       '"approval":"approved"',
     );
     await codeOf(url, id, "a-copy");
-    expect((await run(["device", "pending"], { cwd })).stdout).toContain("another board has this id");
+    expect((await run(["device", "pending"], { cwd })).stdout).toContain(
+      "replaces another board with this id",
+    );
     const replaced = await run(["device", "approve", id], { cwd });
     expect(replaced.stdout).toContain("the credentials of the one before no longer count");
     expect((await run(["devices"], { cwd })).stdout).toContain(id);
   });
 
-  it("revoke and transport", async () => {
+  it("transport changes how a device connects, and revoke takes its credentials", async () => {
     const id = "02:00:00:00:00:03";
     await run(["device", "approve", await codeOf(url, id)], { cwd });
-    const told = await run(["device", "transport", id, "websocket"], { cwd });
-    expect(told.stdout).toContain("is told to use websocket when it starts the next time");
+    const changed = await run(["device", "transport", id, "websocket"], { cwd });
+    expect(changed.stdout).toContain("will use websocket the next time it starts");
     expect((await ota(url, id)).websocket?.url).toMatch(/^ws:/);
     expect((await run(["device", "transport", id, "pigeon"], { cwd })).code).toBe(2);
     expect((await run(["device", "transport", id, "default"], { cwd })).code).toBe(0);
@@ -146,10 +153,10 @@ describe("tendon device", () => {
     expect(revoked.stdout).toContain(`(${id}) is revoked: its credentials no longer count`);
     expect((await run(["devices"], { cwd })).stdout).toMatch(/02:00:00:00:00:03\s+revoked/);
     expect((await ota(url, id)).activation?.code).toMatch(/^\d{6}$/);
-    expect((await run(["device", "revoke", "nobody"], { cwd })).code).toBe(1);
+    expect((await run(["device", "revoke", "no-such-device"], { cwd })).code).toBe(1);
   });
 
-  it("simulate still provisions its own devices, with a factory's token too", async () => {
+  it("simulate provisions its devices with a `provision` token", async () => {
     const made = await run(["token", "create", "factory", "--scope", "provision", "--json"], { cwd });
     const { token } = JSON.parse(made.stdout) as { token: string };
     const fleet = start(["simulate", "esp32", "--count", "3", "--transport", "mqtt", "--token", token], {
@@ -160,11 +167,11 @@ describe("tendon device", () => {
   });
 });
 
-describe("a gateway that is killed", () => {
+describe("a killed gateway", () => {
   const folder = temporaryFolder();
   afterAll(() => folder.remove());
 
-  it("[OTA-5] has forgotten neither the codes of boards that wait nor those that were approved a moment ago", async () => {
+  it("[OTA-5] keeps the codes of waiting boards and the approvals given just before", async () => {
     const cwd = folder.path;
     const first = await startServe(cwd);
     const waiting = await ota(first.url, "02:00:00:00:00:01");
@@ -222,11 +229,11 @@ describe("tendon device import", () => {
         '{"id":"02:00:00:00:00:02","serial":null}',
       ],
     ],
-  ])("takes %s, and again with the same result", async (_, name, lines) => {
+  ])("imports %s, and again with the same result", async (_, name, lines) => {
     const file = write(name, lines);
     for (let round = 0; round < 2; round += 1) {
       const done = await run(["device", "import", file], { cwd });
-      expect([done.code, done.stdout]).toEqual([0, "2 devices imported; 2 are on the list\n"]);
+      expect([done.code, done.stdout]).toEqual([0, "2 devices imported, 2 in total\n"]);
       expect(done.stdout + done.stderr).not.toContain(key);
     }
     const json = await run(["device", "import", file, "--json"], { cwd });
@@ -236,7 +243,7 @@ describe("tendon device import", () => {
     expect(Object.keys(await ota(url, "02:00:00:00:00:03")).sort()).toEqual(["firmware", "server_time"]);
   });
 
-  it("names every line that is wrong, imports nothing then, and prints no key", async () => {
+  it("names every invalid line, imports nothing, and prints no key", async () => {
     const short = `${key}ff`;
     const file = write("bad.csv", [
       "id,serial,hmac_key,tags",
@@ -255,13 +262,13 @@ describe("tendon device import", () => {
     const { code, stdout, stderr } = await run(["device", "import", file], { cwd });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr.trim().split("\n")).toEqual([
-      "tendon: nothing was imported:",
-      "bad.csv:2: the key is not 32 bytes in hex",
-      "bad.csv:3: the id is missing, or is not a device's id",
-      "bad.csv:4: a key without a serial number proves nothing",
-      "bad.csv:5: tags have letters, digits and _.:- only, 64 each, 32 at most",
-      "bad.csv:6: 2 fields where the header has 4",
-      "bad.csv:7: a quote is not closed",
+      "tendon: Nothing was imported:",
+      "bad.csv:2: the key must be 32 bytes in hex",
+      "bad.csv:3: the id is missing or invalid",
+      "bad.csv:4: a key needs a serial number",
+      "bad.csv:5: at most 32 tags, each of 1 to 64 letters, digits and _.:-",
+      "bad.csv:6: 2 fields, but the header has 4",
+      "bad.csv:7: unbalanced quotes",
       "bad.csv:9: the same id as line 8",
       "bad.csv:10: the same serial number as line 8",
       "bad.csv:11: the id looks like a MAC address, but group 6 is not two hexadecimal digits (0-9, a-f)",
@@ -274,35 +281,35 @@ describe("tendon device import", () => {
     [
       "no header",
       ["02:00:00:00:00:01,SN-1"],
-      ":1: the first line names the columns: id, serial, hmac_key, tags",
+      ":1: the first line must name the columns: id, serial, hmac_key, tags",
     ],
-    ["an unknown column", ["id,colour", "x,red"], ":1: the first line names the columns"],
-    ["nothing in it", ["id,serial"], "has no devices in it"],
+    ["an unknown column", ["id,colour", "x,red"], ":1: the first line must name the columns"],
+    ["no rows", ["id,serial"], "contains no devices"],
     [
-      "a column `mac` and another id in it",
+      "an id in the column `mac` that is not a MAC address",
       ["mac", "02:00:00:00:00:01", "lamp_1"],
-      ":3: the id is no MAC address, and the column is called mac",
+      ":3: the column is named mac, but the id is not a MAC address",
     ],
     [
-      "a MAC address as switches write it",
+      "a MAC address written with dots",
       ['{"id":"246f.28aa.bbcc"}'],
       ":1: the id looks like a MAC address, but is written with dots: write it as aa:bb:cc:dd:ee:ff",
     ],
-    ["a line that is no JSON", ['{"id":"02:00:00:00:00:01"}', "{oops"], ":2: not a JSON object"],
+    ["a line that is not JSON", ['{"id":"02:00:00:00:00:01"}', "{oops"], ":2: not a JSON object"],
     [
       "an unknown field",
       ['{"id":"02:00:00:00:00:01","colour":1}'],
-      ":1: fields are id, serial, hmac_key, tags",
+      ":1: allowed fields are id, serial, hmac_key, tags",
     ],
-  ])("refuses a file with %s", async (_, lines, complaint) => {
+  ])("rejects a file with %s", async (_, lines, message) => {
     const { code, stderr } = await run(["device", "import", write("odd", lines)], { cwd });
     expect(code).toBe(1);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
   });
 
-  it("tells of a file that is not there, and of a token that may not", async () => {
+  it("reports a missing file, and a token without the right", async () => {
     expect((await run(["device", "import", "nowhere.csv"], { cwd })).stderr).toContain(
-      "nowhere.csv is not there",
+      "nowhere.csv does not exist",
     );
     const made = await run(["token", "create", "reader", "--scope", "read", "--json"], { cwd });
     const { token } = JSON.parse(made.stdout) as { token: string };
@@ -314,17 +321,17 @@ describe("tendon device import", () => {
     const untagged = await run(["device", "import", file, "--token", limited], { cwd });
     expect([untagged.code, untagged.stderr]).toEqual([
       1,
-      `tendon: nothing was imported:\n${file}:2: tags must have one that this token is for: line-7\n`,
+      `tendon: Nothing was imported:\n${file}:2: tags must have one that this token is for: line-7\n`,
     ]);
   });
 
-  it("takes a hundred thousand rows, with progress", async () => {
+  it("imports 100,000 rows and shows progress", async () => {
     const rows = 100_000;
     const mac = (index: number) => (0x0a_00_00_00_00_00 + index).toString(16).padStart(12, "0");
     const line = (_: unknown, index: number) => `${mac(index)},SN-${index},${key},fleet`;
     const file = write("large.csv", ["id,serial,hmac_key,tags", ...Array.from({ length: rows }, line)]);
     const { code, stdout, stderr } = await run(["device", "import", file], { cwd });
-    expect([code, stdout]).toEqual([0, `${rows} devices imported; ${rows + 2} are on the list\n`]);
+    expect([code, stdout]).toEqual([0, `${rows} devices imported, ${rows + 2} in total\n`]);
     expect(stderr).toContain("50000 of 100000 (50 %)");
     const last = `0a:00:00:${(
       mac(rows - 1)

@@ -23,7 +23,7 @@ function folder(): string {
   return made.path;
 }
 
-/** Free ports, so that nothing of this machine gets in the way. */
+/** Free ports, so that other programs on this machine do not affect the checks. */
 const anyPorts = { TENDON_HTTP_PORT: "0", TENDON_MQTT_PORT: "0" };
 
 async function diagnose(cwd: string, env: Record<string, string> = {}, args: readonly string[] = []) {
@@ -36,24 +36,24 @@ async function diagnose(cwd: string, env: Record<string, string> = {}, args: rea
   expect(code).toBe(ok ? 0 : 1);
   expect(ok).toBe(findings.every(({ state }) => state !== "failed"));
   for (const { state, why, todo } of findings) {
-    // What is not right says why that matters and what to do.
-    const told = why !== undefined && why !== "" && todo !== undefined && todo !== "";
-    expect(told).toBe(state !== "ok");
+    // A warning or failure says why it matters and what to do.
+    const explained = why !== undefined && why !== "" && todo !== undefined && todo !== "";
+    expect(explained).toBe(state !== "ok");
   }
   const of = (check: string) => findings.filter((finding) => finding.check === check);
   return { ok, findings, of, stdout };
 }
 
 describe("tendon doctor", () => {
-  it("finds nothing broken where nothing is set up yet, and says that boards could not come", async () => {
+  it("passes with default settings, and warns that boards cannot connect", async () => {
     const { ok, of } = await diagnose(folder());
     expect(ok).toBe(true);
     expect(of("device address")).toMatchObject([
-      { state: "warning", message: "127.0.0.1 is this machine alone" },
+      { state: "warning", message: "only this machine can reach 127.0.0.1" },
     ]);
     expect(of("storage")).toMatchObject([{ state: "ok" }]);
     expect(of("clock")).toMatchObject([
-      { state: "ok", message: expect.stringContaining("no outside clock") },
+      { state: "ok", message: expect.stringContaining("no time server was asked") },
     ]);
   });
 
@@ -63,7 +63,7 @@ describe("tendon doctor", () => {
     readonly found: readonly (readonly [string, Finding["state"], RegExp])[];
   }[] = [
     {
-      what: "an address with IPv6, servers that are away, a token of digits",
+      what: "an IPv6 address, unreachable servers and a token of digits",
       env: {
         TENDON_HTTP_PUBLIC_URL: "http://[fd00::1]:8000",
         TENDON_CLUSTER: "nats://hunter2@127.0.0.1:1",
@@ -76,12 +76,12 @@ describe("tendon doctor", () => {
         ["cluster", "failed", /nothing answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/],
         ["storage", "failed", /127\.0\.0\.1:1\/tendon: .*ECONNREFUSED/],
         ["broker", "failed", /nothing answers at 127\.0\.0\.1:1/],
-        ["MQTT address", "failed", /plain MQTT to 127\.0\.0\.1:1, where TLS is expected/],
-        ["TENDON_TOKEN", "warning", /can be guessed/],
+        ["MQTT address", "failed", /plain MQTT with 127\.0\.0\.1:1, which expects TLS/],
+        ["TENDON_TOKEN", "warning", /easy to guess/],
       ],
     },
     {
-      what: "a user name in the address, a plain broker on 8883, a token that is a word",
+      what: "a user name in the address, a plain broker on port 8883 and a token that is a common word",
       env: {
         TENDON_HTTP_PUBLIC_URL: "http://u:hunter2@192.0.2.1:8000",
         TENDON_MQTT_BROKER: "mqtt://127.0.0.1:8883",
@@ -89,12 +89,12 @@ describe("tendon doctor", () => {
       },
       found: [
         ["OTA address", "failed", /user name/],
-        ["MQTT address", "failed", /speak TLS to 127\.0\.0\.1:8883, and nothing there does/],
-        ["TENDON_TOKEN", "warning", /can be guessed/],
+        ["MQTT address", "failed", /use TLS with 127\.0\.0\.1:8883, but nothing there serves TLS/],
+        ["TENDON_TOKEN", "warning", /easy to guess/],
       ],
     },
     {
-      what: "a colon in the address's path, 8883 that nobody serves here, everybody let in from the network",
+      what: "a colon in the path of the address, port 8883 without a local server, and open admission on the network",
       env: {
         TENDON_HTTP_PUBLIC_URL: "http://192.0.2.1/a:b",
         TENDON_MQTT_PUBLIC_ENDPOINT: "192.0.2.1:8883",
@@ -104,28 +104,28 @@ describe("tendon doctor", () => {
       found: [
         ["OTA address", "failed", /restart over it/],
         ["MQTT address", "warning", /does not serve itself/],
-        ["admission", "warning", /open, and 0\.0\.0\.0/],
+        ["admission", "warning", /open, and other machines can reach 0\.0\.0\.0/],
       ],
     },
     {
-      what: "a name that leads nowhere, and an address this machine has not",
+      what: "a name that does not resolve, and an address that this machine does not have",
       env: { TENDON_HTTP_PUBLIC_URL: "http://tendon.invalid:8000", TENDON_HTTP_HOST: "192.0.2.1" },
       found: [
-        ["device name", "failed", /leads nowhere/],
-        ["port", "failed", /no such address/],
+        ["device name", "failed", /does not resolve/],
+        ["port", "failed", /does not have that address/],
       ],
     },
     {
-      what: "a name of mDNS, and boards sent past the port",
+      what: "an mDNS name, and a public URL with the wrong port",
       env: { TENDON_HTTP_PORT: "18000", TENDON_HTTP_PUBLIC_URL: "http://tendon.local" },
       found: [
         ["device name", "warning", /mDNS/],
-        ["device address", "warning", /listens on 127\.0\.0\.1, and boards are sent to tendon\.local/],
-        ["public port", "warning", /port 80, and the gateway listens on 18000/],
+        ["device address", "warning", /listens on 127\.0\.0\.1, but boards are given tendon\.local/],
+        ["public port", "warning", /port 80, but the gateway listens on 18000/],
       ],
     },
     {
-      what: "a proxy that is not believed",
+      what: "a proxy while http.trustProxy is off",
       env: {
         TENDON_HTTP_PORT: "18000",
         TENDON_HTTP_PUBLIC_URL: "https://192.0.2.1",
@@ -134,20 +134,20 @@ describe("tendon doctor", () => {
       found: [["proxy", "warning", /trustProxy is off/]],
     },
     {
-      what: "loopback handed out on purpose",
+      what: "a public URL on loopback",
       env: { TENDON_HTTP_HOST: "0.0.0.0", TENDON_HTTP_PUBLIC_URL: "http://localhost:8000" },
-      found: [["device address", "failed", /this machine alone/]],
+      found: [["device address", "failed", /only this machine/]],
     },
   ];
 
-  test.each(troubles)("finds $what", async ({ env, found }) => {
+  test.each(troubles)("reports $what", async ({ env, found }) => {
     const { of, stdout } = await diagnose(folder(), env);
     for (const [check, state, message] of found)
       expect(of(check)).toMatchObject([{ state, message: expect.stringMatching(message) }]);
     expect(stdout).not.toContain("hunter2");
   });
 
-  it("is content with a good token, and with boards that have a network", async () => {
+  it("passes with a strong token and a public URL in the network", async () => {
     const { of } = await diagnose(folder(), {
       TENDON_TOKEN: "vN3xQ0pRk2LmT7wZ9yBc",
       TENDON_HTTP_HOST: "0.0.0.0",
@@ -159,7 +159,7 @@ describe("tendon doctor", () => {
     expect(of("device address")).toEqual([]);
   });
 
-  it("finds settings that are wrong, with their line", async () => {
+  it("reports an invalid setting with its line", async () => {
     const cwd = folder();
     fs.writeFileSync(path.join(cwd, "tendon.yaml"), "calls:\n  timeoutMs: soon\n");
     const { of } = await diagnose(cwd);
@@ -170,10 +170,10 @@ describe("tendon doctor", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAIL {2}settings/m);
     expect(stdout).toMatch(/^ +why {2}the gateway does not start/m);
-    expect(stdout).toMatch(/^ +do {3}mend the lines/m);
+    expect(stdout).toMatch(/^ +do {3}fix the lines/m);
   });
 
-  it("finds a data folder that cannot be one", async () => {
+  it("reports a data folder that cannot be used", async () => {
     const cwd = folder();
     fs.writeFileSync(path.join(cwd, "taken"), "");
     const file = await diagnose(cwd, {}, ["--data", "taken"]);
@@ -186,7 +186,7 @@ describe("tendon doctor", () => {
     expect(nowhere.of("data folder")).toMatchObject([{ state: "failed" }]);
   });
 
-  it("finds secrets that others can read, and files from the future", async () => {
+  it("reports secrets that others can read, and files with future dates", async () => {
     const cwd = folder();
     const data = path.join(cwd, "data");
     fs.mkdirSync(data);
@@ -198,11 +198,11 @@ describe("tendon doctor", () => {
       { state: "warning", message: expect.stringContaining("admin-token") },
     ]);
     expect(of("clock")).toMatchObject([
-      { state: "warning", message: expect.stringMatching(/was written 24 h from now/) },
+      { state: "warning", message: expect.stringMatching(/is dated 24 h in the future/) },
     ]);
   });
 
-  it("finds who has the port: another program, or another gateway", async () => {
+  it("names the program or gateway that uses the port", async () => {
     const server = net.createServer().listen(0, "127.0.0.1");
     onTestFinished(() => {
       server.close();
@@ -215,7 +215,7 @@ describe("tendon doctor", () => {
     });
     const words = expect.stringMatching(
       new RegExp(
-        `:${port} is taken by another program, which is no gateway(: .+ \\(process ${process.pid}\\))?$`,
+        `:${port} is in use by another program that is not a Tendon gateway(: .+ \\(process ${process.pid}\\))?$`,
       ),
     );
     expect(taken.of("port")).toMatchObject([{ state: "failed", message: words }]);
@@ -227,13 +227,13 @@ describe("tendon doctor", () => {
     expect(theirs.of("port")).toMatchObject([
       {
         state: "failed",
-        message: expect.stringContaining("another Tendon gateway, not the one of this data folder"),
+        message: expect.stringContaining("another Tendon gateway, with a different data folder"),
       },
     ]);
     await other.process.end();
   });
 
-  it("tells the addresses of the gateway that runs, not of the settings", async () => {
+  it("shows the addresses of the running gateway, not those of the configuration", async () => {
     const cwd = folder();
     const env = {
       TENDON_HTTP_PUBLIC_URL: "http://192.0.2.7:8000",
@@ -254,14 +254,14 @@ describe("tendon doctor", () => {
     expect(shown).toContain(`${url}/api/v1/devices`);
     expect(shown).not.toContain("http://");
     expect(of("OTA address")).toMatchObject([{ message: `${url}/xiaozhi/ota/` }]);
-    expect(of("device address")).toMatchObject([{ message: "127.0.0.2 is this machine alone" }]);
+    expect(of("device address")).toMatchObject([{ message: "only this machine can reach 127.0.0.2" }]);
     const [, mqtt = ""] = /devices \(MQTT\)\s+(\S+)/.exec(gateway.stdout) ?? [];
     expect(mqtt).toMatch(/^127\.0\.0\.2:\d+$/);
     expect(of("MQTT address")).toMatchObject([{ message: `${mqtt}, without TLS` }]);
     await gateway.end();
 
     const known = await startServe(cwd, [], env);
-    // A certificate that is set in the doctor's shell alone is not the gateway's.
+    // The gateway does not use a certificate that is set only in the doctor's environment.
     const outside = await diagnose(cwd, tls);
     expect(outside.of("certificate")).toEqual([]);
     expect(outside.of("OTA address")).toMatchObject([{ message: "http://192.0.2.7:8000/xiaozhi/ota/" }]);
@@ -271,7 +271,7 @@ describe("tendon doctor", () => {
     await known.process.end();
   });
 
-  it("finds the gateway of this folder, makes the clients' token, and says when that no longer counts", async () => {
+  it("finds the gateway of this folder, creates the client token, and warns when it was revoked", async () => {
     const cwd = folder();
     const { process: gateway, url } = await startServe(cwd);
     onTestFinished(() => void gateway.end());
@@ -295,7 +295,7 @@ describe("tendon doctor", () => {
     await run(["token", "revoke", id], { cwd });
     const revoked = await diagnose(cwd);
     expect(revoked.of("client token")).toMatchObject([
-      { state: "warning", message: expect.stringContaining("no longer counts") },
+      { state: "warning", message: expect.stringContaining("the gateway rejects") },
     ]);
     fs.rmSync(file);
     expect((await diagnose(cwd)).of("client token")).toMatchObject([{ state: "ok" }]);
@@ -314,7 +314,7 @@ describe("tendon doctor on certificates", () => {
     TENDON_TLS_KEY: key,
   });
 
-  /** For 192.0.2.1, signed by an authority of the test's own. */
+  /** A certificate for 192.0.2.1, signed by a private authority. */
   function signed(days: number) {
     const authority = selfSigned("DNS:authority.example", 30);
     const file = (name: string) => path.join(path.dirname(authority.cert), name);
@@ -330,7 +330,7 @@ describe("tendon doctor on certificates", () => {
     return made;
   }
 
-  it("finds one that is self-signed, and one that is for another name", async () => {
+  it("reports a self-signed certificate, and one for another name", async () => {
     const own = selfSigned("IP:192.0.2.1", 30);
     const good = await diagnose(folder(), { ...files(own), ...published("192.0.2.1") });
     expect(good.of("certificate")).toMatchObject([{ state: "ok" }]);
@@ -347,19 +347,19 @@ describe("tendon doctor on certificates", () => {
     ]);
   });
 
-  it("finds one of a private authority that ends soon, and TLS for MQTT that boards would never use", async () => {
+  it("reports a certificate of a private authority that expires soon, and an MQTT TLS port that boards cannot use", async () => {
     const env = { ...files(signed(5)), ...published("192.0.2.1"), TENDON_MQTT_TLS_PORT: "18885" };
     const { of } = await diagnose(folder(), env);
     expect(of("authority")).toMatchObject([
-      { state: "warning", message: expect.stringContaining("does not lead to a public authority") },
+      { state: "warning", message: expect.stringContaining("is not signed by a public authority") },
     ]);
     expect(of("certificate")).toMatchObject([
-      { state: "warning", message: expect.stringMatching(/ends in [45] days/) },
+      { state: "warning", message: expect.stringMatching(/expires in [45] days/) },
     ]);
     expect(of("MQTT address")).toMatchObject([{ state: "warning", message: "mqtt.tlsPort is 18885" }]);
   });
 
-  it("finds one that has expired, and a key that is another's", async () => {
+  it("reports an expired certificate, and a key that does not match", async () => {
     const old = signed(0);
     const expired = await diagnose(folder(), { ...files(old), ...published("192.0.2.1") });
     expect(expired.of("certificate")).toMatchObject([

@@ -29,7 +29,7 @@ async function firmware(...args: string[]) {
 }
 
 describe("tendon firmware", () => {
-  it("hands in, lists, shares out, halts, goes on and removes", async () => {
+  it("adds, lists, shares, halts, resumes and removes an image", async () => {
     expect((await firmware("list")).stdout).toContain("No images");
     const file = write("box.bin", makeImage({ codeBytes: 2_000_000 }));
     const added = await firmware("add", file, "--board", "esp-box-3", "--share", "10%");
@@ -49,18 +49,18 @@ describe("tendon firmware", () => {
     expect(JSON.parse((await firmware("list", "--json")).stdout)).toEqual({ images: [] });
   });
 
-  it("says in a sentence what is wrong with a file, a share or an id", async () => {
+  it("explains an invalid file, share or id in one sentence", async () => {
     const page = write("page.bin", Buffer.from("<!doctype html>"));
     const good = write("good.bin", makeImage());
     for (const [args, code, text] of [
       [["add", page, "--board", "esp-box-3"], 1, "does not begin as a firmware image does"],
-      [["add", path.join(cwd, "no.bin"), "--board", "esp-box-3"], 1, "no.bin cannot be read"],
+      [["add", path.join(cwd, "no.bin"), "--board", "esp-box-3"], 1, "no.bin (ENOENT"],
       [["add", good], 2, "--board"],
-      [["add", good, "--board", "esp-box-3", "--share", "most"], 2, "`most` is no share"],
-      [["add", good, "--board", "esp-box-3", "--share", "101%"], 2, "`101%` is no share"],
+      [["add", good, "--board", "esp-box-3", "--share", "most"], 2, "Invalid share `most`"],
+      [["add", good, "--board", "esp-box-3", "--share", "101%"], 2, "Invalid share `101%`"],
       [["add", good, "--board", "esp-box-3", "--version", "3.0"], 1, "its version is 2.5.0, not 3.0"],
       [["add", good, "--board", "other"], 1, "not built for other"],
-      [["share", "nobody", "5%"], 1, "not_found"],
+      [["share", "no-such-image", "5%"], 1, "not_found"],
       [["polish"], 2, "polish"],
     ] as const) {
       const refused = await firmware(...args);
@@ -70,7 +70,7 @@ describe("tendon firmware", () => {
     }
   });
 
-  it("sample: an image that the gateway takes and virtual boards come back with", async () => {
+  it("sample: writes an image that the gateway accepts and virtual boards run", async () => {
     const wrote = await firmware("sample", "sample.bin", "--json");
     expect([wrote.code, wrote.stderr]).toEqual([0, ""]);
     const size = fs.statSync(path.join(cwd, "sample.bin")).size;
@@ -90,7 +90,7 @@ describe("tendon firmware", () => {
     expect(await firmware("remove", id)).toMatchObject({ code: 0 });
   });
 
-  it("sample: names what it wrote, writes over nothing else, and says what cannot be", async () => {
+  it("sample: prints what it wrote, overwrites no other file, and explains invalid options", async () => {
     const box = ["sample", "a-box.bin", "--board", "esp-box-3", "--version", "3.0.1"];
     for (let round = 0; round < 2; round += 1) {
       const wrote = await firmware(...box);
@@ -102,8 +102,8 @@ describe("tendon firmware", () => {
     const kept = write("kept.bin", Buffer.from("of a real board"));
     for (const [args, code, text] of [
       [["sample"], 2, "missing required argument 'file'"],
-      [["sample", "kept.bin"], 1, "kept.bin exists and is another file"],
-      [["sample", "no/such/folder.bin"], 1, "no/such/folder.bin cannot be written"],
+      [["sample", "kept.bin"], 1, "kept.bin exists already and differs"],
+      [["sample", "no/such/folder.bin"], 1, "Cannot write no/such/folder.bin"],
       [["sample", "x.bin", "--version", "v2"], 2, '"v2" is no firmware version; one looks like 2.5.0'],
       [["sample", "x.bin", "--board", "my board"], 2, '"my board" is no board name'],
     ] as const) {
@@ -115,7 +115,7 @@ describe("tendon firmware", () => {
     expect(fs.existsSync(path.join(cwd, "x.bin"))).toBe(false);
   });
 
-  it("updates virtual boards that ask at their boot, and shows those that do not come back", async () => {
+  it("updates virtual boards that request their settings at boot, and shows the boards that failed", async () => {
     const file = write("virtual.bin", makeImage({ board: "virtual-esp32", version: "2.6.0" }));
     const added = await firmware("add", file, "--board", "virtual-esp32", "--json");
     const { id } = JSON.parse(added.stdout) as { id: string };

@@ -8,13 +8,13 @@ const run = promisify(execFile);
 const examples = new URL("../../../examples/", import.meta.url);
 const { PATH = "" } = process.env;
 
-describe("the home's examples", () => {
-  it("home-client.mjs does what it says", async () => {
+describe("examples of the simulated home", () => {
+  it("home-client.mjs runs", async () => {
     const { stdout } = await run(process.execPath, [fileURLToPath(new URL("home-client.mjs", examples))]);
     expect(stdout).toContain("the light is on, and the home has gone");
   });
 
-  it("home-session.sh does what it says", async () => {
+  it("home-session.sh runs", async () => {
     const folder = temporaryFolder();
     const script = fileURLToPath(new URL("home-session.sh", examples));
     const { stdout } = await run("sh", [script], { cwd: folder.path, env: { PATH } });

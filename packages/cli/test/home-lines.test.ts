@@ -22,7 +22,7 @@ function freshFolder(settings?: string): string {
 
 describe("tendon home --mcp", () => {
   test.each([["--mcp"], ["--mcp=stdio"], ["--mcp", "stdio"]])(
-    "%s %s speaks the protocol and nothing else",
+    "%s %s writes only the protocol to stdout",
     async (...args) => {
       const cwd = freshFolder();
       const home = new HomeProcess({ cwd, args: args.filter((arg) => arg !== undefined) });
@@ -40,14 +40,14 @@ describe("tendon home --mcp", () => {
       home.send({ type: "quit" });
       expect(await home.ended()).toEqual({ code: 0, signal: null });
       expect(home.stdout.trimEnd().split("\n")).toHaveLength(3);
-      // The missing settings are told, but not to the client.
+      // The message about the missing settings goes to stderr, not to the client.
       expect(home.stderr).toBe(
-        `tendon: there were no settings; wrote the defaults to ${path.join("data", "home.yaml")}\n`,
+        `tendon: no settings found; wrote the defaults to ${path.join("data", "home.yaml")}\n`,
       );
     },
   );
 
-  it("says to the gateway only what the gateway understands, events included", async () => {
+  it("sends only messages that the gateway can decode, including events", async () => {
     const cwd = freshFolder("features: [presence, climate, scenes]\nscenes: { a: { alarm: true } }\n");
     const home = new HomeProcess({ cwd, args: ["--mcp", "--events"] });
     const ready = decodeServerLine(await home.next());
@@ -66,7 +66,7 @@ describe("tendon home --mcp", () => {
     await home.quit();
   });
 
-  it("ends when stdin does, having answered what came before", async () => {
+  it("ends when stdin ends, after it has answered the earlier calls", async () => {
     const home = await startHome({ cwd: freshFolder() });
     home.child.stdin?.end('{"type":"call","id":1,"tool":"get_alarm_status"}');
     expect(await home.ended()).toEqual({ code: 0, signal: null });
@@ -80,7 +80,7 @@ describe("tendon home --mcp", () => {
     expect(home.stderr).not.toContain("bug");
   });
 
-  it("ends on SIGTERM also while its client does not read", async () => {
+  it("ends on SIGTERM while its client does not read", async () => {
     const home = await startHome({ cwd: freshFolder() });
     home.child.stdout?.pause();
     const calls = `${'{"type":"call","id":1,"tool":"get_all_states"}\n'.repeat(200)}`;
@@ -94,7 +94,7 @@ describe("tendon home --mcp", () => {
     home.child.stdout?.destroy();
   });
 
-  it("ends quietly when its client is gone", async () => {
+  it("ends without an error when its client has ended", async () => {
     const home = await startHome({ cwd: freshFolder() });
     home.child.stdout?.destroy();
     home.call(1, "get_all_states");
@@ -103,7 +103,7 @@ describe("tendon home --mcp", () => {
     expect(home.stderr).not.toMatch(/EPIPE|bug/);
   });
 
-  it("answers twenty thousand calls that came at once, in order", async () => {
+  it("answers 20,000 calls sent at once, in order", async () => {
     const home = await startHome({ cwd: freshFolder() });
     const calls = 20_000;
     for (let id = 0; id < calls; id += 1) home.call(id, id % 3 === 0 ? "get_all_states" : "get_presence");
@@ -111,7 +111,7 @@ describe("tendon home --mcp", () => {
     await home.quit();
   });
 
-  it("reads a file and a shell's pipe as well", async () => {
+  it("reads from a file and from a pipe", async () => {
     const cwd = freshFolder();
     fs.writeFileSync(
       path.join(cwd, "in"),
@@ -126,7 +126,7 @@ describe("tendon home --mcp", () => {
     }
   });
 
-  it("keeps nothing with --no-persist", async () => {
+  it("writes no file with --no-persist", async () => {
     const cwd = freshFolder();
     const home = await startHome({ cwd, args: ["--mcp", "--no-persist"] });
     expect(await home.ask("set_alarm_state", { armed: true })).toEqual({ ok: true });
@@ -136,19 +136,19 @@ describe("tendon home --mcp", () => {
     expect(fs.readdirSync(path.join(cwd, "data"))).toEqual([]);
   });
 
-  it("refuses another mode and bad settings before it says a word", async () => {
+  it("rejects another mode and invalid settings before it writes to stdout", async () => {
     const other = await run(["home", "--mcp=tcp"], { cwd: freshFolder() });
     expect(other).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: "tendon: --mcp knows only `stdio`, got `tcp`\n",
+      stderr: "tendon: --mcp supports only `stdio`, got `tcp`.\n",
     });
     const bad = await run(["home", "--mcp"], { cwd: freshFolder("\nalarm_default: maybe\n") });
     expect(bad).toMatchObject({ code: 1, stdout: "" });
     expect(bad.stderr).toMatch(/home\.yaml:2: `alarm_default` must be true or false/);
   });
 
-  it("puts a broken state aside, says so on stderr, and goes on", async () => {
+  it("renames an invalid state file, reports it on stderr, and continues", async () => {
     const cwd = freshFolder();
     fs.writeFileSync(path.join(cwd, "data", "home.json"), "{");
     const home = await startHome({ cwd });
@@ -158,7 +158,7 @@ describe("tendon home --mcp", () => {
     expect(fs.readFileSync(path.join(cwd, "data", "home.json.broken"), "utf8")).toBe("{");
   });
 
-  it("answers with an error while its state cannot be used, and recovers", async () => {
+  it("answers with an error while its state is not accessible, and recovers", async () => {
     const cwd = freshFolder();
     const home = await startHome({ cwd });
     const file = path.join(cwd, "data", "home.json");
@@ -173,7 +173,7 @@ describe("tendon home --mcp", () => {
 });
 
 describe("a shared home", () => {
-  it("shows a running server in its next call what was done by hand, and the other way round", async () => {
+  it("shares its state between a running server and commands", async () => {
     const cwd = freshFolder();
     const home = await startHome({ cwd });
     expect(await home.ask("list_lights_on")).toEqual({ on: [] });
@@ -188,7 +188,7 @@ describe("a shared home", () => {
     await home.quit();
   });
 
-  it("tells a server with --events of what is done by hand", async () => {
+  it("sends an event for a change by a command, with --events", async () => {
     const cwd = freshFolder();
     const home = await startHome({ cwd, args: ["--mcp", "--events"] });
     await run(["home", "lights", "on", "cocina"], { cwd });
@@ -221,7 +221,7 @@ describe("a shared home", () => {
     expect(fs.readdirSync(path.join(cwd, "data")).sort()).toEqual(["home.json", "home.yaml"]);
   });
 
-  it("stays whole and usable when processes are killed in the middle of their changes", async () => {
+  it("stays valid when processes are killed while they write", async () => {
     const cwd = freshFolder();
     const survivor = await startHome({ cwd });
     for (let round = 0; round < 4; round += 1) {

@@ -1,4 +1,4 @@
-/** `tendon home --mcp` as its clients run it: a process of its own, spoken with over its pipes. */
+/** Runs `tendon home --mcp` as its clients do: as a process, over its pipes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -32,7 +32,7 @@ export class HomeProcess {
     this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
     });
-    // A server that has gone makes writing fail; tests look at its exit code instead.
+    // Writing to a server that has ended fails; tests check its exit code instead.
     this.child.stdin?.on("error", () => undefined);
     this.#closed = once(this.child, "close").then(() => {
       this.#over = true;
@@ -89,7 +89,7 @@ export class HomeProcess {
   }
 }
 
-/** Started, and `ready` has been heard. */
+/** Starts the home and waits for `ready`. */
 export async function startHome(options: HomeProcessOptions): Promise<HomeProcess> {
   const home = new HomeProcess(options);
   await home.next();

@@ -11,11 +11,11 @@ const home = async (...args: string[]) => await run(["home", ...args], { cwd });
 const casa = async (...args: string[]) => await run(["home", ...args], { cwd, env: { LANG: "es_AR.UTF-8" } });
 const lights = ["salon", "cocina", "dormitorio", "bano", "garage"];
 
-describe("tendon home by hand", () => {
-  it("writes its settings the first time and says so on stderr", async () => {
+describe("tendon home", () => {
+  it("writes default settings the first time and reports it on stderr", async () => {
     const first = await home("status");
     expect(first.stderr).toBe(
-      `tendon: there were no settings; wrote the defaults to ${path.join("data", "home.yaml")}\n`,
+      `tendon: no settings found; wrote the defaults to ${path.join("data", "home.yaml")}\n`,
     );
     const second = await home("status");
     expect(second).toMatchObject({ code: 0, stderr: "", stdout: first.stdout });
@@ -30,7 +30,7 @@ describe("tendon home by hand", () => {
     );
   });
 
-  it("remembers what was done from one command to the next", async () => {
+  it("keeps its state between commands", async () => {
     expect(await home("lights", "on", "salon")).toMatchObject({
       code: 0,
       stdout: "salon     on\n",
@@ -46,10 +46,10 @@ describe("tendon home by hand", () => {
     expect((await home("alarm", "off", "--json")).stdout).toBe('{"armed":false}\n');
   });
 
-  it("knows who is there", async () => {
+  it("shows and changes who is home", async () => {
     expect((await home("presence", "set", "Ana", "José")).stdout).toBe("Ana, José\n");
     expect((await home("presence", "add", "Eva", "Ana")).stdout).toBe("Ana, José, Eva\n");
-    expect((await home("presence", "remove", "Ana", "Nobody")).stdout).toBe("José, Eva\n");
+    expect((await home("presence", "remove", "Ana", "Unknown")).stdout).toBe("José, Eva\n");
     expect((await home("presence", "show", "--json")).stdout).toBe(
       '{"present":true,"known_people":["José","Eva"]}\n',
     );
@@ -57,28 +57,28 @@ describe("tendon home by hand", () => {
     expect(await home("presence", "set", "a\tb")).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: "tendon: a name has 1 to 64 characters on one line, and there are 100 people at most\n",
+      stderr: "tendon: a name must have 1 to 64 characters on one line, and at most 100 people can be home\n",
     });
   });
 
-  it("leaves with 1 and the known names when a light does not exist", async () => {
+  it("exits with 1 and lists the lights when a light is unknown", async () => {
     expect(await home("lights", "on", "attic")).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: `tendon: there is no light \`attic\`; the lights are ${lights.join(", ")}\n`,
+      stderr: `tendon: unknown light \`attic\`; the lights are ${lights.join(", ")}\n`,
     });
     const json = await home("lights", "on", "attic", "--json");
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({ code: "light_unknown", name: "attic", known: lights });
   });
 
-  it("speaks Spanish to those who do", async () => {
+  it("prints Spanish texts when the locale is Spanish", async () => {
     expect((await casa("lights", "on", "bano")).stdout).toBe("bano      encendida\n");
     expect((await casa("status")).stdout).toMatch(
       /Luces\n.*\n.*\n.*\n {2}bano {8}encendida\n.*\nAlarma {6}desarmada\nPresencia {3}no hay nadie en casa\n/,
     );
     expect((await casa("lights", "on", "x")).stderr).toBe(
-      `tendon: la luz \`x\` no existe; las luces son ${lights.join(", ")}\n`,
+      `tendon: luz desconocida \`x\`; las luces son ${lights.join(", ")}\n`,
     );
     const english = await run(["home", "presence", "show"], { cwd, env: { LANG: "es_ES", LC_ALL: "C" } });
     expect(english.stdout).toBe("nobody is home\n");
@@ -97,14 +97,14 @@ describe("tendon home by hand", () => {
     [["status", "--bogus"]],
     [["thermostat", "warm"]],
     [["presence", "history", "--limit", "x"]],
-  ])("leaves with 2 and a hint for wrong usage: %j", async (args) => {
+  ])("exits with 2 and a hint for wrong usage: %j", async (args) => {
     const { code, stdout, stderr } = await home(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).not.toBe("");
     expect(stderr).not.toContain("    at ");
   });
 
-  it("takes its folder from --data or TENDON_DATA, anywhere on the line, and settings from --config", async () => {
+  it("reads its folder from --data or TENDON_DATA, and its settings from --config", async () => {
     await home("lights", "on", "salon", "--data", "elsewhere");
     expect((await home("--data", "elsewhere", "lights", "list")).stdout).toMatch(/^salon\s+on/);
     const env = await run(["home", "lights", "list"], { cwd, env: { TENDON_DATA: "elsewhere" } });
@@ -115,23 +115,25 @@ describe("tendon home by hand", () => {
     );
   });
 
-  it("tells what is wrong with the settings in the user's language", async () => {
+  it("reports invalid settings in the user's language", async () => {
     fs.mkdirSync(path.join(cwd, "bad"));
     fs.writeFileSync(path.join(cwd, "bad", "home.yaml"), "lights: [a]\nalarma: true\nalarm_default: si\n");
     const { code, stderr } = await casa("status", "--data", "bad");
     expect(code).toBe(1);
     const file = path.join("bad", "home.yaml");
-    expect(stderr).toContain(`${file}:2: \`alarma\` no es una opción; aquí se conocen lights, alarm_default`);
+    expect(stderr).toContain(
+      `${file}:2: \`alarma\` no es una opción; las opciones aquí son lights, alarm_default`,
+    );
     expect(stderr).toContain(`${file}:3: \`alarm_default\` debe ser true o false`);
   });
 
-  it("says why a folder cannot be used", async () => {
+  it("reports why a folder cannot be used", async () => {
     const { code, stderr } = await home("status", "--data", "my.yaml");
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^tendon: the home's state cannot be written \(EEXIST/);
+    expect(stderr).toMatch(/^tendon: cannot write the home's state \(EEXIST/);
   });
 
-  it("says that the state is of a newer version, and does not touch it", async () => {
+  it("rejects a state of a newer version and does not change it", async () => {
     fs.mkdirSync(path.join(cwd, "newer"));
     fs.writeFileSync(path.join(cwd, "newer", "home.json"), '{"version":99}');
     const { code, stderr } = await home("alarm", "on", "--data", "newer");
@@ -141,19 +143,19 @@ describe("tendon home by hand", () => {
   });
 });
 
-describe("more of a home, by hand", () => {
+describe("features of the simulated home", () => {
   const data = path.join(cwd, "more");
   const more = async (...args: string[]) => await home(...args, "--data", "more");
 
-  it("is not there until it is switched on", async () => {
+  it("are rejected until they are enabled", async () => {
     for (const args of [["climate"], ["thermostat", "20"], ["scene", "list"], ["presence", "history"]]) {
       const { code, stderr } = await home(...args);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/not switched on: add `(climate|scenes|presence)` to `features` in data/);
+      expect(stderr).toMatch(/feature not enabled: add `(climate|scenes|presence)` to `features` in data/);
     }
   });
 
-  it("has climate, scenes and a history", async () => {
+  it("add climate, scenes and a presence history", async () => {
     fs.mkdirSync(data);
     fs.writeFileSync(
       path.join(data, "home.yaml"),
@@ -176,9 +178,9 @@ describe("more of a home, by hand", () => {
       /salon {7}on\n[\s\S]*Alarm {7}armed\n[\s\S]*Climate {5}\S+ °C \(target 17 °C\)\n/,
     );
     expect((await more("scene", "activate", "x")).stderr).toBe(
-      "tendon: there is no scene `x`; the scenes are noche\n",
+      "tendon: unknown scene `x`; the scenes are noche\n",
     );
-    expect((await more("presence", "history")).stdout).toBe("Nobody has come or gone yet.\n");
+    expect((await more("presence", "history")).stdout).toBe("No arrivals or departures yet.\n");
     await more("presence", "set", "Ana");
     await more("presence", "clear");
     expect((await more("presence", "history")).stdout).toMatch(/^\S+Z {2}Ana left\n\S+Z {2}Ana arrived\n$/);

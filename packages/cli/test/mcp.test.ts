@@ -1,4 +1,4 @@
-/** `tendon mcp` as a desktop client uses it: started by the official client, speaking over pipes. */
+/** `tendon mcp` as desktop clients use it: started by the official client, over stdio. */
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,12 +13,12 @@ const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
 const eras = ["modern", "legacy"] as const;
 type Era = (typeof eras)[number];
 
-interface Place {
+interface TestFolder {
   readonly folder: string;
   serve(demo?: boolean): Promise<OpenGateway>;
 }
 
-function place(): Place {
+function testFolder(): TestFolder {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   return {
@@ -48,7 +48,7 @@ async function bridge(
   return client;
 }
 
-/** Progress and results in the order in which they arrive. */
+/** Records progress and results in the order in which they arrive. */
 function watchMessages({ transport }: Client): (number | "result")[] {
   const seen: (number | "result")[] = [];
   const receive = transport?.onmessage;
@@ -68,9 +68,9 @@ async function home(client: Client): Promise<string | undefined> {
   return devices.find(({ id, online }) => id === "home" && online)?.id;
 }
 
-describe.each(eras)("tendon mcp in the %s era", (era) => {
-  it("shows the devices of the running gateway, with a token of its own", async () => {
-    const { folder, serve } = place();
+describe.each(eras)("tendon mcp with the %s protocol", (era) => {
+  it("lists the devices of the running gateway, with its own token", async () => {
+    const { folder, serve } = testFolder();
     await serve();
     const [one, other] = await Promise.all([bridge(folder, era), bridge(folder, era)]);
     expect(one.getNegotiatedProtocolVersion()).toBe(era === "modern" ? "2026-07-28" : "2025-11-25");
@@ -94,8 +94,8 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
     expect(tokens.map(({ name, scopes }) => [name, scopes])).toEqual([["mcp", ["read", "call"]]]);
   });
 
-  it("carries on when the gateway restarts, on another port", async () => {
-    const { folder, serve } = place();
+  it("continues when the gateway restarts on another port", async () => {
+    const { folder, serve } = testFolder();
     const first = await serve();
     let changes = 0;
     const client = await bridge(folder, era, [], {
@@ -119,24 +119,24 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
     await until(() => changes > before);
   });
 
-  it("is told so when its token no longer counts", async () => {
-    const { folder, serve } = place();
+  it("reports unauthenticated when the gateway rejects its token", async () => {
+    const { folder, serve } = testFolder();
     fs.mkdirSync(path.join(folder, "data"));
-    fs.writeFileSync(path.join(folder, "data", "mcp-token"), "tdn_a-token-of-nobody\n");
+    fs.writeFileSync(path.join(folder, "data", "mcp-token"), "tdn_an-unknown-token\n");
     await serve(false);
     await expect(bridge(folder, era)).rejects.toThrow(/unauthenticated/);
   });
 
-  it("waits for the gateway of a folder in which nothing has been started yet", async () => {
-    const { folder, serve } = place();
+  it("waits for the first start of the folder's gateway", async () => {
+    const { folder, serve } = testFolder();
     const waiting = bridge(folder, era);
     await serve();
     const client = await waiting;
     await until(() => home(client));
   });
 
-  it("waits for the gateway of a folder that has stopped, and shows its token to nobody meanwhile", async () => {
-    const { folder, serve } = place();
+  it("waits for a stopped gateway to start again, and keeps its token", async () => {
+    const { folder, serve } = testFolder();
     const first = await serve(false);
     const client = await bridge(folder, era);
     await first.end();
@@ -149,8 +149,8 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
     expect(tokens).toHaveLength(1);
   });
 
-  it("asks the person in front of the client, and passes the answer on", async () => {
-    const { folder, serve } = place();
+  it("forwards a question to the client, and its answer to the gateway", async () => {
+    const { folder, serve } = testFolder();
     fs.writeFileSync(
       path.join(folder, "tendon.yaml"),
       "access:\n  rules:\n    - { device: home, tool: set_alarm_state, effect: confirm }\n",
@@ -172,28 +172,28 @@ describe.each(eras)("tendon mcp in the %s era", (era) => {
 });
 
 describe("tendon mcp", () => {
-  it("makes itself a token at a gateway elsewhere, and keeps it for that address alone", async () => {
-    const { folder, serve } = place();
+  it("creates a token at a remote gateway and keeps it for that address only", async () => {
+    const { folder, serve } = testFolder();
     const gateway = await serve(false);
     const { url } = JSON.parse(fs.readFileSync(path.join(folder, "data", "gateway.json"), "utf8")) as {
       url: string;
     };
     const token = fs.readFileSync(path.join(folder, "data", "admin-token"), "utf8").trim();
-    const other = place();
-    const far = await bridge(other.folder, "legacy", ["--url", url, "--token", token]);
-    expect((await far.listTools()).tools.length).toBeGreaterThan(0);
+    const other = testFolder();
+    const remote = await bridge(other.folder, "legacy", ["--url", url, "--token", token]);
+    expect((await remote.listTools()).tools.length).toBeGreaterThan(0);
     const kept = `mcp-token-127.0.0.1_${new URL(url).port}`;
     expect(fs.readdirSync(path.join(other.folder, "data"))).toEqual([kept]);
     expect(fs.statSync(path.join(other.folder, "data", kept)).mode & 0o777).toBe(0o600);
-    await far.close();
-    // It is found again there, without the admin's token.
+    await remote.close();
+    // The kept token is used again, without the admin token.
     const again = await bridge(other.folder, "legacy", ["--url", url]);
     expect((await again.listTools()).tools.length).toBeGreaterThan(0);
     await gateway.end();
   });
 
-  it("shows one device alone, or another set of tools, where it is told to", async () => {
-    const { folder, serve } = place();
+  it("lists one device's tools with --device, and the compact tools with --compact", async () => {
+    const { folder, serve } = testFolder();
     await serve();
     const all = await bridge(folder, "legacy");
     await until(() => home(all));
@@ -207,8 +207,8 @@ describe("tendon mcp", () => {
     expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
   });
 
-  it("[SRV-14] passes progress on before the answer that follows it at once", async () => {
-    const { folder, serve } = place();
+  it("[SRV-14] forwards progress before a reply that follows it immediately", async () => {
+    const { folder, serve } = testFolder();
     const program = fileURLToPath(new URL("../../../test/programs/mcp-results.mjs", import.meta.url));
     const entry = { alias: "steps", command: process.execPath, args: [program], protocol: "mcp" };
     fs.writeFileSync(path.join(folder, "tendon.yaml"), JSON.stringify({ devices: { stdio: [entry] } }));
@@ -216,7 +216,7 @@ describe("tendon mcp", () => {
     for (const era of eras) {
       const client = await bridge(folder, era, ["--flat"]);
       await until(async () => (await client.listTools()).tools.some(({ name }) => name === "steps__steps"));
-      // As it comes over the pipe: a client that is too busy to read for a moment drops progress on its own.
+      // Read from the transport, because a busy client may drop progress itself.
       const seen = watchMessages(client);
       for (let call = 0; call < 24; call += 1) {
         await client.callTool({ name: "steps__steps", arguments: {} }, { onprogress: () => {} });
@@ -225,17 +225,17 @@ describe("tendon mcp", () => {
     }
   });
 
-  it("ends when its client closes its side, and answers what is no message", async () => {
-    const { folder } = place();
+  it("ends when stdin closes, and answers an invalid message with an error", async () => {
+    const { folder } = testFolder();
     const { spawn } = await import("node:child_process");
     const child = spawn(process.execPath, [bin, "mcp"], { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
-    let said = "";
+    let output = "";
     child.stdout.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
     child.stdin.end("nonsense\n\n");
     const code = await new Promise((resolve) => child.once("close", resolve));
     expect(code).toBe(0);
-    expect(JSON.parse(said)).toMatchObject({ id: null, error: { code: -32700 } });
+    expect(JSON.parse(output)).toMatchObject({ id: null, error: { code: -32700 } });
   });
 });

@@ -1,4 +1,4 @@
-/** Devices and tokens by the names people have for them: unknown ones, and those that are no longer there. */
+/** Commands with names of devices and tokens that are unknown, deleted or ambiguous. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenGateway, openGateway } from "./open-gateway.ts";
 import { run, start, temporaryFolder } from "./run-tendon.ts";
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe("tendon calls --device", () => {
-  it("says that a device is unknown only if neither a device nor any call has that name", async () => {
+  it("reports an unknown device only if neither a device nor a call has that name", async () => {
     const id = "02:00:00:00:79:01";
     const board = start(["simulate", "esp32", "--id", id], { cwd });
     await board.until("stderr", /1 of 1 connected/);
@@ -25,20 +25,20 @@ describe("tendon calls --device", () => {
     const json = await run(["calls", "--device", "no-such-board", "--json"], { cwd });
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({ code: "device_unknown" });
-    // Known, and never called.
+    // A known device without calls.
     expect(await run(["calls", "--device", id], { cwd })).toMatchObject({
       code: 0,
-      stdout: "No call fits.\n",
+      stdout: "No matching calls.\n",
     });
     expect((await run(["call", id, "self.get_device_status"], { cwd })).code).toBe(0);
     await board.end();
     expect((await run(["device", "delete", id], { cwd })).code).toBe(0);
     const kept = await run(["calls", "--device", id], { cwd });
     expect(kept).toMatchObject({ code: 0, stdout: expect.stringContaining("self.get_device_status") });
-    // Deleted, and called: that another tool was not is no mistake in the name.
+    // A deleted device with calls in the history, but none of this tool.
     expect(await run(["calls", "--device", id, "--tool", "self.reboot"], { cwd })).toMatchObject({
       code: 0,
-      stdout: "No call fits.\n",
+      stdout: "No matching calls.\n",
     });
   });
 });
@@ -49,26 +49,26 @@ describe("tendon token revoke", () => {
     return JSON.parse(stdout) as { id: string; token: string };
   }
 
-  it("takes a name that exactly one token has", async () => {
+  it("accepts a name that exactly one token has", async () => {
     const { id, token } = await make("kitchen agent");
     const revoked = await run(["token", "revoke", "kitchen agent"], { cwd });
-    expect(revoked).toMatchObject({ code: 0, stdout: `token ${id} (kitchen agent) no longer counts\n` });
+    expect(revoked).toMatchObject({ code: 0, stdout: `token ${id} (kitchen agent) revoked\n` });
     expect((await run(["devices", "--token", token], { cwd })).stderr).toContain("unauthenticated");
     const again = await run(["token", "revoke", "kitchen agent"], { cwd });
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("not_found")]);
   });
 
-  it("lists the ids where several have it, and revokes none", async () => {
+  it("lists the ids when several tokens have the name, and revokes none", async () => {
     const [one, two] = [await make("twin"), await make("twin")];
     const several = await run(["token", "revoke", "twin"], { cwd });
     expect([several.code, several.stdout]).toEqual([1, ""]);
-    expect(several.stderr).toContain(`2 tokens are called twin; say which: ${one.id}, ${two.id}`);
+    expect(several.stderr).toContain(`2 tokens are named twin. Pass one of their ids: ${one.id}, ${two.id}`);
     expect((await run(["devices", "--token", one.token], { cwd })).code).toBe(0);
     expect((await run(["token", "revoke", one.id], { cwd })).code).toBe(0);
     expect((await run(["token", "revoke", "twin"], { cwd })).stdout).toContain(two.id);
   });
 
-  it("an id comes before a name that says the same", async () => {
+  it("prefers an id over an equal name", async () => {
     const real = await make("first");
     const impostor = await make(real.id);
     expect((await run(["token", "revoke", real.id], { cwd })).stdout).toContain(`token ${real.id} `);

@@ -11,8 +11,8 @@ export interface OpenGateway {
 }
 
 /**
- * A gateway in this process whose data are in `./data` of the folder, where commands find it. `tendon serve` takes ten
- * times the CPU time: it is for tests of that command, and of gateways that are killed.
+ * Starts a gateway in this process with its data in `./data` of the folder, where commands find it. `tendon serve` needs
+ * ten times the CPU time: use it only for tests of that command and of killed gateways.
  */
 export async function openGateway(
   folder: string,

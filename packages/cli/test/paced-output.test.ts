@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("[SRV-14] writes a result 20 ms after progress at the earliest, and what follows it after that", () => {
+it("[SRV-14] writes a result at least 20 ms after progress, and later messages after it", () => {
   const written: Message[] = [];
   const output = new PacedOutput((message) => written.push(message));
   output.send(answer(1));
@@ -26,7 +26,7 @@ it("[SRV-14] writes a result 20 ms after progress at the earliest, and what foll
   expect(written).toEqual([answer(1), progress, answer(2), progress]);
 });
 
-it("keeps nothing back at its end", () => {
+it("writes all waiting messages when it ends", () => {
   const written: Message[] = [];
   const output = new PacedOutput((message) => written.push(message));
   output.send(progress);

@@ -1,4 +1,4 @@
-/** Runs the real command in a process of its own, the way users do, in a folder of its own. */
+/** Runs the real command as users do: as its own process in its own folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 export interface Finished {
   readonly code: number | null;
@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly env?: Record<string, string>;
 }
 
-/** Only what a command needs: settings of the surrounding shell must not reach it. */
+/** Only the variables that a command needs, so that settings of the shell do not reach it. */
 function environment(extra: Record<string, string> = {}): Record<string, string> {
   const { PATH = "", HOME = "" } = process.env;
   return { PATH, HOME, ...extra };
@@ -30,8 +30,8 @@ export class RunningTendon {
   readonly #child: ChildProcess;
   readonly #watchers = new Set<() => void>();
   readonly #ended: Promise<number | null>;
-  /** It has ended, and all it said has been read. */
-  #over = false;
+  /** The process has ended and all its output has been read. */
+  #closed = false;
   stdout = "";
   stderr = "";
 
@@ -44,7 +44,7 @@ export class RunningTendon {
     this.#child.stdout?.on("data", (chunk: Buffer) => this.#take("stdout", chunk));
     this.#child.stderr?.on("data", (chunk: Buffer) => this.#take("stderr", chunk));
     this.#ended = once(this.#child, "close").then(([code]) => {
-      this.#over = true;
+      this.#closed = true;
       for (const watcher of this.#watchers) watcher();
       return code as number | null;
     });
@@ -61,11 +61,11 @@ export class RunningTendon {
       const look = () => {
         const match = pattern.exec(this[stream]);
         if (match !== null) finish(() => resolve(match));
-        else if (this.#over) finish(() => reject(this.#surprise(pattern, "ended")));
+        else if (this.#closed) finish(() => reject(this.#failure(pattern, "ended")));
       };
       const timer = setTimeout(
-        () => finish(() => reject(this.#surprise(pattern, "waited in vain"))),
-        patienceMs,
+        () => finish(() => reject(this.#failure(pattern, "timed out waiting"))),
+        timeoutMs,
       );
       this.#watchers.add(look);
       look();
@@ -91,7 +91,7 @@ export class RunningTendon {
     for (const watcher of this.#watchers) watcher();
   }
 
-  #surprise(pattern: RegExp, what: string): TypeError {
+  #failure(pattern: RegExp, what: string): TypeError {
     return new TypeError(`${what} for ${pattern}\nstdout: ${this.stdout}\nstderr: ${this.stderr}`);
   }
 }

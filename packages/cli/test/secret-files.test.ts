@@ -1,4 +1,4 @@
-/** Secrets of the data folder that are not what a start has written there. */
+/** Secret files in the data folder that are invalid, empty, unreadable or lost. */
 import fs from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ afterEach(() => folder.remove());
 const inData = (name: string) => path.join(cwd, "data", name);
 const serve = () => run(["serve", "--port", "0", "--mqtt-port", "0"], { cwd });
 
-/** What it said in its log. */
+/** Starts and stops a gateway, and returns its log. */
 async function startOnce(): Promise<string> {
   const { process } = await startServe(cwd);
   expect(await run(["devices"], { cwd })).toMatchObject({ code: 0 });
@@ -26,7 +26,7 @@ async function startOnce(): Promise<string> {
 }
 
 describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
-  it("is refused when it is too short to be one, in words and without what is in it", async () => {
+  it("is rejected when it is too short, without printing its content", async () => {
     fs.writeFileSync(inData(name), "zq\n", { mode: 0o600 });
     const { code, stdout, stderr } = await serve();
     expect([code, stdout]).toEqual([1, ""]);
@@ -39,7 +39,7 @@ describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
     expect(fs.readFileSync(inData(name), "utf8")).toBe("zq\n");
   });
 
-  it("is made anew when a first start was interrupted before it was written", async () => {
+  it("is created again when the first start was interrupted before writing it", async () => {
     fs.writeFileSync(inData(name), "", { mode: 0o644 });
     await startOnce();
     const made = fs.readFileSync(inData(name), "utf8");
@@ -47,11 +47,11 @@ describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
     expect(fs.statSync(inData(name)).mode & 0o777).toBe(0o600);
     await startOnce();
     expect(fs.readFileSync(inData(name), "utf8")).toBe(made);
-    // Nothing is left of how it was written.
+    // No temporary file is left.
     expect(fs.readdirSync(path.join(cwd, "data")).filter((file) => file.startsWith(`${name}.`))).toEqual([]);
   });
 
-  it("that cannot be read is told as that", async () => {
+  it("is reported when it cannot be read", async () => {
     fs.mkdirSync(inData(name));
     const { code, stderr } = await serve();
     expect(code).toBe(1);
@@ -60,8 +60,8 @@ describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
   });
 });
 
-describe("a device-secret that was lost", () => {
-  it("is not replaced by another while devices are known that have credentials of the old one", async () => {
+describe("a lost device-secret", () => {
+  it("is not replaced while known devices have credentials made with it", async () => {
     const { process } = await startServe(cwd);
     const board = start(["simulate", "esp32"], { cwd });
     await board.until("stderr", /1 of 1 connected/);
@@ -75,7 +75,7 @@ describe("a device-secret that was lost", () => {
     );
     expect(stderr).toContain("back-up");
     expect(fs.readFileSync(inData("device-secret"), "utf8")).toBe("");
-    // Whoever removes it has decided, and is told what that means.
+    // Removing the file is a decision: the gateway starts, and logs that known devices must be provisioned again.
     fs.rmSync(inData("device-secret"));
     expect(await startOnce()).toContain("known devices have to be let in again");
     expect(await startOnce()).not.toContain("let in again");

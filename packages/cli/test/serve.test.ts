@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe("tendon serve", () => {
-  it("says where it is ready, keeps its logs on stderr, and leaves with 0 on SIGTERM", async () => {
+  it("prints its address when ready, logs to stderr, and exits with 0 on SIGTERM", async () => {
     const { process, url } = await startServe(folder.path);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     const { code, stdout, stderr } = await process.end("SIGTERM");
@@ -26,7 +26,7 @@ describe("tendon serve", () => {
     for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg");
   });
 
-  it("with an outside broker tells devices its address, and apps of none", async () => {
+  it("with an external broker, prints its address for devices and none for apps", async () => {
     const broker = "mqtt://tendon:secret@127.0.0.1:9";
     const publicUrl = "http://192.0.2.7:8000";
     const { process } = await startServe(folder.path, [], {
@@ -41,7 +41,7 @@ describe("tendon serve", () => {
     expect(stdout).not.toContain("secret");
   });
 
-  it("prints exactly one line of JSON with --json, and leaves with 0 on SIGINT", async () => {
+  it("prints exactly one line of JSON with --json, and exits with 0 on SIGINT", async () => {
     const process = start(["serve", "--port", "0", "--mqtt-port", "0", "--json"], { cwd: folder.path });
     await process.until("stdout", /\n/);
     const { code, stdout } = await process.end("SIGINT");
@@ -53,7 +53,7 @@ describe("tendon serve", () => {
     });
   });
 
-  it("makes an admin token that only its owner can read, and never prints it into a pipe", async () => {
+  it("creates an admin token that only its owner can read, and never prints it into a pipe", async () => {
     const { process } = await startServe(folder.path);
     const file = path.join(folder.path, "data", "admin-token");
     const token = fs.readFileSync(file, "utf8").trim();
@@ -63,7 +63,7 @@ describe("tendon serve", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  it("takes TENDON_TOKEN as the admin token without storing or printing it", async () => {
+  it("uses TENDON_TOKEN as the admin token without storing or printing it", async () => {
     const token = "a-token-from-the-environment";
     const { process, url } = await startServe(folder.path, [], { TENDON_TOKEN: token });
     const answer = await fetch(`${url}/api/v1/devices`, { headers: { authorization: `Bearer ${token}` } });
@@ -73,7 +73,7 @@ describe("tendon serve", () => {
     expect(fs.existsSync(path.join(folder.path, "data", "admin-token"))).toBe(false);
   });
 
-  it("says that a port is taken, without a stack", async () => {
+  it("reports a port in use, without a stack trace", async () => {
     const { process, url } = await startServe(folder.path);
     const { port } = new URL(url);
     const second = await run([
@@ -91,7 +91,7 @@ describe("tendon serve", () => {
     await process.end();
   });
 
-  it("leaves a data folder alone that another gateway uses, and takes it when that one was killed", async () => {
+  it("rejects a data folder that another gateway uses, and accepts it after that gateway was killed", async () => {
     const { process, url } = await startServe(folder.path);
     const announced = path.join(folder.path, "data", "gateway.json");
     const { pid } = JSON.parse(fs.readFileSync(announced, "utf8")) as { pid: number };
@@ -108,7 +108,7 @@ describe("tendon serve", () => {
     await third.process.end();
   });
 
-  it("names the line of a mistake in tendon.yaml and what was meant", async () => {
+  it("names the line of a mistake in tendon.yaml and suggests the setting", async () => {
     fs.writeFileSync(
       path.join(folder.path, "tendon.yaml"),
       "http:\n  prot: 9000\ndevices:\n  admission: everybody\n",
@@ -120,14 +120,14 @@ describe("tendon serve", () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it("refuses open admission beyond this machine unless told so", async () => {
+  it("rejects open admission on the network without --allow-open", async () => {
     const open = { TENDON_DEVICES_ADMISSION: "open" };
     const refused = await run(["serve", "--port", "0", "--host", "0.0.0.0"], { cwd: folder.path, env: open });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("--allow-open");
   });
 
-  it("reads settings from flags over the environment over the file", async () => {
+  it("prefers flags over the environment, and the environment over the file", async () => {
     fs.writeFileSync(path.join(folder.path, "tendon.yaml"), "data: ./from-file\nlog:\n  level: debug\n");
     const { process } = await startServe(folder.path, ["--data", "from-flag"], {
       TENDON_DATA: "from-environment",
@@ -141,7 +141,7 @@ describe("tendon serve", () => {
 describe("npm start", () => {
   it("ends the gateway when npm ends the shell that it runs in", async () => {
     const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
-    // More than one command, or some shells make way for the only one.
+    // Two commands, because some shells replace themselves with a single one.
     const line = `"${process.execPath}" "${bin}" serve --port 0 --mqtt-port 0; exit $?`;
     const env = { PATH: process.env["PATH"], npm_lifecycle_event: "start" };
     const shell = spawn("sh", ["-c", line], { cwd: folder.path, env, stdio: ["ignore", "pipe", "ignore"] });
@@ -149,17 +149,17 @@ describe("npm start", () => {
     const file = path.join(folder.path, "data", "gateway.json");
     const { pid } = JSON.parse(fs.readFileSync(file, "utf8")) as { pid: number };
     expect(pid).not.toBe(shell.pid);
-    // The gateway holds the other end until it has gone.
-    const gone = once(shell.stdout, "close");
+    // The gateway holds the other end of the pipe until it has ended.
+    const ended = once(shell.stdout, "close");
     shell.stdout.resume();
     shell.kill("SIGTERM");
-    await gone;
+    await ended;
     expect(fs.existsSync(file)).toBe(false);
   });
 });
 
 describe("the demo", () => {
-  it("brings virtual devices that are provisioned, online and callable, and changes no policy", async () => {
+  it("starts virtual devices that are provisioned, online and callable, and changes no policy", async () => {
     const { process, url } = await startServe(folder.path, ["--demo"]);
     const cwd = folder.path;
     const listed = await run(["devices", "--json"], { cwd });
@@ -172,8 +172,8 @@ describe("the demo", () => {
     expect(set).toMatchObject({ code: 0, stdout: "true\n" });
     const status = await run(["call", alias, "self.get_device_status"], { cwd });
     expect(JSON.parse(status.stdout)).toMatchObject({ audio_speaker: { volume: 30 } });
-    const stranger = await fetch(`${url}/xiaozhi/v1/`, { headers: { "device-id": "02:00:00:00:00:99" } });
-    expect(stranger.status).not.toBe(200);
+    const unknown = await fetch(`${url}/xiaozhi/v1/`, { headers: { "device-id": "02:00:00:00:00:99" } });
+    expect(unknown.status).not.toBe(200);
     expect((await process.end()).code).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** To whom commands show what a data folder keeps secret: to the gateway of that folder, and to nobody else. */
+/** Commands send the tokens of a data folder only to the gateway of that folder. */
 import { once } from "node:events";
 import fs from "node:fs";
 import http from "node:http";
@@ -12,7 +12,7 @@ import { bin, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const secret = "tdn_the-token-of-this-folder-alone";
 
-/** A folder whose gateway has stopped: its tokens are there, and no word where it listens. */
+/** A folder whose gateway has stopped: it has tokens, but no announced address. */
 function stoppedFolder(): string {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
@@ -22,18 +22,18 @@ function stoppedFolder(): string {
   return folder.path;
 }
 
-/** Somebody else's server, which remembers what it was told. */
-async function stranger(port = 0): Promise<{ url: string; heard: http.IncomingHttpHeaders[] }> {
-  const heard: http.IncomingHttpHeaders[] = [];
+/** A server that is not the folder's gateway. It records the headers it receives. */
+async function otherServer(port = 0): Promise<{ url: string; received: http.IncomingHttpHeaders[] }> {
+  const received: http.IncomingHttpHeaders[] = [];
   const server = http.createServer((request, response) => {
-    heard.push(request.headers);
+    received.push(request.headers);
     response.writeHead(401, { "content-type": "application/problem+json" });
     response.end(JSON.stringify({ status: 401, code: "unauthenticated", detail: "who are you?" }));
   });
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
 describe("a data folder without a running gateway", () => {
@@ -42,73 +42,75 @@ describe("a data folder without a running gateway", () => {
     [["call", "desk", "self.get_device_status"]],
     [["token", "create", "agent"]],
     [["simulate", "esp32"]],
-  ])("makes `tendon %s` say so, naming the folder, and ask nobody", async (args) => {
+  ])("makes `tendon %s` fail with the folder's name, without a request", async (args) => {
     const cwd = stoppedFolder();
     const { code, stdout, stderr } = await run(args, { cwd });
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("No gateway runs on the data folder ./data.");
+    expect(stderr).toContain("No gateway is running with the data folder ./data.");
     expect(stderr).toContain("`tendon serve --data ./data`");
     const named = await run([...args, "--data", path.join(cwd, "data")]);
-    expect(named.stderr).toContain(`No gateway runs on the data folder ${path.join(cwd, "data")}.`);
+    expect(named.stderr).toContain(`No gateway is running with the data folder ${path.join(cwd, "data")}.`);
     expect(stderr + named.stderr).not.toContain(secret);
   });
 
-  it("keeps its tokens from an address that it did not name", async () => {
+  it("sends its tokens to no other address", async () => {
     const cwd = stoppedFolder();
-    const { url, heard } = await stranger();
+    const { url, received } = await otherServer();
     const flag = await run(["devices", "--url", url], { cwd });
     const variable = await run(["devices"], { cwd, env: { TENDON_URL: url } });
     await run(["doctor", "--url", url], { cwd });
     expect(flag.code).toBe(1);
-    expect(flag.stderr).toContain("unauthenticated: who are you? Say --token or TENDON_TOKEN");
+    expect(flag.stderr).toContain("unauthenticated: who are you? Pass a token with --token or TENDON_TOKEN");
     expect(variable.stderr).toBe(flag.stderr);
-    expect(heard.length).toBeGreaterThanOrEqual(2);
-    expect(JSON.stringify(heard)).not.toContain("authorization");
+    expect(received.length).toBeGreaterThanOrEqual(2);
+    expect(JSON.stringify(received)).not.toContain("authorization");
   });
 
-  it("lets a token be given to any address by name", async () => {
-    const { url, heard } = await stranger();
-    await run(["devices", "--url", url, "--token", "one-for-the-stranger"], { cwd: stoppedFolder() });
-    expect(heard.map(({ authorization }) => authorization)).toEqual(["Bearer one-for-the-stranger"]);
+  it("sends a token from --token to the address from --url", async () => {
+    const { url, received } = await otherServer();
+    await run(["devices", "--url", url, "--token", "one-for-the-other-server"], { cwd: stoppedFolder() });
+    expect(received.map(({ authorization }) => authorization)).toEqual(["Bearer one-for-the-other-server"]);
   });
 });
 
 describe("a data folder with a running gateway", () => {
-  it("gives its token to that gateway, however it is named, and to no other", async () => {
+  it("sends its token to that gateway only, however it is named", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const cwd = folder.path;
     const { process: gateway, url } = await startServe(cwd);
-    const { url: elsewhere, heard } = await stranger();
+    const { url: otherUrl, received } = await otherServer();
     expect((await run(["devices"], { cwd })).code).toBe(0);
     expect((await run(["devices", "--url", `${url}/`], { cwd })).code).toBe(0);
-    expect((await run(["devices", "--url", elsewhere], { cwd })).code).toBe(1);
-    expect(heard).toHaveLength(1);
-    expect(heard[0]).not.toHaveProperty("authorization");
+    expect((await run(["devices", "--url", otherUrl], { cwd })).code).toBe(1);
+    expect(received).toHaveLength(1);
+    expect(received[0]).not.toHaveProperty("authorization");
     await gateway.end();
-    expect((await run(["devices"], { cwd })).stderr).toContain("No gateway runs on the data folder ./data.");
+    expect((await run(["devices"], { cwd })).stderr).toContain(
+      "No gateway is running with the data folder ./data.",
+    );
   });
 });
 
 describe("a data folder whose gateway was killed", () => {
-  /** Its word is still there, and what it names is somebody else's by now. */
+  /** Its announced address is still in the folder, but another server uses that address now. */
   async function killedFolder() {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const { process: gateway, url } = await startServe(folder.path);
-    // A token for agents is in the folder as well.
+    // Creates the token of MCP clients too.
     await run(["doctor"], { cwd: folder.path });
     const kept = fs.readFileSync(path.join(folder.path, "data", "admin-token"), "utf8").trim();
     await gateway.end("SIGKILL");
-    const word = path.join(folder.path, "data", "gateway.json");
-    expect(JSON.parse(fs.readFileSync(word, "utf8"))).toMatchObject({ url, locked: true });
+    const announcement = path.join(folder.path, "data", "gateway.json");
+    expect(JSON.parse(fs.readFileSync(announcement, "utf8"))).toMatchObject({ url, locked: true });
     expect(fs.existsSync(path.join(folder.path, "data", "mcp-token"))).toBe(true);
-    const { heard } = await stranger(Number(new URL(url).port));
-    return { cwd: folder.path, url, word, kept, heard };
+    const { received } = await otherServer(Number(new URL(url).port));
+    return { cwd: folder.path, url, announcement, kept, received };
   }
 
-  it("keeps its tokens from whoever has that address now, and says that no gateway runs", async () => {
-    const { cwd, heard, kept } = await killedFolder();
+  it("does not send its tokens to the server that has that address now, and reports that no gateway is running", async () => {
+    const { cwd, received, kept } = await killedFolder();
     const commands = [
       ["devices"],
       ["call", "desk", "self.get_device_status"],
@@ -116,42 +118,44 @@ describe("a data folder whose gateway was killed", () => {
       ["watch"],
       ["console"],
     ];
-    // At once: those who look must not take one another for the gateway.
+    // All at once: the commands must not take one another's lock for the gateway's.
     const all = await Promise.all(commands.map((args) => run(args, { cwd })));
     for (const { code, stdout, stderr } of all) {
       expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toContain("No gateway runs on the data folder ./data. Start one with `tendon serve");
+      expect(stderr).toContain(
+        "No gateway is running with the data folder ./data. Start one with `tendon serve",
+      );
       expect(stderr).not.toContain(kept);
     }
     const own = await run(["devices"], { cwd, env: { TENDON_TOKEN: "a-token-for-this-folder's-gateway" } });
-    expect(own.stderr).toContain("No gateway runs on the data folder ./data.");
+    expect(own.stderr).toContain("No gateway is running with the data folder ./data.");
     await run(["doctor"], { cwd });
-    expect(JSON.stringify(heard)).not.toContain("authorization");
+    expect(JSON.stringify(received)).not.toContain("authorization");
   });
 
-  it("is not believed because its lock is damaged or gone", async () => {
-    const { cwd, heard } = await killedFolder();
+  it("is not used when its lock is damaged or missing", async () => {
+    const { cwd, received } = await killedFolder();
     const lock = path.join(cwd, "data", "gateway.lock");
     for (const damage of [() => fs.writeFileSync(lock, "x".repeat(5_000)), () => fs.rmSync(lock)]) {
       damage();
       expect((await run(["devices"], { cwd })).stderr).toContain(
-        "No gateway runs on the data folder ./data.",
+        "No gateway is running with the data folder ./data.",
       );
     }
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     expect(fs.existsSync(lock)).toBe(false);
   });
 
-  it("leaves it to the user to name that address, and a token for it", async () => {
-    const { cwd, url, heard } = await killedFolder();
+  it("sends a token to that address only when the user passes both", async () => {
+    const { cwd, url, received } = await killedFolder();
     await run(["devices", "--url", url], { cwd });
-    expect(JSON.stringify(heard)).not.toContain("authorization");
-    await run(["devices", "--url", url, "--token", "one-for-the-stranger"], { cwd });
-    expect(heard.at(-1)?.authorization).toBe("Bearer one-for-the-stranger");
+    expect(JSON.stringify(received)).not.toContain("authorization");
+    await run(["devices", "--url", url, "--token", "one-for-the-other-server"], { cwd });
+    expect(received.at(-1)?.authorization).toBe("Bearer one-for-the-other-server");
   });
 
-  it("makes `tendon mcp` wait for the next gateway, and `tendon watch` too", async () => {
-    const { cwd, heard } = await killedFolder();
+  it("makes `tendon mcp` and `tendon watch` wait for the next gateway", async () => {
+    const { cwd, received } = await killedFolder();
     const client = new Client({ name: "desktop", version: "1" });
     onTestFinished(() => client.close());
     const connected = client.connect(
@@ -166,13 +170,13 @@ describe("a data folder whose gateway was killed", () => {
     await watching.until("stdout", /device\.online/);
     await board.end();
     await next.end("SIGKILL");
-    const second = await stranger(Number(new URL(url).port));
-    await watching.until("stderr", /trying again in 1 s/);
+    const second = await otherServer(Number(new URL(url).port));
+    await watching.until("stderr", /retrying in 1 s/);
     await watching.end();
-    expect(JSON.stringify([...heard, ...second.heard])).not.toContain("authorization");
+    expect(JSON.stringify([...received, ...second.received])).not.toContain("authorization");
   });
 
-  it("keeps its tokens with another database, too", async () => {
+  it("keeps its tokens when the storage is PostgreSQL", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const cwd = folder.path;
@@ -181,23 +185,25 @@ describe("a data folder whose gateway was killed", () => {
     const storage = { TENDON_STORAGE: await postgres.newDatabase() };
     const first = await startServe(cwd, [], storage);
     expect((await run(["devices"], { cwd })).code).toBe(0);
-    // There a second one on the same folder is let be; it has no lock, and is found by its word.
+    // With PostgreSQL, a second gateway may use the folder. It has no lock; commands find it by its announcement.
     const second = await startServe(cwd, [], storage);
-    const word = JSON.parse(fs.readFileSync(path.join(cwd, "data", "gateway.json"), "utf8")) as object;
-    expect(word).toMatchObject({ url: second.url, locked: false });
+    const announced = JSON.parse(fs.readFileSync(path.join(cwd, "data", "gateway.json"), "utf8")) as object;
+    expect(announced).toMatchObject({ url: second.url, locked: false });
     expect((await run(["devices"], { cwd })).code).toBe(0);
     await Promise.all([first.process.end(), second.process.end()]);
     const third = await startServe(cwd, [], storage);
     await third.process.end("SIGKILL");
-    const { heard } = await stranger(Number(new URL(third.url).port));
-    expect((await run(["devices"], { cwd })).stderr).toContain("No gateway runs on the data folder ./data.");
-    expect(heard).toEqual([]);
+    const { received } = await otherServer(Number(new URL(third.url).port));
+    expect((await run(["devices"], { cwd })).stderr).toContain(
+      "No gateway is running with the data folder ./data.",
+    );
+    expect(received).toEqual([]);
   });
 
-  it("is taken at its word where the gateway could hold no lock", async () => {
-    const { cwd, url, word, heard, kept } = await killedFolder();
-    fs.writeFileSync(word, JSON.stringify({ url, locked: false }));
+  it("uses the announced address when the gateway could not hold a lock", async () => {
+    const { cwd, url, announcement, received, kept } = await killedFolder();
+    fs.writeFileSync(announcement, JSON.stringify({ url, locked: false }));
     await run(["devices"], { cwd });
-    expect(heard.map(({ authorization }) => authorization)).toEqual([`Bearer ${kept}`]);
+    expect(received.map(({ authorization }) => authorization)).toEqual([`Bearer ${kept}`]);
   });
 });

@@ -1,4 +1,4 @@
-/** Commands against a gateway whose certificate nobody but its own data folder vouches for. */
+/** Commands against a gateway with a self-signed certificate. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -35,7 +35,7 @@ async function secured(port: number): Promise<boolean> {
 const env = { TENDON_TLS_CERT: "cert.pem", TENDON_TLS_KEY: "key.pem", TENDON_MQTT_TLS_PORT: "0" };
 
 describe("commands over TLS", () => {
-  it("[TLS-3] trust the gateway of their data folder, whatever name its certificate has", async () => {
+  it("[TLS-3] trust the data folder's gateway, whatever name its certificate has", async () => {
     certify("DNS:somewhere.example");
     const cwd = folder.path;
     const { process, url } = await startServe(cwd, ["--demo"], env);
@@ -53,7 +53,7 @@ describe("commands over TLS", () => {
     expect(devices.every(({ online }) => online)).toBe(true);
     const alias = devices[0]?.alias ?? "";
     expect(await run(["call", alias, "self.get_device_status"], { cwd })).toMatchObject({ code: 0 });
-    expect(await run(["device", "delete", "nobody"], { cwd })).toMatchObject({ code: 1 });
+    expect(await run(["device", "delete", "no-such-device"], { cwd })).toMatchObject({ code: 1 });
     const watch = start(["watch"], { cwd });
     await watch.until("stderr", /^watching;/m);
     const board = start(["simulate", "esp32", "--board", "tls-board"], { cwd });
@@ -63,7 +63,7 @@ describe("commands over TLS", () => {
     expect((await process.end()).code).toBe(0);
   });
 
-  it("[TLS-1] firmware is handed in and fetched over TLS too", async () => {
+  it("[TLS-1] upload firmware that boards download over TLS", async () => {
     certify("DNS:somewhere.example");
     const cwd = folder.path;
     const { process } = await startServe(cwd, [], env);
@@ -80,23 +80,23 @@ describe("commands over TLS", () => {
     for (const one of [boards, process]) await one.end();
   });
 
-  it("[TLS-3] elsewhere they trust what NODE_EXTRA_CA_CERTS names, and say so when it is missing", async () => {
+  it("[TLS-3] trust NODE_EXTRA_CA_CERTS for a remote gateway, and suggest it when it is missing", async () => {
     certify("IP:127.0.0.1");
     const { process, url } = await startServe(folder.path, [], env);
     const token = fs.readFileSync(path.join(folder.path, "data", "admin-token"), "utf8").trim();
-    const elsewhere = ["devices", "--url", url, "--token", token, "--data", path.join(folder.path, "none")];
-    const refused = await run(elsewhere);
+    const remote = ["devices", "--url", url, "--token", token, "--data", path.join(folder.path, "none")];
+    const refused = await run(remote);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("is not trusted");
     expect(refused.stderr).toContain("NODE_EXTRA_CA_CERTS");
-    const bare = await run(elsewhere.map((word) => (word === url ? url.replace("https:", "http:") : word)));
-    expect([bare.code, bare.stderr]).toEqual([1, expect.stringContaining("Say https://")]);
+    const bare = await run(remote.map((word) => (word === url ? url.replace("https:", "http:") : word)));
+    expect([bare.code, bare.stderr]).toEqual([1, expect.stringContaining("Use https://")]);
     const trusted = { NODE_EXTRA_CA_CERTS: path.join(folder.path, "cert.pem") };
-    expect(await run(elsewhere, { env: trusted })).toMatchObject({ code: 0, stderr: "" });
+    expect(await run(remote, { env: trusted })).toMatchObject({ code: 0, stderr: "" });
     await process.end();
   });
 
-  it("[TLS-2] SIGHUP makes the gateway look for a renewed certificate", async () => {
+  it("[TLS-2] continue after SIGHUP made the gateway load a renewed certificate", async () => {
     certify("IP:127.0.0.1");
     const cwd = folder.path;
     const { process } = await startServe(cwd, [], env);
@@ -107,7 +107,7 @@ describe("commands over TLS", () => {
     expect((await process.end()).code).toBe(0);
   });
 
-  it("[TLS-1] files that do not belong together stop the start in a sentence", async () => {
+  it("[TLS-1] report a key that does not match the certificate in one sentence", async () => {
     certify("IP:127.0.0.1");
     const key = fs.readFileSync(path.join(folder.path, "key.pem"));
     certify("IP:127.0.0.1");

@@ -20,7 +20,7 @@ interface Sessions {
 
 describe("tendon simulate voice-server", () => {
   it.each(["ws", "mqtt"] as const)(
-    "and a board over %s that speaks hold a conversation through the gateway",
+    "holds a conversation with a board over %s through the gateway",
     async (transport) => {
       const cwd = folder.path;
       const server = start(
@@ -43,11 +43,11 @@ describe("tendon simulate voice-server", () => {
       );
       const env = { TENDON_VOICE_TOKEN: "a-secret", TENDON_VOICE_UDP_PORT: "0" };
       const gateway = await openGateway(cwd, { env });
-      expect((await run(["voice"], { cwd })).stdout).toBe("Nobody is talking.\n");
+      expect((await run(["voice"], { cwd })).stdout).toBe("No active conversations.\n");
 
       const board = start(["simulate", "esp32", "--transport", transport, "--speak", "100ms"], { cwd });
-      await server.until("stdout", /02:00:00:00:10:01 {2}offers 5 tools/);
-      await server.until("stdout", /asked with \d+ packets, was answered with 40/);
+      await server.until("stdout", /02:00:00:00:10:01 {2}listed 5 tools/);
+      await server.until("stdout", /question of \d+ packets, answered with 40/);
       const { stdout } = await run(["voice", "--json"], { cwd });
       expect((JSON.parse(stdout) as Sessions).sessions).toEqual([
         expect.objectContaining({
@@ -61,31 +61,31 @@ describe("tendon simulate voice-server", () => {
       const calls = await run(["calls"], { cwd });
       expect(calls.stdout).toMatch(/self\.get_device_status\s+voice-server\s+ok/);
       await board.end();
-      await server.until("stdout", /has left/);
+      await server.until("stdout", /disconnected/);
       expect((await server.end("SIGINT")).code).toBe(0);
       await gateway.end();
     },
   );
 
-  it("explains its faults and refuses what is none", async () => {
+  it("lists its faults and rejects an unknown one", async () => {
     expect((await run(["simulate", "voice-server", "--fault", "list"])).stdout).toMatch(/drop-mid-sentence/);
     const wrong = await run(["simulate", "voice-server", "--fault", "nope"]);
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toMatch(/there is no fault "nope"/);
   });
 
-  it("says in JSON where it is, and that a port is taken", async () => {
+  it("prints its address as JSON, and reports a port in use", async () => {
     const server = start(["simulate", "voice-server", "--port", "0", "--json"]);
     const [, port = ""] = await server.until("stdout", /"url":"ws:\/\/127\.0\.0\.1:(\d+)\//);
     const second = await run(["simulate", "voice-server", "--port", port]);
     expect(second.code).toBe(1);
-    expect(second.stderr).toMatch(/cannot listen on 127\.0\.0\.1/);
+    expect(second.stderr).toMatch(/Cannot listen on 127\.0\.0\.1/);
     await server.end();
   });
 });
 
 describe("the settings of a voice server", () => {
-  it("are shown without their tokens, from the file, the environment, or one address", async () => {
+  it("are shown without their tokens, from the file and from the environment", async () => {
     const cwd = folder.path;
     fs.writeFileSync(
       path.join(cwd, "tendon.yaml"),
@@ -100,7 +100,7 @@ describe("the settings of a voice server", () => {
     expect(single.stdout).toContain('"url":"wss://two.example/v1/"');
   });
 
-  it("that cannot work are refused at the start, in words", async () => {
+  it("are rejected at the start with a message when they are invalid", async () => {
     const cwd = folder.path;
     const file = path.join(cwd, "tendon.yaml");
     fs.writeFileSync(file, "voice:\n  upstream: http://not.a.websocket/\n");

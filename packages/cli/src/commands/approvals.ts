@@ -9,8 +9,8 @@ interface ApprovalsOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** As much of the arguments as a line of a table bears. */
-const shownArguments = 60;
+/** Longest arguments that fit in a row of the table. */
+const maxArgumentsLength = 60;
 
 export async function listApprovals(options: ApprovalsOptions): Promise<void> {
   const query = options.all === true ? "" : "?state=waiting";
@@ -21,19 +21,19 @@ export async function listApprovals(options: ApprovalsOptions): Promise<void> {
     return;
   }
   if (list.approvals.length === 0) {
-    print(options.all === true ? "Nothing has been asked lately." : "Nothing waits for approval.");
+    print(options.all === true ? "No recent approval requests." : "No pending approvals.");
     return;
   }
   const now = Date.now();
   const devices = list.approvals.flatMap(({ device }) => device ?? []);
   const aliases = await aliasesOf(client, devices);
   await printTable(
-    ["ID", "ASKED", "BY", "DEVICE", "TOOL", "ARGUMENTS", "STATE"],
+    ["ID", "REQUESTED", "BY", "DEVICE", "TOOL", "ARGUMENTS", "STATE"],
     list.approvals.map((approval) => [
       approval.id,
       colours.dim(ago(approval.askedAt, now)),
       plain(approval.principal),
-      whereTo(approval, aliases),
+      targetOf(approval, aliases),
       plain(approval.tool),
       shortened(plain(JSON.stringify(approval.arguments))),
       approval.state,
@@ -43,26 +43,26 @@ export async function listApprovals(options: ApprovalsOptions): Promise<void> {
 
 export async function decideApproval(
   id: string,
-  word: "approve" | "deny",
+  decision: "approve" | "deny",
   options: ApprovalsOptions,
 ): Promise<void> {
   const client = new GatewayClient(readTarget(options));
-  const decided = await client.post<ApprovalView>(`/approvals/${encodeURIComponent(id)}/${word}`, {});
+  const decided = await client.post<ApprovalView>(`/approvals/${encodeURIComponent(id)}/${decision}`, {});
   if (options.json === true) {
     printJson(decided);
     return;
   }
   const aliases = await aliasesOf(client, decided.device === null ? [] : [decided.device]);
-  const what = `${plain(decided.tool)} on ${whereTo(decided, aliases)} for ${plain(decided.principal)}`;
-  print(word === "approve" ? `approved: ${what}, once, within ten minutes` : `denied: ${what}`);
+  const what = `${plain(decided.tool)} on ${targetOf(decided, aliases)} for ${plain(decided.principal)}`;
+  print(decision === "approve" ? `approved: ${what}, once, within ten minutes` : `denied: ${what}`);
 }
 
-function whereTo({ device, target }: ApprovalView, aliases: ReadonlyMap<string, string>): string {
+function targetOf({ device, target }: ApprovalView, aliases: ReadonlyMap<string, string>): string {
   if (device !== null) return aliases.get(device) ?? device;
   const devices: unknown = target?.["devices"];
   return `${Array.isArray(devices) ? devices.length : String(target?.["count"] ?? "many")} devices`;
 }
 
 function shortened(text: string): string {
-  return text.length > shownArguments ? `${text.slice(0, shownArguments - 1)}…` : text;
+  return text.length > maxArgumentsLength ? `${text.slice(0, maxArgumentsLength - 1)}…` : text;
 }

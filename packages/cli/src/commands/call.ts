@@ -28,7 +28,7 @@ export async function call(
   const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
   const body = { arguments: args, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   const reply = await client.post<CallReply>(path, body).catch(async (error: unknown) => {
-    throw await naming(error, client, { device, tool, args });
+    throw await withUnknownArguments(error, client, { device, tool, args });
   });
   if (options.json === true) printJson(reply);
   else printContent(reply, options.output);
@@ -38,17 +38,17 @@ export async function call(
 
 function readArgs(text: string, pairs: readonly string[]): Record<string, unknown> {
   if (pairs.length > 0)
-    throw new UsageError("Give the arguments either as key=value or with --args, not both.");
+    throw new UsageError("Pass the arguments either as key=value or with --args, not both.");
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
   } catch {
-    // Told below, together with JSON that is no object.
+    // The error below covers this too.
   }
-  throw new UsageError(`--args must be a JSON object, such as '{"volume":30}'`);
+  throw new UsageError(`--args must be a JSON object, such as '{"volume":30}'.`);
 }
 
-/** `volume=30` is a number and `text=30` a text: the tool's own schema says which. */
+/** Reads each value by the tool's schema: `volume=30` may be a number where `text=30` is a string. */
 async function readPairs(
   client: GatewayClient,
   device: string,
@@ -66,24 +66,28 @@ async function findTool(client: GatewayClient, device: string, toolName: string)
   return list.tools.find(({ name }) => name === toolName);
 }
 
-interface Asked {
+interface Request {
   readonly device: string;
   readonly tool: string;
   readonly args: Record<string, unknown>;
 }
 
-/** Arguments that the tool does not have are let pass by most schemas; with others missing they are the mistake. */
-async function naming(error: unknown, client: GatewayClient, asked: Asked): Promise<unknown> {
+/** Most schemas allow unknown arguments. When another argument is missing, an unknown one is probably its misspelling. */
+async function withUnknownArguments(
+  error: unknown,
+  client: GatewayClient,
+  request: Request,
+): Promise<unknown> {
   if (!(error instanceof OperationError) || codeOf(error) !== "arguments_invalid") return error;
-  const tool = await findTool(client, asked.device, asked.tool).catch(() => undefined);
+  const tool = await findTool(client, request.device, request.tool).catch(() => undefined);
   if (tool === undefined) return error;
   const known = Object.keys(propertiesOf(tool));
-  const unknown = Object.keys(asked.args).filter((key) => !known.includes(key));
-  // The gateway knows better where one is close to another.
+  const unknown = Object.keys(request.args).filter((key) => !known.includes(key));
+  // The gateway's own message already names them, with a suggestion.
   if (unknown.every((key) => error.message.includes(`here is no argument \`${key}\``))) return error;
   const has = known.length === 0 ? "none" : known.map(plain).join(", ");
   return new OperationError(
-    `${error.message}\n  The tool has no argument ${unknown.map((key) => `\`${key}\``).join(", ")}; it has: ${has}`,
+    `${error.message}\n  The tool has no argument ${unknown.map((key) => `\`${key}\``).join(", ")}; its arguments: ${has}`,
     error.problem,
   );
 }
@@ -109,7 +113,7 @@ function printContent(reply: CallReply, output: string | undefined): void {
 
 function saveMedia(reply: CallReply, file: string): void {
   const media = reply.result.content.find(({ data }) => typeof data === "string");
-  if (media === undefined) throw new OperationError("The answer has no picture or sound to save.");
+  if (media === undefined) throw new OperationError("The result contains no image or audio to save.");
   fs.writeFileSync(file, Buffer.from(String(media["data"]), "base64"));
   complain(`${describe(media)} saved to ${file}`);
 }

@@ -20,14 +20,14 @@ export async function calls(options: CallsOptions): Promise<void> {
     if (value !== undefined) query.set(key, value);
   }
   const history = await client.get<CallHistory>(`/calls?${query}`);
-  if (history.calls.length === 0 && options.device !== undefined) await requireName(client, options.device);
+  if (history.calls.length === 0 && options.device !== undefined) await requireDevice(client, options.device);
   if (options.json === true) {
     printJson(history);
     return;
   }
   if (history.calls.length === 0) {
-    const asked = [options.device, options.tool, options.outcome].some((given) => given !== undefined);
-    print(asked ? "No call fits." : "Nothing has been called yet.");
+    const filtered = [options.device, options.tool, options.outcome].some((given) => given !== undefined);
+    print(filtered ? "No matching calls." : "No calls yet.");
     return;
   }
   const aliases = await aliasesOf(
@@ -47,8 +47,8 @@ export async function calls(options: CallsOptions): Promise<void> {
   );
 }
 
-/** Calls outlive their device: it is unknown only if there is neither the one nor the other. */
-async function requireName(client: GatewayClient, device: string): Promise<void> {
+/** Throws if the device is unknown. A deleted device may still have calls in the history. */
+async function requireDevice(client: GatewayClient, device: string): Promise<void> {
   const query = new URLSearchParams({ device, limit: "1" });
   const { calls: any } = await client.get<CallHistory>(`/calls?${query}`);
   if (any.length === 0) await client.get(`/devices/${encodeURIComponent(device)}`);

@@ -24,16 +24,17 @@ function load(options: ConfigOptions): { readonly config: Config; readonly file:
   });
 }
 
-/** Says whether the gateway would start with these settings; a mistake is told with its line. */
+/** Checks whether the gateway would start with this configuration. Each problem names its line. */
 export function checkConfig(options: ConfigOptions): void {
   const { config, file } = load(options);
   const problems = startProblems(config, { allowOpen: options.allowOpen });
-  if (problems.length > 0) throw new StartError("The gateway would not start with these settings:", problems);
+  if (problems.length > 0)
+    throw new StartError("The gateway would not start with this configuration:", problems);
   if (options.json === true) printJson({ ok: true, file: file ?? null });
-  else print(`The settings are valid (${file ?? "no tendon.yaml; defaults and environment"}).`);
+  else print(`The configuration is valid (${file ?? "no tendon.yaml; defaults and environment"}).`);
 }
 
-/** The settings as they take effect, with secrets hidden. */
+/** Prints the effective configuration, with secrets hidden. */
 export async function showConfig(options: ConfigOptions): Promise<void> {
   const shown = withoutSecrets(load(options).config) as Record<string, unknown>;
   if (options.json === true) {

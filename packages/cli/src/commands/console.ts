@@ -7,7 +7,7 @@ interface ConsoleOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** A new link for whoever has a token here; it counts for a quarter of an hour. */
+/** Prints a new sign-in link. It is valid for 15 minutes. */
 export async function consoleLink(options: ConsoleOptions): Promise<void> {
   const made = await new GatewayClient(readTarget(options)).post<SignInCode>("/session/codes", undefined);
   if (options.json === true) printJson(made);

@@ -12,7 +12,7 @@ function at(device: string): string {
   return `/devices/${encodeURIComponent(device)}`;
 }
 
-/** Six digits are a code, however they are grouped; ids are longer, and aliases begin with a letter. */
+/** Six digits, however grouped, are an activation code: ids are longer, and aliases start with a letter. */
 export async function approveDevice(codeOrDevice: string, options: AdmissionOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   const digits = codeOrDevice.replaceAll(/[\s-]/g, "");
@@ -34,7 +34,7 @@ export async function pendingDevices(options: AdmissionOptions): Promise<void> {
     return;
   }
   if (list.pending.length === 0) {
-    print("No board waits. A new one shows its code when it starts.");
+    print("No devices are waiting for approval. A new board shows its code when it starts.");
     return;
   }
   const now = Date.now();
@@ -58,14 +58,14 @@ export async function setTransport(
   options: AdmissionOptions,
 ): Promise<void> {
   if (!["mqtt", "websocket", "default"].includes(transport))
-    throw new UsageError("the transport is mqtt, websocket or default");
+    throw new UsageError("The transport must be mqtt, websocket or default.");
   const changed = await new GatewayClient(readTarget(options)).patch<DeviceDetail>(at(device), {
     transport: transport === "default" ? null : transport,
   });
   if (options.json === true) printJson(changed);
   else
     print(
-      `${changed.alias} is told to use ${changed.transportSetting ?? "the gateway's own setting"} when it starts the next time`,
+      `${changed.alias} will use ${changed.transportSetting ?? "the gateway's default transport"} the next time it starts`,
     );
 }
 
@@ -76,7 +76,7 @@ function show(decided: Decided, options: AdmissionOptions): void {
 
 function remark(standing: string, proof: string): string {
   const known = {
-    taken: colours.yellow("another board has this id, and would be replaced"),
+    taken: colours.yellow("replaces another board with this id"),
     revoked: colours.yellow("was revoked"),
   }[standing];
   const proved = {

@@ -12,7 +12,7 @@ function at(device: string): string {
   return `/devices/${encodeURIComponent(device)}`;
 }
 
-/** What has changed of the tools of one device, or of all. */
+/** Shows the changed tools of one device, or of all devices. */
 export async function toolChanges(device: string | undefined, options: ChangesOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   if (device !== undefined && options.json === true) {
@@ -25,7 +25,7 @@ export async function toolChanges(device: string | undefined, options: ChangesOp
     if (changes.length > 0) found.push({ device: name, changes });
   }
   if (options.json === true) printJson({ devices: found });
-  else if (found.length === 0) print("Every tool is what it was when it was first seen.");
+  else if (found.length === 0) print("No tool has changed since it was first accepted.");
   else for (const each of found) show(each.device, each.changes);
 }
 
@@ -44,7 +44,7 @@ async function everyDevice(client: GatewayClient): Promise<string[]> {
 function show(device: string, changes: ToolChanges["changes"]): void {
   const now = Date.now();
   for (const { tool, what, since, quarantined, before, after } of changes) {
-    const state = quarantined ? colours.yellow("kept shut") : "in use";
+    const state = quarantined ? colours.yellow("quarantined") : "in use";
     print(`${colours.bold(device)} ${plain(tool)}: ${what.join(", ")}, ${ago(since, now)}, ${state}`);
     if (what.includes("description")) {
       print(`  ${colours.dim("was")} ${plainLines(before.description).replaceAll("\n", "\n      ")}`);
@@ -59,7 +59,7 @@ function show(device: string, changes: ToolChanges["changes"]): void {
   }
 }
 
-/** Accepts a tool as it is now, or as it was when its digest was shown. */
+/** Accepts the tool's current version, or only the version with the given digest. */
 export async function acceptTool(
   device: string,
   tool: string,
@@ -69,12 +69,12 @@ export async function acceptTool(
   const digest = options.digest ?? (await digestOf(client, device, tool));
   await client.post(`${at(device)}/tools/${encodeURIComponent(tool)}/accept`, { digest });
   if (options.json === true) printJson({ device, tool, digest });
-  else print(`${plain(tool)} of ${device} is accepted as it is`);
+  else print(`accepted the current version of ${plain(tool)} on ${device}`);
 }
 
 async function digestOf(client: GatewayClient, device: string, tool: string): Promise<string> {
   const { changes } = await client.get<ToolChanges>(`${at(device)}/changes`);
   const change = changes.find((each) => each.tool === tool);
-  if (change === undefined) throw new OperationError(`${device} has no tool ${plain(tool)} that has changed`);
+  if (change === undefined) throw new OperationError(`${device} has no changed tool named ${plain(tool)}`);
   return change.after.digest;
 }

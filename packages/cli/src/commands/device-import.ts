@@ -15,15 +15,15 @@ interface Numbered {
   readonly row: ImportRow;
 }
 
-const shownProblems = 20;
-/** Well below what a request may have. */
+const maxShownProblems = 20;
+/** Well below the limit of a request's body. */
 const batchBytes = (limits.restBodyBytes.max * 3) / 4;
 const progressRows = 10_000;
 
-/** First the whole file is looked at, so that a mistake in the last line does not leave half of it imported. */
+/** Checks the whole file first, so that a mistake in the last line does not leave half of the file imported. */
 export async function importDevices(file: string, options: ImportOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
-  if (!fs.existsSync(file)) throw new OperationError(`${file} is not there.`);
+  if (!fs.existsSync(file)) throw new OperationError(`${file} does not exist.`);
   const rows = await checkFile(file);
   const progress = new Progress(rows, options.json === true);
   let done = 0;
@@ -37,19 +37,16 @@ export async function importDevices(file: string, options: ImportOptions): Promi
       total = reply.total;
     } catch (error) {
       progress.end();
-      throw inWords(error, file, batch, done);
+      throw withFileLines(error, file, batch, done);
     }
     progress.at(done);
   }
   progress.end();
   if (options.json === true) printJson({ imported: done, total });
-  else
-    print(
-      `${done} ${done === 1 ? "device" : "devices"} imported; ${total} ${total === 1 ? "is" : "are"} on the list`,
-    );
+  else print(`${done} ${done === 1 ? "device" : "devices"} imported, ${total} in total`);
 }
 
-/** How many rows there are; throws with every line that is wrong, or the first of them. */
+/** Returns the number of rows. Throws with the invalid lines, at most `maxShownProblems` of them. */
 async function checkFile(file: string): Promise<number> {
   const problems: string[] = [];
   const ids = new Map<string, number>();
@@ -69,13 +66,13 @@ async function checkFile(file: string): Promise<number> {
     }
   }
   if (problems.length > 0) {
-    const more = problems.length - shownProblems;
-    const list = problems.slice(0, shownProblems).join("\n");
+    const more = problems.length - maxShownProblems;
+    const list = problems.slice(0, maxShownProblems).join("\n");
     throw new OperationError(
-      `nothing was imported:\n${list}${more > 0 ? `\n… and ${more} more lines like these` : ""}`,
+      `Nothing was imported:\n${list}${more > 0 ? `\n… and ${more} more problems` : ""}`,
     );
   }
-  if (ids.size === 0) throw new OperationError(`${file} has no devices in it.`);
+  if (ids.size === 0) throw new OperationError(`${file} contains no devices.`);
   return ids.size;
 }
 
@@ -96,19 +93,20 @@ async function* batches(lines: AsyncIterable<ImportLine>): AsyncGenerator<Number
   if (batch.length > 0) yield batch;
 }
 
-/** The gateway counts rows of one request; people count lines of their file. */
-function inWords(error: unknown, file: string, batch: readonly Numbered[], done: number): unknown {
+/** Translates the gateway's row numbers, which count within one request, into line numbers of the file. */
+function withFileLines(error: unknown, file: string, batch: readonly Numbered[], done: number): unknown {
   if (!(error instanceof OperationError)) return error;
   const { errors } = (error.problem ?? {}) as Partial<Problem>;
-  const places = (errors ?? []).slice(0, shownProblems).map(({ path, message }) => {
+  const places = (errors ?? []).slice(0, maxShownProblems).map(({ path, message }) => {
     const [, index, field] = /^\/devices\/(\d+)\/?(.*)$/.exec(path) ?? [];
     const line = index === undefined ? undefined : batch[Number(index)]?.line;
     return line === undefined ? undefined : `${file}:${line}: ${field} ${message}`;
   });
-  const told = places.filter((place) => place !== undefined);
-  const sofar = done === 0 ? "" : `\n${done} rows before that are imported; doing it again does no harm.`;
+  const lines = places.filter((place) => place !== undefined);
+  const imported =
+    done === 0 ? "" : `\n${done} rows before these are imported. It is safe to import the file again.`;
   return new OperationError(
-    `${told.length > 0 ? `${done === 0 ? "nothing was imported" : "not imported"}:\n${told.join("\n")}` : error.message}${sofar}`,
+    `${lines.length > 0 ? `${done === 0 ? "Nothing was imported" : "Not imported"}:\n${lines.join("\n")}` : error.message}${imported}`,
     error.problem,
   );
 }
@@ -116,7 +114,7 @@ function inWords(error: unknown, file: string, batch: readonly Numbered[], done:
 class Progress {
   readonly #rows: number;
   readonly #quiet: boolean;
-  #told = 0;
+  #reported = 0;
 
   constructor(rows: number, quiet: boolean) {
     this.#rows = rows;
@@ -127,8 +125,8 @@ class Progress {
     if (this.#quiet) return;
     const text = `${done} of ${this.#rows} (${Math.floor((done / this.#rows) * 100)} %)`;
     if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
-    else if (done - this.#told >= progressRows) {
-      this.#told = done;
+    else if (done - this.#reported >= progressRows) {
+      this.#reported = done;
       complain(text);
     }
   }

@@ -30,5 +30,5 @@ export async function tagDevice(device: string, tags: string[], options: DeviceO
 
 export async function deleteDevice(device: string, options: DeviceOptions): Promise<void> {
   await new GatewayClient(readTarget(options)).remove(at(device));
-  if (options.json !== true) print(`${device} is forgotten; its calls stay in the history`);
+  if (options.json !== true) print(`${device} is deleted; its calls stay in the history`);
 }

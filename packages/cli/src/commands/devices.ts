@@ -27,13 +27,15 @@ export async function devices(options: DevicesOptions): Promise<void> {
     return;
   }
   if (found.length === 0) {
-    const asked = options.online === true || options.search !== undefined;
-    print(asked ? "No device fits." : "No devices yet. `tendon simulate esp32` starts a virtual one.");
+    const filtered = options.online === true || options.search !== undefined;
+    print(
+      filtered ? "No matching devices." : "No devices yet. Start a virtual one with `tendon simulate esp32`.",
+    );
     return;
   }
   const now = Date.now();
   await printTable(
-    ["ALIAS", "ID", "STATE", "OVER", "BOARD", "FIRMWARE", "TOOLS", "LAST SEEN"],
+    ["ALIAS", "ID", "STATE", "TRANSPORT", "BOARD", "FIRMWARE", "TOOLS", "LAST SEEN"],
     found.map((device) => [
       colours.bold(device.alias),
       device.id,
@@ -47,7 +49,7 @@ export async function devices(options: DevicesOptions): Promise<void> {
   );
 }
 
-/** A revoked one may hang on for the moment it takes to be sent away. */
+/** A revoked device may stay connected for a moment, until the gateway has disconnected it. */
 function stateOf({ online, approval }: Device): string {
   if (approval === "revoked") return colours.yellow("revoked");
   return online ? colours.green("online") : colours.dim("offline");

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { clientSnippets, placeOf } from "../client-snippets.ts";
+import { clientConnection, clientSnippets } from "../client-snippets.ts";
 import { examine, type Finding } from "../doctor/doctor.ts";
 import { type McpToken, mcpToken } from "../mcp-token.ts";
 import { colours, plain, plainLines, print, printJson } from "../output.ts";
@@ -10,15 +10,15 @@ interface DoctorOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** Exit code 1 when something would keep the gateway or a board from working. */
+/** Exits with 1 when a check fails, so that the gateway or a board would not work. */
 export async function doctor(options: DoctorOptions): Promise<void> {
   const target = findTarget(options);
-  const clientToken = target === undefined ? undefined : await tokenOfClients(options);
+  const clientToken = target === undefined ? undefined : await readClientToken(options);
   const { findings, running, url } = await examine(target, { ...options, clientToken });
   const place = { dataFolder: dataFolderOf(options), url, certificate: target?.certificate };
   const ok = findings.every(({ state }) => state !== "failed");
   if (options.json === true)
-    printJson({ ok, findings, clients: clientSnippets(placeOf(place.dataFolder, url)) });
+    printJson({ ok, findings, clients: clientSnippets(clientConnection(place.dataFolder, url)) });
   else {
     for (const finding of findings) show(finding);
     print("");
@@ -38,8 +38,8 @@ function show({ check, state, message, why, todo }: Finding): void {
   if (todo !== undefined) print(`${indent}${colours.dim("do")}   ${plain(todo)}`);
 }
 
-/** The snippets name its file, so it is made here; where it cannot be, the first client says why. */
-async function tokenOfClients({ token: _token, ...options }: DoctorOptions): Promise<McpToken | undefined> {
+/** Creates the token, because the snippets name its file. If that fails, the first client reports why. */
+async function readClientToken({ token: _token, ...options }: DoctorOptions): Promise<McpToken | undefined> {
   try {
     return await mcpToken(options);
   } catch {
@@ -56,14 +56,14 @@ interface Place {
 function snippets({ dataFolder, url, certificate }: Place, running: boolean): string {
   const token = path.join(dataFolder, "admin-token");
   return [
-    colours.bold("A first session"),
+    colours.bold("First steps"),
     ...(running ? [] : ["  npx tendon serve --demo"]),
     "  npx tendon devices",
     "  npx tendon call <alias> self.get_device_status",
     "",
     colours.bold("The same over REST"),
     `  curl ${certificate === undefined ? "" : `--cacert ${certificate} `}-H "Authorization: Bearer $(cat ${token})" ${url}/api/v1/devices`,
-    ...clientSnippets(placeOf(dataFolder, url)).flatMap(({ client, where, text }) => [
+    ...clientSnippets(clientConnection(dataFolder, url)).flatMap(({ client, where, text }) => [
       "",
       `${colours.bold(client)}: ${where}`,
       ...text.split("\n").map((line) => `  ${line}`),

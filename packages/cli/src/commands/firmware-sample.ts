@@ -24,15 +24,15 @@ function sampleFor(board: string, version: string): Buffer {
   }
 }
 
-/** A file of that name may be the image of a real board: it is replaced by nothing but an equal one. */
+/** Never overwrites another file, because that may be the image of a real board. */
 async function write(file: string, image: Buffer): Promise<void> {
   try {
     await fs.writeFile(file, image, { flag: "wx" });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== "EEXIST") throw new OperationError(`${file} cannot be written (${message})`);
-    const there = await fs.readFile(file).catch(() => undefined);
-    if (there === undefined || !there.equals(image))
-      throw new OperationError(`${file} exists and is another file. Remove it, or name another file.`);
+    if (code !== "EEXIST") throw new OperationError(`Cannot write ${file} (${message}).`);
+    const existing = await fs.readFile(file).catch(() => undefined);
+    if (existing === undefined || !existing.equals(image))
+      throw new OperationError(`${file} exists already and differs. Remove it, or choose another name.`);
   }
 }

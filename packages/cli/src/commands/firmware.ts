@@ -18,7 +18,7 @@ export interface AddOptions extends FirmwareOptions {
   readonly anyBoard?: boolean;
 }
 
-const longestWaitBeforeTelling = 2 * 1024 * 1024;
+const progressBytes = 2 * 1024 * 1024;
 
 export async function addFirmware(file: string, options: AddOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
@@ -28,17 +28,18 @@ export async function addFirmware(file: string, options: AddOptions): Promise<vo
   if (options.force === true) query.set("force", "true");
   if (options.anyBoard === true) query.set("anyBoard", "true");
   const bytes = await read(file);
-  if (bytes.length > longestWaitBeforeTelling && process.stderr.isTTY) {
-    complain(`handing in ${path.basename(file)}, ${megabytes(bytes.length)} …`);
+  if (bytes.length > progressBytes && process.stderr.isTTY) {
+    complain(`uploading ${path.basename(file)}, ${megabytes(bytes.length)} …`);
   }
   const added = await client.upload<FirmwareDetail>(`/firmware?${query}`, bytes);
   if (options.json === true) {
     printJson(added);
     return;
   }
-  const to = added.share === 100 ? "all boards of that name" : `${added.share} % of the boards of that name`;
+  const to =
+    added.share === 100 ? "all boards with that name" : `${added.share} % of the boards with that name`;
   print(`${added.id}  ${added.board} ${added.version} (${added.chip}, ${megabytes(added.size)})`);
-  print(`It is offered to ${to} when they start next; \`tendon firmware list\` tells how far it has come.`);
+  print(`It is offered to ${to} the next time they start. \`tendon firmware list\` shows the progress.`);
 }
 
 export async function listFirmware(options: FirmwareOptions): Promise<void> {
@@ -48,7 +49,7 @@ export async function listFirmware(options: FirmwareOptions): Promise<void> {
     return;
   }
   if (list.images.length === 0) {
-    print("No images. `tendon firmware add FILE --board NAME` hands one in.");
+    print("No images. Add one with `tendon firmware add FILE --board NAME`.");
     return;
   }
   const now = Date.now();
@@ -68,7 +69,7 @@ export async function listFirmware(options: FirmwareOptions): Promise<void> {
 }
 
 export async function showFirmware(id: string, options: FirmwareOptions): Promise<void> {
-  await tell(await new GatewayClient(readTarget(options)).get<FirmwareDetail>(at(id)), options);
+  await show(await new GatewayClient(readTarget(options)).get<FirmwareDetail>(at(id)), options);
 }
 
 export async function shareFirmware(id: string, share: string, options: FirmwareOptions): Promise<void> {
@@ -92,10 +93,10 @@ export async function removeFirmware(id: string, options: FirmwareOptions): Prom
 }
 
 async function change(id: string, body: object, options: FirmwareOptions): Promise<void> {
-  await tell(await new GatewayClient(readTarget(options)).patch<FirmwareDetail>(at(id), body), options);
+  await show(await new GatewayClient(readTarget(options)).patch<FirmwareDetail>(at(id), body), options);
 }
 
-async function tell(image: FirmwareDetail, options: FirmwareOptions): Promise<void> {
+async function show(image: FirmwareDetail, options: FirmwareOptions): Promise<void> {
   if (options.json === true) {
     printJson(image);
     return;
@@ -109,7 +110,7 @@ async function tell(image: FirmwareDetail, options: FirmwareOptions): Promise<vo
   if (image.failures.length === 0) return;
   const now = Date.now();
   await printTable(
-    ["DEVICE", "WHY", "WHEN"],
+    ["DEVICE", "REASON", "WHEN"],
     image.failures.map(({ device, reason, at: when }) => [device, plain(reason), ago(when, now)]),
   );
 }
@@ -127,7 +128,8 @@ function at(id: string): string {
 function readShare(text: string): number {
   const match = /^(\d{1,3})\s*%?$/.exec(text.trim());
   const share = Number(match?.[1]);
-  if (match === null || share > 100) throw new UsageError(`\`${text}\` is no share; write it as 10%`);
+  if (match === null || share > 100)
+    throw new UsageError(`Invalid share \`${text}\`. Use a form such as 10%.`);
   return share;
 }
 
@@ -136,7 +138,7 @@ async function read(file: string): Promise<Buffer> {
     return await fs.readFile(file);
   } catch (error) {
     throw new OperationError(
-      `${file} cannot be read (${error instanceof Error ? error.message : String(error)})`,
+      `Cannot read ${file} (${error instanceof Error ? error.message : String(error)}).`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The words of `tendon home`. What they do is loaded when one of them is used. */
+/** Arguments of `tendon home`. The implementation is loaded only when a subcommand runs. */
 import { type Command, InvalidArgumentError } from "commander";
 import { UsageError } from "../errors.ts";
 import type { PresenceChange } from "./home.ts";
@@ -8,22 +8,22 @@ const load = async () => await import("./home.ts");
 export function addHomeCommand(program: Command): void {
   const home = program
     .command("home")
-    // Its options are understood before and after any of its words.
+    // Options are accepted before and after each subcommand.
     .enablePositionalOptions(false)
-    .summary("the simulated home: JSON lines for programs, and by hand")
+    .summary("control the simulated home, by hand or as a JSON-lines server")
     .description(
-      "A simulated home: lights, an alarm, who is there. Its state is in DATA/home.json, its settings in DATA/home.yaml.",
+      "A simulated home with lights, an alarm and presence. Its state is in DATA/home.json, its settings in DATA/home.yaml.",
     )
     .option("--mcp [mode]", "speak the line protocol on stdin and stdout (mode: stdio)")
-    .option("--events", "with --mcp: also send a line when something changes, whoever changed it")
-    .option("--no-persist", "keep nothing: begin with the settings' defaults and write no file")
+    .option("--events", "with --mcp: also send a line for every change, including changes by other processes")
+    .option("--no-persist", "start from the defaults of the settings and write no file")
     .option("--data <folder>", "folder of home.yaml and home.json (TENDON_DATA; default ./data)")
-    .option("--config <file>", "another settings file than DATA/home.yaml")
+    .option("--config <file>", "settings file (default DATA/home.yaml)")
     .option("--json", "print JSON");
   home.action(async ({ mcp, ...options }) => {
     const [word] = home.args;
     if (word !== undefined)
-      throw new UsageError(`\`tendon home\` has no command \`${word}\`; --help lists them`);
+      throw new UsageError(`\`tendon home\` has no command \`${word}\`. Run it with --help for the list.`);
     if (mcp === undefined) home.help({ error: true });
     await (await import("./home-serve.ts")).serveHomeLines(mcp, options);
   });
@@ -31,13 +31,13 @@ export function addHomeCommand(program: Command): void {
   const options = () => home.opts();
   home
     .command("status")
-    .description("Everything at a glance.")
+    .description("Show the state of the home.")
     .action(async () => (await load()).homeStatus(options()));
 
-  const lights = home.command("lights").description("The lights.");
+  const lights = home.command("lights").description("List and switch the lights.");
   lights
     .command("list")
-    .description("All lights, on or off.")
+    .description("List the lights and their states.")
     .action(async () => (await load()).homeLights(options()));
   for (const word of ["on", "off"] as const) {
     lights
@@ -47,7 +47,7 @@ export function addHomeCommand(program: Command): void {
       .action(async (name) => (await load()).homeLight(name, word === "on", options()));
   }
 
-  const alarm = home.command("alarm").description("The alarm.");
+  const alarm = home.command("alarm").description("Arm or disarm the alarm.");
   for (const [word, description] of [
     ["on", "Arm the alarm."],
     ["off", "Disarm the alarm."],
@@ -58,21 +58,21 @@ export function addHomeCommand(program: Command): void {
       .action(async () => (await load()).homeAlarm(word === "on", options()));
   }
 
-  addPresence(home.command("presence").description("Who is at home."), options);
+  addPresence(home.command("presence").description("Show and change who is home."), options);
   addMore(home, options);
-  // Told by the action above: "too many arguments" would not say what is wrong. Last, because subcommands inherit it.
+  // The action above reports unknown commands better than "too many arguments". Set last, because subcommands inherit it.
   home.allowExcessArguments(true);
 }
 
 function addPresence(presence: Command, options: () => object): void {
   presence
     .command("show")
-    .description("Who is at home.")
+    .description("Show who is home.")
     .action(async () => (await load()).homePresence(options()));
   const changes: readonly (readonly [PresenceChange, string])[] = [
-    ["set", "These people are at home, and nobody else."],
-    ["add", "These people have come."],
-    ["remove", "These people have left."],
+    ["set", "Replace the people who are home."],
+    ["add", "Add people who are home."],
+    ["remove", "Remove people who are home."],
   ];
   for (const [word, description] of changes) {
     presence
@@ -83,33 +83,33 @@ function addPresence(presence: Command, options: () => object): void {
   }
   presence
     .command("clear")
-    .description("Nobody is at home.")
+    .description("Remove everyone.")
     .action(async () => (await load()).homePresenceChange("clear", [], options()));
   presence
     .command("history")
-    .description("Who came and went, and when (feature: presence).")
-    .option("--limit <number>", "how many at most", wholeNumber, 20)
+    .description("List arrivals and departures (feature: presence).")
+    .option("--limit <number>", "maximum number of entries", wholeNumber, 20)
     .action(async ({ limit }) => (await load()).homeHistory(limit, options()));
 }
 
 function addMore(home: Command, options: () => object): void {
   home
     .command("climate")
-    .description("The room's temperature (feature: climate).")
+    .description("Show the room temperature (feature: climate).")
     .action(async () => (await load()).homeClimate(options()));
   home
     .command("thermostat")
     .description("Set the thermostat, 5 to 30 °C (feature: climate).")
     .argument("<target>", "degrees Celsius")
     .action(async (target) => (await load()).homeThermostat(target, options()));
-  const scene = home.command("scene").description("Scenes (feature: scenes).");
+  const scene = home.command("scene").description("List and activate scenes (feature: scenes).");
   scene
     .command("list")
-    .description("The scenes and what each changes.")
+    .description("List the scenes and what each one changes.")
     .action(async () => (await load()).homeScenes(options()));
   scene
     .command("activate")
-    .description("Lights, alarm and thermostat at once.")
+    .description("Activate a scene: lights, alarm and thermostat at once.")
     .argument("<name>", "the scene's name")
     .action(async (name) => (await load()).homeScene(name, options()));
 }

@@ -1,7 +1,13 @@
 import path from "node:path";
 import { OperationError } from "../errors.ts";
-import { HomeCallError, HomeSettingsError, HomeStateError, type OpenedHome, openHome } from "./home-door.ts";
 import { type HomeTexts, homeTexts } from "./home-texts.ts";
+import {
+  HomeCallError,
+  HomeSettingsError,
+  HomeStateError,
+  type OpenedHome,
+  openHome,
+} from "./simulated-home.ts";
 
 export interface HomeOptions {
   readonly data?: string;
@@ -10,15 +16,15 @@ export interface HomeOptions {
   readonly persist?: boolean;
 }
 
-export interface HomeAtHand extends OpenedHome {
+export interface OpenHome extends OpenedHome {
   readonly texts: HomeTexts;
   readonly settingsFile: string;
 }
 
-/** Opens the home and gives it to `work`; whatever goes wrong on the way is told in the user's language. */
+/** Opens the home, runs `work` with it and closes it. Errors are reported in the user's language. */
 export async function withHome<Result>(
   options: HomeOptions,
-  work: (home: HomeAtHand) => Result | Promise<Result>,
+  work: (home: OpenHome) => Result | Promise<Result>,
 ): Promise<Result> {
   const texts = homeTexts(process.env);
   const data = options.data ?? process.env["TENDON_DATA"] ?? "./data";

@@ -1,24 +1,25 @@
 import { UsageError } from "../errors.ts";
-import { type HomeServer, type HomeStateError, serveHome, standardInput } from "./home-door.ts";
 import { type HomeOptions, withHome } from "./home-open.ts";
+import { type HomeServer, type HomeStateError, serveHome, standardInput } from "./simulated-home.ts";
 
 interface ServeOptions extends HomeOptions {
   readonly events?: boolean;
 }
 
-/** How long a client that does not read may hold up a process that was told to go. */
+/** How long a client that does not read may delay the process after a stop signal. */
 const graceMs = 500;
 
-/** stdout carries the protocol and nothing else; whatever else is to be said goes to stderr. */
+/** stdout carries only the protocol. Messages for people go to stderr. */
 export async function serveHomeLines(mode: string | true, options: ServeOptions): Promise<void> {
-  if (mode !== true && mode !== "stdio") throw new UsageError(`--mcp knows only \`stdio\`, got \`${mode}\``);
+  if (mode !== true && mode !== "stdio")
+    throw new UsageError(`--mcp supports only \`stdio\`, got \`${mode}\`.`);
   let server: HomeServer | undefined;
   const stop = (): void => {
     server?.stop();
-    // Unreferenced: it only matters to a process that something still holds.
+    // Unreferenced, so that the timer itself does not keep the process running.
     setTimeout(() => process.exit(0), graceMs).unref();
   };
-  // Before `ready` is said: whoever has heard it may end the process at once.
+  // Registered before `ready` is sent, because the client may end the process right after it.
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
   await withHome(options, async ({ home, stateFile, texts }) => {
@@ -34,11 +35,11 @@ export async function serveHomeLines(mode: string | true, options: ServeOptions)
   });
 }
 
-/** A fault that lasts is told when it begins, not with every call. */
-function once(tell: (error: HomeStateError) => void): (error: HomeStateError) => void {
+/** Reports a lasting fault once, not with every call. */
+function once(report: (error: HomeStateError) => void): (error: HomeStateError) => void {
   let last = "";
   return (error) => {
-    if (error.message !== last) tell(error);
+    if (error.message !== last) report(error);
     last = error.message;
   };
 }

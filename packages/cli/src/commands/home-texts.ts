@@ -1,9 +1,10 @@
-/** What the home commands say, in the user's language: Spanish where LC_ALL, LC_MESSAGES or LANG says so, else English. */
-import type { HomeCallError, HomeNotice, HomeStateError, SettingsProblem } from "./home-door.ts";
+/** Texts of the home commands: Spanish where LC_ALL, LC_MESSAGES or LANG selects it, otherwise English. */
+
 import { english } from "./home-texts-en.ts";
 import { spanish } from "./home-texts-es.ts";
+import type { HomeCallError, HomeNotice, HomeStateError, SettingsProblem } from "./simulated-home.ts";
 
-/** Which switch in home.yaml adds a tool; what is not here is always there. */
+/** The feature in home.yaml that adds a tool. Tools that are not listed here are always available. */
 const featureOfTool: Readonly<Record<string, string>> = {
   get_presence_history: "presence",
   get_climate: "climate",
@@ -21,8 +22,8 @@ export interface HomeWords {
   readonly off: string;
   readonly armed: string;
   readonly disarmed: string;
-  readonly nobody: string;
-  readonly somebody: string;
+  readonly empty: string;
+  readonly occupied: string;
   readonly arrived: string;
   readonly left: string;
   readonly heating: string;
@@ -48,7 +49,7 @@ export interface HomeTexts extends HomeWords {
 }
 
 export function homeTexts(env: Readonly<Record<string, string | undefined>>): HomeTexts {
-  // An empty variable counts as not set, as everywhere else.
+  // As in POSIX, an empty variable counts as unset.
   const language = env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
   const words = /^es(?![a-z])/i.test(language) ? spanish : english;
   return {

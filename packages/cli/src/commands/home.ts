@@ -1,7 +1,7 @@
-/** The simulated home by hand. Each command reads or changes the same state that a running `--mcp` server uses. */
+/** Commands for the simulated home. They share their state with a running `--mcp` server. */
 import { UsageError } from "../errors.ts";
 import { colours, plain, print, printJson } from "../output.ts";
-import { type HomeAtHand, type HomeOptions, withHome } from "./home-open.ts";
+import { type HomeOptions, type OpenHome, withHome } from "./home-open.ts";
 import type { HomeTexts } from "./home-texts.ts";
 
 interface Snapshot {
@@ -62,7 +62,7 @@ export async function homeAlarm(armed: boolean, options: HomeOptions): Promise<v
 export type PresenceChange = "set" | "add" | "remove" | "clear";
 
 export async function homePresence(options: HomeOptions): Promise<void> {
-  await withHome(options, (atHand) => showPresence(options, atHand));
+  await withHome(options, (opened) => showPresence(options, opened));
 }
 
 export async function homePresenceChange(
@@ -70,8 +70,8 @@ export async function homePresenceChange(
   names: readonly string[],
   options: HomeOptions,
 ): Promise<void> {
-  await withHome(options, (atHand) => {
-    atHand.home.changePeople((there) => {
+  await withHome(options, (opened) => {
+    opened.home.changePeople((there) => {
       switch (change) {
         case "set":
           return names;
@@ -83,7 +83,7 @@ export async function homePresenceChange(
           return [];
       }
     });
-    showPresence(options, atHand);
+    showPresence(options, opened);
   });
 }
 
@@ -157,7 +157,7 @@ export async function homeScene(name: string, options: HomeOptions): Promise<voi
   });
 }
 
-function showPresence(options: HomeOptions, { home, texts }: HomeAtHand): void {
+function showPresence(options: HomeOptions, { home, texts }: OpenHome): void {
   const { presence } = home.state;
   show(options, presence, () => [people(presence, texts)]);
 }
@@ -175,8 +175,8 @@ function lightRows(lights: Readonly<Record<string, boolean>>, texts: HomeTexts):
 }
 
 function people({ present, known_people }: Presence, texts: HomeTexts): string {
-  if (!present) return texts.nobody;
-  return known_people.length === 0 ? texts.somebody : known_people.map(plain).join(", ");
+  if (!present) return texts.empty;
+  return known_people.length === 0 ? texts.occupied : known_people.map(plain).join(", ");
 }
 
 function climateText({ temperature, target, heating }: Climate, texts: HomeTexts): string {

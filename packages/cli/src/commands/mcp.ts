@@ -9,7 +9,7 @@ export interface McpOptions extends TargetOptions {
   readonly device?: string;
 }
 
-/** Runs until the client closes its side. Nothing but messages goes to stdout. */
+/** Runs until the client closes stdin. Only protocol messages go to stdout. */
 export async function mcp(options: McpOptions): Promise<void> {
   const bridge = new McpBridge({ ...options, path: pathOf(options) }, (message) => {
     process.stdout.write(`${JSON.stringify(message)}\n`);
@@ -18,7 +18,7 @@ export async function mcp(options: McpOptions): Promise<void> {
   lines.on("line", (line) => {
     if (line.trim() !== "") bridge.receive(line);
   });
-  // A client that is gone reads nothing; that is no fault.
+  // The client ended and no longer reads. That is not an error.
   process.stdout.on("error", () => lines.close());
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => lines.close());
   await new Promise<void>((resolve) => lines.once("close", resolve));
@@ -27,7 +27,7 @@ export async function mcp(options: McpOptions): Promise<void> {
 
 function pathOf({ flat, compact, device }: McpOptions): string {
   if ([flat, compact, device].filter((given) => given !== undefined).length > 1) {
-    throw new UsageError("--flat, --compact and --device exclude one another");
+    throw new UsageError("Use only one of --flat, --compact and --device.");
   }
   if (device !== undefined) return `/mcp/devices/${encodeURIComponent(device)}`;
   return flat === true ? "/mcp/flat" : compact === true ? "/mcp/compact" : "/mcp";

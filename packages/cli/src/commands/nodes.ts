@@ -18,10 +18,11 @@ export async function nodes(options: TargetOptions & { readonly json?: boolean }
       version,
       ago(startedAt, now),
       String(devices),
-      draining ? "stopping" : "up",
+      draining ? "draining" : "up",
     ]),
   );
   const { storage, cluster } = list.engines;
-  print(`storage: ${storage.kind}, ${storage.connected ? "connected" : "AWAY"}`);
-  if (cluster !== null) print(`NATS: ${cluster.server}, ${cluster.connected ? "connected" : "AWAY"}`);
+  print(`storage: ${storage.kind}, ${storage.connected ? "connected" : "NOT CONNECTED"}`);
+  if (cluster !== null)
+    print(`NATS: ${cluster.server}, ${cluster.connected ? "connected" : "NOT CONNECTED"}`);
 }

@@ -23,31 +23,31 @@ interface ServeOptions {
   readonly json?: boolean;
 }
 
-const longestStopMs = 4_500;
+const maxStopMs = 4_500;
 const parentCheckMs = 500;
 
 export async function serve(options: ServeOptions): Promise<void> {
-  // Listened for from the first moment: whoever starts the gateway may change their mind before it is ready.
-  const told = stopSignal();
+  // Registered first, so that a signal during the start also stops the gateway.
+  const stopRequested = stopSignal();
   keepYoungApart();
   const { config, adminToken } = loadConfig({
     file: options.config,
     searchIn: ["."],
     env: process.env,
-    // A person sees the ready block and what goes wrong; a log file or a collector gets everything.
+    // On a terminal, log only warnings and errors beside the ready block. A log file or collector gets everything.
     defaults: process.stderr.isTTY ? { log: { level: "warn" } } : {},
     overrides: flags(options),
   });
   const processes = options.demo === true ? demoProcesses(config) : [];
-  const more = new DemoDevices();
-  const changedTheirMind = new AbortController();
-  void told.then(() => changedTheirMind.abort());
-  const { signal } = changedTheirMind;
+  const demoDevices = new DemoDevices();
+  const startAbort = new AbortController();
+  void stopRequested.then(() => startAbort.abort());
+  const { signal } = startAbort;
   const tendon = await startGateway(config, {
     adminToken,
     allowOpen: options.allowOpen,
     processes,
-    startDemoDevice: (provision) => more.start(provision),
+    startDemoDevice: (provision) => demoDevices.start(provision),
     signal,
   }).catch((error: unknown) => {
     if (signal.aborted) return undefined;
@@ -56,10 +56,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   if (tendon === undefined) return;
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
   announce(tendon, options.json === true);
-  // On a terminal the signal says that the terminal is gone, and ends the gateway as it ends any program.
+  // On a terminal, SIGHUP means that the terminal was closed; it then ends the gateway by default.
   if (!process.stdout.isTTY) process.on("SIGHUP", () => tendon.reloadCertificate());
-  await told;
-  await stop(tendon, [more, ...(demo === undefined ? [] : [demo])]);
+  await stopRequested;
+  await stop(tendon, [demoDevices, ...(demo === undefined ? [] : [demo])]);
 }
 
 function flags(options: ServeOptions): ConfigInput {
@@ -87,23 +87,23 @@ function announce(tendon: Tendon, json: boolean): void {
   }
   print(`tendon ready ${tendon.url}`);
   const rows: [string, string][] = [
-    ["REST", `${tendon.addresses.public}/api/v1  (described at ${tendon.addresses.public}/docs)`],
+    ["REST", `${tendon.addresses.public}/api/v1  (reference: ${tendon.addresses.public}/docs)`],
     ["boards (OTA address)", `${tendon.addresses.ota}${otaHint(tendon)}`],
     ["devices (WebSocket)", tendon.addresses.deviceWebSocket],
     ["devices (MQTT)", tendon.addresses.deviceMqtt],
   ];
-  // An outside broker is not for apps: it does not know our tokens.
+  // Apps cannot use an external broker, because it does not know the gateway's tokens.
   if (tendon.config.mqtt.broker === undefined) rows.push(["apps (MQTT)", tendon.addresses.mqtt]);
   if (tendon.addresses.mqtts !== undefined) rows.push(["apps (MQTT with TLS)", tendon.addresses.mqtts]);
   const { adminToken } = tendon;
   if (adminToken !== undefined) {
     const below = path.relative(".", adminToken.file);
     const file = below.startsWith("..") ? adminToken.file : below;
-    // The token itself is for a person's eyes only: never into a pipe or a log file.
+    // Print the token only to a terminal, never into a pipe or a log file.
     const shown = adminToken.isNew && process.stdout.isTTY ? `  ${adminToken.secret}` : "";
     rows.push(["admin token", `${file}${shown}`]);
   }
-  // Whoever has the link is the administrator: for a person's eyes only, as the token is.
+  // The link signs in as administrator. Print it only to a terminal, like the token.
   if (process.stdout.isTTY) rows.unshift(["console", tendon.consoleLink()]);
   else
     rows.unshift([
@@ -114,7 +114,7 @@ function announce(tendon: Tendon, json: boolean): void {
   print(`  ${colours.dim("try".padEnd(22))} npx tendon devices`);
 }
 
-/** The address is for boards, and on a first start none can use it. */
+/** Explains why boards cannot use the OTA address, which is so with the default settings. */
 function otaHint({ addresses, config }: Tendon): string {
   const { host, publicUrl } = config.http;
   const problem = otaProblem({ ota: addresses.ota, host, publicUrl });
@@ -124,7 +124,7 @@ function otaHint({ addresses, config }: Tendon): string {
 const otaHints: Readonly<Record<OtaProblem, string>> = {
   this_machine: "this machine only; for boards, listen with --host 0.0.0.0",
   public_url: "this machine only; for boards, set http.publicUrl",
-  unreadable: "boards cannot read it; set http.publicUrl to http(s)://HOST:PORT",
+  unreadable: "boards cannot parse it; set http.publicUrl to http(s)://HOST:PORT",
 };
 
 function stopSignal(): Promise<void> {
@@ -140,23 +140,23 @@ function stopSignal(): Promise<void> {
   });
 }
 
-/** npm tells a shell to end, and the shell tells nobody: that it is gone is all we see. */
-function whenParentEnds(told: () => void): void {
+/** npm signals only its shell, which does not forward the signal. Stop when that parent process has ended. */
+function whenParentEnds(onEnd: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
-    told();
+    onEnd();
   }, parentCheckMs);
   timer.unref();
 }
 
 async function stop(tendon: Tendon, demos: readonly Demo[]): Promise<void> {
-  const overdue = setTimeout(() => {
-    complain("stopping took too long; leaving anyway");
+  const deadline = setTimeout(() => {
+    complain("The gateway did not stop in time; exiting anyway.");
     process.exit(0);
-  }, longestStopMs);
+  }, maxStopMs);
   await Promise.all(demos.map((demo) => demo.stop()));
   await tendon.stop();
-  clearTimeout(overdue);
+  clearTimeout(deadline);
 }

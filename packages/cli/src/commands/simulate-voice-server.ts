@@ -12,14 +12,14 @@ interface VoiceServerCommand {
   readonly json?: boolean;
 }
 
-/** Runs a voice server that hears nothing and answers with a chime, until it is told to stop. */
+/** Runs a scripted voice server, which answers every question with a chime, until a stop signal. */
 export async function simulateVoiceServer(options: VoiceServerCommand): Promise<void> {
   const json = options.json === true;
   if (options.fault?.includes("list")) {
     await printTable(["FAULT", "WHAT IT DOES"], Object.entries(serverFaults));
     return;
   }
-  if (options.packets < 1) throw new UsageError("--packets must be 1 or more");
+  if (options.packets < 1) throw new UsageError("--packets must be at least 1.");
   const server = await start(options, json ? showJson : showText);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
@@ -49,7 +49,7 @@ async function start(
     if (error instanceof SimulatorError) throw new UsageError(error.message);
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "") throw error;
-    throw new OperationError(`cannot listen on ${host}:${port} (${code})`);
+    throw new OperationError(`Cannot listen on ${host}:${port} (${code}).`);
   }
 }
 
@@ -64,13 +64,13 @@ function showText(event: VoiceEvent): void {
 function describe(event: VoiceEvent): string {
   switch (event.kind) {
     case "arrived":
-      return "is here";
+      return "connected";
     case "listed":
-      return `offers ${event.tools} tools`;
+      return `listed ${event.tools} tools`;
     case "answered":
-      return `asked with ${event.heard} packets, was answered with ${event.said}`;
+      return `question of ${event.heard} packets, answered with ${event.said}`;
     case "left":
-      return "has left";
+      return "disconnected";
     default:
       return event satisfies never;
   }

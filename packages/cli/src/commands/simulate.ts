@@ -19,10 +19,10 @@ import { colours, complain, plain, print, printJson, printTable } from "../outpu
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface SimulateOptions extends TargetOptions {
-  /** WebSocket where nothing is said. */
+  /** WebSocket by default. */
   readonly transport?: "ws" | "mqtt";
   readonly count: number;
-  /** Of the first one. */
+  /** Id of the first device. */
   readonly id?: string;
   readonly board: string;
   readonly tools?: string;
@@ -30,15 +30,15 @@ interface SimulateOptions extends TargetOptions {
   readonly deviceToken?: string;
   readonly ota?: boolean;
   readonly awaitApproval?: boolean;
-  /** How long after an answer they ask again. */
+  /** Pause after an answer before the next question. */
   readonly speak?: string;
   readonly json?: boolean;
 }
 
-const mostDevices = 20_000;
-const usualFirstId = "02:00:00:00:10:01";
-/** Above this, single events would only scroll by. */
-const shownOneByOne = 3;
+const maxDevices = 20_000;
+const defaultFirstId = "02:00:00:00:10:01";
+/** With more devices than this, print a summary instead of single events. */
+const maxShownOneByOne = 3;
 const refreshMs = 500;
 
 export async function simulateEsp32(options: SimulateOptions): Promise<void> {
@@ -49,14 +49,14 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
     );
     return;
   }
-  if (options.count < 1 || options.count > mostDevices) {
-    throw new UsageError(`--count must be from 1 to ${mostDevices}`);
+  if (options.count < 1 || options.count > maxDevices) {
+    throw new UsageError(`--count must be from 1 to ${maxDevices}.`);
   }
-  refuseTransport(options);
+  checkTransport(options);
   const pauseMs = options.speak === undefined ? undefined : readDuration(options.speak);
-  const each = options.json === true ? showJson : options.count <= shownOneByOne ? showText : undefined;
+  const each = options.json === true ? showJson : options.count <= maxShownOneByOne ? showText : undefined;
   const show = each ?? (options.awaitApproval === true ? showCode : undefined);
-  const firstId = options.id ?? (options.awaitApproval === true ? newId() : usualFirstId);
+  const firstId = options.id ?? (options.awaitApproval === true ? newId() : defaultFirstId);
   const fleet = await buildFleet({ ...options, id: firstId }, (device) => {
     if (show !== undefined) device.observe((event) => show(device, event));
     if (pauseMs !== undefined) keepTalking(device, pauseMs);
@@ -64,41 +64,42 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
-  if (options.awaitApproval === true) complain(fromTheFactory(options, firstId));
+  if (options.awaitApproval === true) complain(factoryNotice(options, firstId));
   const display = options.json === true ? jsonDisplay(fleet) : textDisplay(fleet, each === undefined);
   const started = fleet.start().then(() => display.started());
   try {
-    // A gateway that refuses to provision ends the command with its reason; later faults are the devices' own.
+    // Errors of the gateway during provisioning end the command. Later errors are reported per device.
     await Promise.race([stopped, started]);
     await stopped;
   } catch (error) {
-    throw inWords(error);
+    throw asUsageError(error);
   } finally {
     display.stop();
     await fleet.stop();
   }
 }
 
-/** The last two bytes count the boards, so that every --count fits. */
+/** The last two bytes number the boards, enough for any --count. */
 function newId(): string {
   const [a, b, c] = randomBytes(3).toString("hex").match(/../g) ?? [];
   return `02:${a}:${b}:${c}:00:01`;
 }
 
-function fromTheFactory({ count, id }: SimulateOptions, firstId: string): string {
-  const boards = count === 1 ? `${firstId} starts` : `${count} boards, ${firstId} and following, start`;
-  return `${boards} as from the factory, with a new ${id === undefined ? "id and " : ""}Client-Id`;
+function factoryNotice({ count, id }: SimulateOptions, firstId: string): string {
+  const boards =
+    count === 1 ? `${firstId} starts as a new board` : `${count} new boards start, from ${firstId} on`;
+  return `${boards}, with a new ${id === undefined ? "id and " : ""}Client-Id`;
 }
 
-/** Boards that ask for their settings are told in them how to connect. */
-function refuseTransport({ transport, awaitApproval, ota, url = "" }: SimulateOptions): void {
+/** Boards that request their settings receive the transport in them, so `--transport` does not apply. */
+function checkTransport({ transport, awaitApproval, ota, url = "" }: SimulateOptions): void {
   if (transport === "mqtt" && isWebSocket(url))
-    throw new UsageError(`${url} is an address for WebSocket: leave --transport mqtt out.`);
+    throw new UsageError(`${url} is a WebSocket address. Remove --transport mqtt.`);
   const flag = awaitApproval === true ? "--await-approval" : ota === true ? "--ota" : undefined;
   if (transport === undefined || flag === undefined) return;
   throw new UsageError(
-    `With ${flag} the gateway says how they connect, so leave --transport out. To choose, set devices.transport ` +
-      "for all, or for one device `tendon device transport ID websocket` (or mqtt).",
+    `With ${flag} the gateway chooses the transport, so --transport cannot be used. Set devices.transport for all ` +
+      "devices, or use `tendon device transport ID websocket` (or mqtt) for one.",
   );
 }
 
@@ -115,7 +116,7 @@ const showText: Show = (device, event) => {
   if (line !== undefined) print(`${colours.dim(device.id)}  ${plain(line)}`);
 };
 
-/** Of many boards that wait, what each shows is all there is to see. */
+/** With many waiting boards, print only their activation codes. */
 const showCode: Show = (device, event) => {
   if (event.kind === "activation-code") showText(device, event);
 };
@@ -137,12 +138,12 @@ async function buildFleet(
       built,
     });
   } catch (error) {
-    throw inWords(error);
+    throw asUsageError(error);
   }
 }
 
-/** What the devices refuse to be is what was asked for on the command line. */
-function inWords(error: unknown): unknown {
+/** The simulator rejects options of the command line, so its errors are usage errors. */
+function asUsageError(error: unknown): unknown {
   return error instanceof SimulatorError ? new UsageError(error.message) : error;
 }
 
@@ -152,7 +153,7 @@ function isWebSocket(url: string): boolean {
 
 type Credentials = (mac: string, clientId: string) => Promise<VirtualDeviceOptions>;
 
-/** A Tendon gateway gives each device its own token; any other backend is given by its WebSocket address. */
+/** A Tendon gateway provisions each device. Any other backend is given by its WebSocket address. */
 async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   const { url } = options;
   if (url !== undefined && isWebSocket(url)) {
@@ -161,13 +162,13 @@ async function credentialsFor(options: SimulateOptions): Promise<Credentials> {
   }
   const target = readTarget(options);
   const client = new GatewayClient(target);
-  // On this machine the gateway's certificate may be for any name; the way there crosses no network.
+  // A local gateway's certificate may be for any name: the connection does not cross a network.
   const tls = { insecureTls: target.certificate !== undefined };
   const otaUrl = `${target.url}/xiaozhi/ota/`;
-  // The gateway gives a known pair of id and Client-Id its settings at once; a board from the factory has no such pair.
+  // The gateway gives a known pair of id and Client-Id its settings at once, so a factory-new board needs a new pair.
   if (options.awaitApproval === true)
     return () => Promise.resolve({ tls, otaUrl, board: { clientId: randomUUID() } });
-  // Asked once before anything starts, so that a wrong address or token is told at once.
+  // Requested once before the devices start, so that a wrong address or token is reported at once.
   await client.get("/devices/pending");
   return async (id, clientId) => {
     const { websocket, mqtt } = await client.post<Provisioned>("/devices/provision", { id, clientId });
@@ -199,7 +200,7 @@ function textDisplay(fleet: Fleet, live: boolean): Display {
     else complain(line);
   }, refreshMs);
   return {
-    started: () => complain(`${terminal ? "\n" : ""}${summary(fleet.counters)}; Ctrl+C ends them`),
+    started: () => complain(`${terminal ? "\n" : ""}${summary(fleet.counters)}; press Ctrl+C to stop`),
     stop: () => {
       clearInterval(timer);
       complain(`${terminal ? "\n" : ""}${summary(fleet.counters)}`);
@@ -209,18 +210,18 @@ function textDisplay(fleet: Fleet, live: boolean): Display {
 
 function summary(counters: FleetCounters): string {
   const { devices, connected, calls, errors, reconnects, connectFailures } = counters;
-  const failed = connectFailures > 0 ? `, ${connectFailures} failed attempts to connect` : "";
+  const failed = connectFailures > 0 ? `, ${connectFailures} failed connection attempts` : "";
   return `${connected} of ${devices} connected, ${calls} calls, ${errors} errors, ${reconnects} reconnects${failed}`;
 }
 
 function describe(event: DeviceEvent): string | undefined {
   switch (event.kind) {
     case "activation-code":
-      return `shows the code ${event.code}; \`tendon device approve ${event.code}\` lets it in`;
+      return `shows the code ${event.code}; approve it with \`tendon device approve ${event.code}\``;
     case "ota-failed":
-      return `gets no settings: ${event.detail}`;
+      return `received no settings: ${event.detail}`;
     case "provisioned":
-      return `has its settings, connects over ${event.transport}`;
+      return `received its settings, connects over ${event.transport}`;
     case "connected":
       return `connected, session ${event.sessionId}`;
     case "connect-failed":
@@ -230,7 +231,7 @@ function describe(event: DeviceEvent): string | undefined {
     case "call":
       return `call ${event.tool} ${JSON.stringify(event.arguments)}`;
     case "call-finished":
-      return event.error === undefined ? undefined : `error of ${event.tool}: ${event.error}`;
+      return event.error === undefined ? undefined : `${event.tool} failed: ${event.error}`;
     case "state":
       return `${event.key}: ${String(event.previous)} -> ${String(event.value)}`;
     case "message":
@@ -240,7 +241,7 @@ function describe(event: DeviceEvent): string | undefined {
     case "hung":
       return `hangs until it is restarted: ${event.cause}`;
     case "frame-lost":
-      return `a reply of ${event.bytes} bytes is lost (${event.why})`;
+      return `lost a reply of ${event.bytes} bytes (${event.why})`;
     default:
       return undefined;
   }

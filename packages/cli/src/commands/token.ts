@@ -17,25 +17,24 @@ const knownScopes = ["read", "call", "call:user", "provision", "admin"];
 export async function createToken(name: string, options: TokenOptions): Promise<void> {
   const scopes = options.scope ?? ["read", "call"];
   const unknown = scopes.find((scope) => !knownScopes.includes(scope));
-  if (unknown !== undefined)
-    throw new UsageError(`no scope is called ${unknown}; known are ${knownScopes.join(", ")}`);
+  if (unknown !== undefined) throw new UsageError(`Unknown scope ${unknown}. Use ${knownScopes.join(", ")}.`);
   if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires))) {
-    throw new UsageError("--expires must be a time, such as 2027-01-31 or 2027-01-31T12:00:00Z");
+    throw new UsageError("--expires must be a date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z.");
   }
   const limited = options.device !== undefined || options.tag !== undefined;
-  const made = await new GatewayClient(readTarget(options)).post<NewToken>("/tokens", {
+  const created = await new GatewayClient(readTarget(options)).post<NewToken>("/tokens", {
     name,
     scopes,
     ...(limited ? { devices: { ids: options.device ?? [], tags: options.tag ?? [] } } : {}),
     ...(options.expires === undefined ? {} : { expiresAt: new Date(options.expires).toISOString() }),
   });
   if (options.json === true) {
-    printJson(made);
+    printJson(created);
     return;
   }
-  // The token alone on stdout, so that it can be piped where it belongs.
-  complain(`token ${made.id} for ${made.name} (${made.scopes.join(", ")}); it is shown this once:`);
-  print(made.token);
+  // Only the token goes to stdout, so that it can be piped.
+  complain(`token ${created.id} for ${created.name} (${created.scopes.join(", ")}); it is shown only once:`);
+  print(created.token);
 }
 
 export async function listTokens(options: TokenOptions): Promise<void> {
@@ -45,7 +44,7 @@ export async function listTokens(options: TokenOptions): Promise<void> {
     return;
   }
   if (list.tokens.length === 0) {
-    print("No tokens but the admin's. `tendon token create NAME` makes one.");
+    print("No tokens except the admin token. Create one with `tendon token create NAME`.");
     return;
   }
   const now = Date.now();
@@ -64,13 +63,12 @@ export async function listTokens(options: TokenOptions): Promise<void> {
   );
 }
 
-/** By id, or by a name that exactly one token has which still counts. */
+/** Finds the token by id, or by a name that exactly one valid token has. */
 export async function revokeToken(reference: string, options: TokenOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   const { id, name } = await find(client, reference);
   await client.remove(`/tokens/${encodeURIComponent(id)}`);
-  if (options.json !== true)
-    print(`token ${id}${name === undefined ? "" : ` (${plain(name)})`} no longer counts`);
+  if (options.json !== true) print(`token ${id}${name === undefined ? "" : ` (${plain(name)})`} revoked`);
 }
 
 async function find(client: GatewayClient, reference: string): Promise<{ id: string; name?: string }> {
@@ -78,14 +76,16 @@ async function find(client: GatewayClient, reference: string): Promise<{ id: str
   const meant = tokens.find(({ id }) => id === reference);
   if (meant !== undefined) return meant;
   const now = Date.now();
-  const living = tokens.filter(
+  const valid = tokens.filter(
     ({ name, expiresAt }) => name === reference && (expiresAt === null || Date.parse(expiresAt) > now),
   );
-  const [only, ...others] = living;
+  const [only, ...others] = valid;
   if (others.length > 0) {
-    const ids = living.map(({ id }) => id).join(", ");
-    throw new OperationError(`${living.length} tokens are called ${plain(reference)}; say which: ${ids}`);
+    const ids = valid.map(({ id }) => id).join(", ");
+    throw new OperationError(
+      `${valid.length} tokens are named ${plain(reference)}. Pass one of their ids: ${ids}`,
+    );
   }
-  // Where nothing fits, the gateway says that there is none.
+  // Without a match, the gateway reports that there is no such token.
   return only ?? { id: reference };
 }

@@ -19,13 +19,13 @@ export async function tools(device: string, options: ToolsOptions): Promise<void
   }
   for (const tool of list.tools) printTool(tool);
   for (const aside of list.setAside ?? [])
-    complain(`set aside: ${plain(aside.name)}: ${plain(aside.reason)}`);
-  if (list.problem !== undefined) complain(`the list is not complete: ${plain(list.problem)}`);
+    complain(`not offered: ${plain(aside.name)}: ${plain(aside.reason)}`);
+  if (list.problem !== undefined) complain(`the tool list is incomplete: ${plain(list.problem)}`);
   if (list.tools.length === 0) print("This device offers no tools.");
 }
 
 function printTool(tool: Tool): void {
-  const mark = tool.audience === "user" ? colours.yellow(" (people only)") : "";
+  const mark = tool.audience === "user" ? colours.yellow(" (user-only)") : "";
   print(`${colours.bold(plain(tool.name))}${mark}`);
   for (const [name, schema] of Object.entries(propertiesOf(tool))) {
     print(`    ${plain(name)}  ${colours.dim(describe(schema, requiredOf(tool).includes(name)))}`);

@@ -7,7 +7,7 @@ interface VoiceOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** Who is talking to which voice server, and how well it gets through. */
+/** Lists the active conversations with their voice server and audio quality. */
 export async function voice(options: VoiceOptions): Promise<void> {
   const list = await new GatewayClient(readTarget(options)).get<VoiceSessionList>("/voice/sessions");
   if (options.json === true) {
@@ -15,12 +15,12 @@ export async function voice(options: VoiceOptions): Promise<void> {
     return;
   }
   if (list.sessions.length === 0) {
-    print("Nobody is talking.");
+    print("No active conversations.");
     return;
   }
   const now = Date.now();
   await printTable(
-    ["DEVICE", "STATE", "OVER", "VOICE SERVER", "SINCE", "UP", "DOWN", "CALLS"],
+    ["DEVICE", "STATE", "TRANSPORT", "VOICE SERVER", "SINCE", "UP", "DOWN", "CALLS"],
     list.sessions.map((session) => [
       colours.bold(session.alias),
       session.state === "speaking" || session.state === "listening"

@@ -12,9 +12,9 @@ interface WatchOptions extends TargetOptions {
 }
 
 const firstPauseMs = 500;
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 
-/** Runs until it is interrupted; when the gateway goes away it waits, comes back and misses nothing it can resume. */
+/** Runs until it is interrupted. After a lost connection it reconnects and resumes after the last event. */
 export async function watch(options: WatchOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   const stop = new AbortController();
@@ -30,12 +30,12 @@ export async function watch(options: WatchOptions): Promise<void> {
     try {
       const headers: Record<string, string> = lastId === "" ? {} : { "last-event-id": lastId };
       const response = await client.open(`/events?${query}`, headers, stop.signal);
-      // Nothing may happen for long; whoever waits, a script too, knows that it is heard from here on.
-      complain(pause === 0 ? "watching; Ctrl+C ends it" : "watching again");
+      // Events may be rare. This line tells a person or a script that events are received from now on.
+      complain(pause === 0 ? "watching; press Ctrl+C to stop" : "watching again");
       pause = firstPauseMs;
       for await (const event of readEvents(response, stop.signal)) {
         if (event === "reset") {
-          complain("some events were missed");
+          complain("some events were lost");
           continue;
         }
         lastId = event.id;
@@ -43,14 +43,14 @@ export async function watch(options: WatchOptions): Promise<void> {
       }
     } catch (error) {
       if (stop.signal.aborted) return;
-      // The first attempt tells what is wrong; later ones wait for the gateway to come back.
+      // A failed first attempt ends the command; later attempts wait until the gateway is back.
       if (pause === 0) throw error;
       if (error instanceof OperationError && error.problem !== undefined) throw error;
     }
     if (stop.signal.aborted) return;
-    complain(`connection lost, trying again in ${pause / 1000} s`);
+    complain(`connection lost, retrying in ${pause / 1000} s`);
     await sleep(pause, stop.signal);
-    pause = Math.min(pause * 2, longestPauseMs);
+    pause = Math.min(pause * 2, maxPauseMs);
   }
 }
 

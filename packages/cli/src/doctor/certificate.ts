@@ -7,15 +7,15 @@ import { type Finding, failed, fine, warning } from "./finding.ts";
 
 const check = "certificate";
 const dayMs = 86_400_000;
-const soonDays = 14;
+const warnDays = 14;
 
-/** What boards and people make of the certificate; `host` is the one they are sent to. */
+/** Checks whether boards and browsers will accept the certificate for `host`, the public host name. */
 export function checkCertificate(file: string, keyFile: string, host: string): Finding[] {
   let chain: X509Certificate[];
   try {
     chain = readChain(file);
     const [own] = chain;
-    if (own === undefined) return [unusable(`${file} has no certificate in it`)];
+    if (own === undefined) return [unusable(`${file} contains no certificate`)];
     if (!own.checkPrivateKey(createPrivateKey(fs.readFileSync(keyFile))))
       return [unusable(`${keyFile} is not the key of ${file}`)];
     return [
@@ -47,17 +47,17 @@ function checkDates(file: string, { validFrom, validTo }: X509Certificate): Find
   const now = Date.now();
   const renew = "renew it; the gateway serves the new files without a restart";
   if (Date.parse(validTo) < now) {
-    const why = "nobody who checks certificates connects any more, boards among them";
+    const why = "boards and every client that verifies certificates refuse to connect";
     return [failed(check, { message: `${file} expired on ${validTo}`, why, todo: renew })];
   }
   if (Date.parse(validFrom) > now) {
-    const why = "it does not count yet, unless this machine's clock is behind";
-    return [failed(check, { message: `${file} begins on ${validFrom}`, why, todo: "look at the clock" })];
+    const why = "it is not valid yet, unless this machine's clock is behind";
+    return [failed(check, { message: `${file} is valid from ${validFrom}`, why, todo: "check the clock" })];
   }
   const days = Math.floor((Date.parse(validTo) - now) / dayMs);
-  if (days >= soonDays) return [fine(check, `${file} is valid for ${days} more days`)];
-  const why = "afterwards nobody who checks certificates connects any more";
-  return [warning(check, { message: `${file} ends in ${days} days`, why, todo: renew })];
+  if (days >= warnDays) return [fine(check, `${file} is valid for ${days} more days`)];
+  const why = "after that, boards and every client that verifies certificates refuse to connect";
+  return [warning(check, { message: `${file} expires in ${days} days`, why, todo: renew })];
 }
 
 function checkName(file: string, own: X509Certificate, host: string): Finding[] {
@@ -66,13 +66,13 @@ function checkName(file: string, own: X509Certificate, host: string): Finding[] 
   return [
     failed("certificate's name", {
       message: `${file} is not for ${host} (${own.subjectAltName ?? own.subject})`,
-      why: "boards and people are sent to that name, and refuse a certificate for another",
-      todo: "get one for this name, or set http.publicUrl to a name it is for",
+      why: "boards and browsers connect to that name, and reject a certificate for another",
+      todo: "get a certificate for this name, or set http.publicUrl to a name it covers",
     }),
   ];
 }
 
-/** Boards on Wi-Fi have the public authorities built in and take no other; modems check nothing. */
+/** Boards on Wi-Fi trust only the public authorities in their firmware. Boards with a modem do not verify certificates. */
 function checkAuthority(file: string, chain: readonly X509Certificate[], host: string): Finding[] {
   const own = chain[0];
   if (own === undefined || isPublic(chain)) return [];
@@ -80,13 +80,13 @@ function checkAuthority(file: string, chain: readonly X509Certificate[], host: s
   const trouble = {
     message: selfSigned
       ? `${file} is self-signed`
-      : `${file} does not lead to a public authority: a private one, or a chain that is not complete`,
-    why: "boards on Wi-Fi trust public authorities only and will not connect; 4G boards do not check",
-    todo: "use a certificate of a public authority (with its whole chain), put a proxy that has one in front, or serve boards without TLS in a network of your own",
+      : `${file} is not signed by a public authority, or its chain is incomplete`,
+    why: "boards on Wi-Fi trust only public authorities and will not connect; 4G boards do not verify certificates",
+    todo: "use a certificate of a public authority with its full chain, use a proxy that has one, or serve boards without TLS in a private network",
   };
   return [
     isLoopbackHost(host)
-      ? fine("authority", `${trouble.message}, which does for this machine alone`)
+      ? fine("authority", `${trouble.message}, which is enough on this machine`)
       : warning("authority", trouble),
   ];
 }
@@ -108,8 +108,8 @@ function checkMode(keyFile: string): Finding[] {
   if (process.platform === "win32" || (fs.statSync(keyFile).mode & 0o007) === 0) return [];
   return [
     warning("certificate's key", {
-      message: `${keyFile} can be read by everybody on this machine`,
-      why: "whoever has the key can pass for this gateway",
+      message: `every user of this machine can read ${keyFile}`,
+      why: "with the key, another server can impersonate this gateway",
       todo: `chmod 600 ${keyFile}`,
     }),
   ];

@@ -4,43 +4,44 @@ import { fileURLToPath } from "node:url";
 import { type Finding, fine, warning } from "./finding.ts";
 
 export interface OtherClocks {
-  /** How far each of them is ahead of ours, where it could be asked. */
+  /** How far each clock is ahead of this machine's; `undefined` if unknown. */
   readonly gatewayMs: number | undefined;
   readonly databaseMs: number | undefined;
   readonly dataFolder: string;
 }
 
-/** Dates in HTTP have whole seconds, and an answer takes its time. */
+/** HTTP dates have whole seconds, and the response takes time. */
 const gatewayToleranceMs = 5_000;
 const databaseToleranceMs = 2_000;
 const fileToleranceMs = 60_000;
 
 /**
- * Nobody outside is asked for the time. What can be seen from here are contradictions: files from the future, a
- * program that is newer than today, another clock that we talk to anyway.
+ * Asks no time server. It looks for contradictions instead: files with future dates, a program built in the future, and
+ * the clocks of the gateway and the database, which are contacted anyway.
  */
 export function checkClock({ gatewayMs, databaseMs, dataFolder }: OtherClocks): Finding[] {
   const check = "clock";
   const found: string[] = [];
   if (gatewayMs !== undefined && Math.abs(gatewayMs) > gatewayToleranceMs)
-    found.push(`the gateway's clock is ${apart(gatewayMs)} of ours`);
+    found.push(`the gateway's clock is ${apart(gatewayMs)} of this machine's`);
   if (databaseMs !== undefined && Math.abs(databaseMs) > databaseToleranceMs)
-    found.push(`the database's clock is ${apart(databaseMs)} of ours`);
+    found.push(`the database's clock is ${apart(databaseMs)} of this machine's`);
   const newest = newestFile(dataFolder);
   if (newest !== undefined && newest.at > Date.now() + fileToleranceMs)
-    found.push(`${newest.name} in the data folder was written ${ahead(newest.at)} from now`);
+    found.push(`${newest.name} in the data folder is dated ${ahead(newest.at)} in the future`);
   const built = fs.statSync(fileURLToPath(import.meta.url)).mtimeMs;
-  if (built > Date.now() + fileToleranceMs) found.push(`this program was built ${ahead(built)} from now`);
+  if (built > Date.now() + fileToleranceMs)
+    found.push(`this program's build date is ${ahead(built)} in the future`);
   if (found.length === 0) {
     return [
-      fine(check, `${new Date().toISOString()}; nothing here contradicts it (no outside clock is asked)`),
+      fine(check, `${new Date().toISOString()}, with no sign that it is wrong (no time server was asked)`),
     ];
   }
   return [
     warning(check, {
       message: found.join("; "),
-      why: "boards take their time from the gateway; certificates, codes and tokens end by it",
-      todo: "set the clock, and let NTP keep it (timedatectl set-ntp true)",
+      why: "boards take the time from the gateway, and certificates, codes and tokens expire by it",
+      todo: "set the clock and enable NTP (timedatectl set-ntp true)",
     }),
   ];
 }
@@ -53,7 +54,7 @@ function newestFile(folder: string): { readonly name: string; readonly at: numbe
     });
     return files.sort((a, b) => b.at - a.at)[0];
   } catch {
-    // Not made yet, or no folder: another check says so.
+    // The folder is missing or is not a folder: `checkDataFolder` reports that.
     return undefined;
   }
 }

@@ -2,21 +2,21 @@ import fs from "node:fs";
 import path from "node:path";
 import { type Finding, failed, fine, warning } from "./finding.ts";
 
-const littleSpaceBytes = 200 * 1024 * 1024;
+const minFreeBytes = 200 * 1024 * 1024;
 const secrets = ["admin-token", "mcp-token", "device-secret", "tendon.db"];
 
-/** Whether what must survive a restart can be written, and stays with its owner. */
+/** Checks that the data folder is writable and its secrets are private. */
 export function checkDataFolder(folder: string): Finding[] {
   const check = "data folder";
   const full = path.resolve(folder);
-  // The folder may not exist yet: then the nearest one above it has to let us make it.
+  // If the folder does not exist yet, its nearest existing parent must be writable.
   let nearest = full;
   while (!fs.existsSync(nearest) && path.dirname(nearest) !== nearest) nearest = path.dirname(nearest);
   const trouble = (message: string) =>
     failed(check, {
       message,
-      why: "devices, tokens and the history are kept there; without it the gateway does not start",
-      todo: "choose another with --data, or let this user write there",
+      why: "the gateway keeps devices, tokens and the history there, and does not start without it",
+      todo: "choose another folder with --data, or give this user write permission",
     });
   try {
     if (!fs.statSync(nearest).isDirectory()) return [trouble(`${nearest} is a file, not a folder`)];
@@ -24,13 +24,13 @@ export function checkDataFolder(folder: string): Finding[] {
     tryToWrite(nearest);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    return [trouble(`${nearest} cannot be written to${code}`)];
+    return [trouble(`${nearest} is not writable${code}`)];
   }
-  const found = [fine(check, nearest === full ? full : `${full}, made at the first start`)];
+  const found = [fine(check, nearest === full ? full : `${full}, created at the first start`)];
   return [...found, ...checkSpace(nearest), ...checkModes(full)];
 }
 
-/** Rights alone do not tell: the disk may be full, or mounted to be read only. */
+/** Permissions are not enough: the disk may be full or mounted read-only. */
 function tryToWrite(folder: string): void {
   const file = path.join(folder, `.doctor-${process.pid}`);
   fs.writeFileSync(file, "", { flag: "wx" });
@@ -40,12 +40,12 @@ function tryToWrite(folder: string): void {
 function checkSpace(folder: string): Finding[] {
   const { bavail, bsize } = fs.statfsSync(folder);
   const free = bavail * bsize;
-  if (free >= littleSpaceBytes) return [];
+  if (free >= minFreeBytes) return [];
   return [
     warning("disk", {
-      message: `${Math.floor(free / 1024 / 1024)} MB are left where the data folder is`,
-      why: "a full disk keeps new devices and tokens from being written down",
-      todo: "make room, or lower calls.keepCount and vision.keepBytes",
+      message: `only ${Math.floor(free / 1024 / 1024)} MB are free on the disk of the data folder`,
+      why: "on a full disk, new devices and tokens cannot be saved",
+      todo: "free some space, or lower calls.keepCount and vision.keepBytes",
     }),
   ];
 }
@@ -58,8 +58,8 @@ function checkModes(folder: string): Finding[] {
   if (open.length === 0 || process.platform === "win32") return [];
   return [
     warning("secrets", {
-      message: `${open.join(", ")} can be read by others on this machine`,
-      why: "whoever has them can do what you can",
+      message: `other users of this machine can read ${open.join(", ")}`,
+      why: "anyone with these files has full access to the gateway",
       todo: `chmod 600 ${open.map((name) => path.join(folder, name)).join(" ")}`,
     }),
   ];

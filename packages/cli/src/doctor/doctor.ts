@@ -1,6 +1,6 @@
 /**
- * Looks at everything that a first start, or a board's, can stumble over: settings, data folder, ports, certificate,
- * storage, clocks, and the addresses boards would be given. Nothing is changed, nobody outside the settings is asked.
+ * Checks what can keep the gateway or a board from working: configuration, data folder, ports, certificate, storage,
+ * clocks and the addresses that boards are given. It is read-only and contacts only hosts named in the configuration.
  */
 import {
   type Addresses,
@@ -28,14 +28,14 @@ export type { Finding } from "./finding.ts";
 export interface Examined {
   readonly findings: readonly Finding[];
   readonly running: boolean;
-  /** Where programs of this machine find the gateway, or would. */
+  /** The gateway's address for programs on this machine, whether it is running or not. */
   readonly url: string;
 }
 
 export interface DoctorOptions {
   readonly config?: string | undefined;
   readonly data?: string | undefined;
-  /** The token of desktop clients, where there is one. */
+  /** The token of desktop clients, if there is one. */
   readonly clientToken: McpToken | undefined;
 }
 
@@ -45,11 +45,11 @@ export async function examine(target: Target | undefined, options: DoctorOptions
   const running = gateway !== undefined;
   const loaded = readSettings(options);
   if (!("config" in loaded)) {
-    return { findings: [program, loaded], running, url: target?.url ?? usualUrl };
+    return { findings: [program, loaded], running, url: target?.url ?? defaultUrl };
   }
   const { adminToken, file } = loaded;
-  // The one that runs knows best: it may have been started with other flags and variables.
-  const config = running ? asRunning(loaded.config, target?.settings) : loaded.config;
+  // Prefer the running gateway's settings: it may have been started with other flags and variables.
+  const config = running ? withRunningSettings(loaded.config, target?.settings) : loaded.config;
   const storage = await checkStorage(config);
   const addresses = addressesFrom(config, running ? target?.url : undefined);
   const findings = [
@@ -57,7 +57,7 @@ export async function examine(target: Target | undefined, options: DoctorOptions
     fine("settings", file ?? "no tendon.yaml; defaults and environment"),
     ...(running ? [] : checkStart(config)),
     ...checkDataFolder(config.data),
-    // A gateway that runs has its ports and its storage, and says so itself.
+    // A running gateway holds its ports and its storage, and reports their state itself.
     ...(gateway === undefined
       ? [...(await checkNamed(target)), ...(await checkPorts(config))]
       : gateway.findings),
@@ -86,13 +86,13 @@ function readSettings(options: DoctorOptions): LoadedConfig | Finding {
   } catch (error) {
     return failed("settings", {
       message: error instanceof Error ? error.message : String(error),
-      why: "the gateway does not start with them",
-      todo: "mend the lines above; docs/configuration.md has every setting",
+      why: "the gateway does not start with this configuration",
+      todo: "fix the lines above; docs/configuration.md describes every setting",
     });
   }
 }
 
-/** What a start would refuse and no other check looks at: admission and whole certificates have theirs. */
+/** Problems that keep the gateway from starting, except admission and certificates, which have their own checks. */
 function checkStart(config: Config): Finding[] {
   const { cert, key } = config.tls;
   const examined = cert !== undefined && key !== undefined;
@@ -101,15 +101,15 @@ function checkStart(config: Config): Finding[] {
     .map((message) =>
       failed("settings", {
         message,
-        why: "the gateway does not start with them",
-        todo: "docs/configuration.md has every setting",
+        why: "the gateway does not start with this configuration",
+        todo: "docs/configuration.md describes every setting",
       }),
     );
 }
 
-function asRunning(config: Config, settings: RunningSettings | undefined): Config {
+function withRunningSettings(config: Config, settings: RunningSettings | undefined): Config {
   if (settings === undefined) return config;
-  // What the running gateway has left out is not set there, whatever this shell says.
+  // A setting that is missing in the running gateway is not set, even if this shell's environment sets it.
   const { publicUrl: _url, ...http } = config.http;
   const { publicEndpoint: _endpoint, broker: _broker, tlsPort: _port, ...mqtt } = config.mqtt;
   const { tls, devices } = settings;
@@ -123,7 +123,7 @@ function asRunning(config: Config, settings: RunningSettings | undefined): Confi
 }
 
 function addressesFrom({ http, mqtt, tls }: Config, runningAt: string | undefined): Addresses {
-  // Where any free port is taken, only the one that runs knows which.
+  // With port 0, only the running gateway knows its port.
   const httpPort = http.port === 0 && runningAt !== undefined ? Number(new URL(runningAt).port) : http.port;
   const broker = mqtt.broker === undefined ? undefined : new URL(mqtt.broker);
   return addressesOf({
@@ -149,7 +149,7 @@ async function addressFindings(config: Config, addresses: Addresses): Promise<Fi
   ];
 }
 
-/** Stands for one that is not known yet. */
+/** Placeholder for a port that is not known yet. */
 const anyPort = 65_535;
-/** Where a gateway listens whose settings say nothing. */
-const usualUrl = "http://127.0.0.1:8000";
+/** The address of a gateway with default settings. */
+const defaultUrl = "http://127.0.0.1:8000";

@@ -1,4 +1,4 @@
-/** One thing that was looked at. What is not right says why that matters and what to do. */
+/** The result of one check. A warning or failure says why it matters and what to do. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "warning" | "failed";

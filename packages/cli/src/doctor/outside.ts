@@ -9,7 +9,7 @@ export interface StorageFindings {
 
 const connectMs = 3_000;
 
-/** Looked at and not changed; the gateway makes and updates tables when it starts. */
+/** Read-only: the gateway creates and migrates the tables when it starts. */
 export async function checkStorage(config: Config): Promise<StorageFindings> {
   const { place, state, detail, clockAheadMs } = await examineStorage(config.storage, config.data);
   if (state === "ready" || state === "empty") {
@@ -17,15 +17,15 @@ export async function checkStorage(config: Config): Promise<StorageFindings> {
   }
   const todo =
     state === "newer"
-      ? "run the newer program, or choose another place with --data or `storage`"
+      ? "run the newer version of tendon, or choose another database with --data or `storage`"
       : config.storage === "sqlite:"
-        ? "look at the file; a back-up can be put in its place while the gateway is stopped"
-        : "see that PostgreSQL runs there, and that user, password and database in `storage` are right";
+        ? "check the file; you can replace it with a backup while the gateway is stopped"
+        : "check that PostgreSQL is running there, and check user, password and database in `storage`";
   const why = "the gateway does not start without it";
   return { findings: [failed("storage", { message: `${place}: ${detail}`, why, todo })], clockAheadMs };
 }
 
-/** Other servers of the settings: whether something answers at all. Nobody signs in there. */
+/** Checks whether the other servers in the configuration accept connections. It does not sign in. */
 export async function checkServers({ mqtt, cluster }: Config): Promise<Finding[]> {
   const servers = [
     { check: "broker", url: mqtt.broker, usual: { "mqtt:": 1883, "mqtts:": 8883 }, setting: "mqtt.broker" },
@@ -37,12 +37,12 @@ export async function checkServers({ mqtt, cluster }: Config): Promise<Finding[]
     const known: Record<string, number> = usual;
     const at = { host: hostname, port: Number(port || known[protocol]) };
     const problem = await tryToConnect(at);
-    if (problem === undefined) return [fine(check, `${at.host}:${at.port} answers`)];
+    if (problem === undefined) return [fine(check, `${at.host}:${at.port} accepts connections`)];
     return [
       failed(check, {
         message: `nothing answers at ${at.host}:${at.port} (${problem})`,
         why: check === "cluster" ? "a node does not start without it" : "devices cannot be reached over MQTT",
-        todo: `start it, or look at \`${setting}\` and the firewalls between`,
+        todo: `start it, or check \`${setting}\` and the firewalls in between`,
       }),
     ];
   });

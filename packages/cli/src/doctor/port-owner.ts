@@ -1,6 +1,6 @@
 import fs from "node:fs";
 
-/** Which program listens on a port, where the system lets us see that: `name (process 123)`. */
+/** The program that listens on a port, as `name (process 123)`; `undefined` where the system does not show it. */
 export function ownerOf(port: number): string | undefined {
   try {
     const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => listening(table, port)));
@@ -10,12 +10,12 @@ export function ownerOf(port: number): string | undefined {
       return `${fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim()} (process ${pid})`;
     }
   } catch {
-    // Another system, or one that shows nobody else's processes.
+    // Not Linux, or the system hides other users' processes.
   }
   return undefined;
 }
 
-/** The numbers of the sockets that listen on the port, as the kernel writes them. */
+/** The sockets that listen on the port, as named in /proc. */
 function listening(table: string, port: number): string[] {
   if (!fs.existsSync(table)) return [];
   const hex = port.toString(16).toUpperCase().padStart(4, "0");

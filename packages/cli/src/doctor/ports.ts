@@ -1,19 +1,19 @@
 import net from "node:net";
 import type { Config } from "@tendon/gateway";
-import { whatIsAt } from "../no-answer.ts";
+import { probeServer } from "../connection-failure.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 import { ownerOf } from "./port-owner.ts";
 
 interface Wanted {
   readonly check: string;
   readonly port: number;
-  /** Where another is chosen. */
+  /** The flag or setting that changes the port. */
   readonly setting: string;
 }
 
 const mqttTlsPort = 8883;
 
-/** Whether the ports the gateway would take are free; if not, who has them. */
+/** Checks whether the gateway's ports are free, and names the program that uses them otherwise. */
 export async function checkPorts(config: Config): Promise<Finding[]> {
   const { http, mqtt, tls } = config;
   const wanted: Wanted[] = [{ check: "port", port: http.port, setting: "--port or http.port" }];
@@ -28,20 +28,20 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
 async function checkPort(host: string, { check, port, setting }: Wanted): Promise<Finding> {
   const problem = await tryToListen(host, port);
   if (problem === undefined) {
-    return fine(check, port === 0 ? "any free one" : `${host}:${port} is free; no gateway is running`);
+    return fine(check, port === 0 ? "any free port" : `${host}:${port} is free; no gateway is running`);
   }
   const why = "the gateway does not start without it";
   if (problem === "EADDRINUSE") {
     return failed(check, {
-      message: `${host}:${port} is taken by ${await describeOwner(host, port)}`,
+      message: `${host}:${port} is in use by ${await describeOwner(host, port)}`,
       why,
-      todo: `end that program, or choose another port with ${setting}`,
+      todo: `stop that program, or choose another port with ${setting}`,
     });
   }
   const reason = {
-    EACCES: "may not be used by this user: ports below 1024 are for the administrator",
-    EADDRNOTAVAIL: "cannot be listened on: this machine has no such address",
-    ENOTFOUND: "cannot be listened on: the name leads nowhere",
+    EACCES: "is not allowed for this user: ports below 1024 need administrator rights",
+    EADDRNOTAVAIL: "is not available: this machine does not have that address",
+    ENOTFOUND: "is not available: the name does not resolve",
   }[problem];
   const todo =
     problem === "EACCES"
@@ -63,7 +63,7 @@ async function describeOwner(host: string, port: number): Promise<string> {
   const shown = owner === undefined ? "" : `: ${owner}`;
   const here = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
   const url = `http://${here.includes(":") ? `[${here}]` : here}:${port}`;
-  return (await whatIsAt({ url, certificate: undefined })) === "gateway"
-    ? `another Tendon gateway, not the one of this data folder${shown}`
-    : `another program, which is no gateway${shown}`;
+  return (await probeServer({ url, certificate: undefined })) === "gateway"
+    ? `another Tendon gateway, with a different data folder${shown}`
+    : `another program that is not a Tendon gateway${shown}`;
 }

@@ -1,18 +1,18 @@
+import { probeServer } from "../connection-failure.ts";
 import { OperationError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
 import type { McpToken } from "../mcp-token.ts";
-import { whatIsAt } from "../no-answer.ts";
 import type { Target } from "../target.ts";
 import { type Finding, failed, fine, warning } from "./finding.ts";
 
 export interface Running {
   readonly findings: readonly Finding[];
-  /** How far its clock is ahead of ours. */
+  /** How far its clock is ahead of this machine's. */
   readonly clockAheadMs: number;
 }
 
-/** The gateway commands would talk to, if there is one. */
+/** The gateway that commands would use; `undefined` if none answers. */
 export async function findGateway(target: Target): Promise<Running | undefined> {
   try {
     const asked = Date.now();
@@ -26,15 +26,17 @@ export async function findGateway(target: Target): Promise<Running | undefined> 
   }
 }
 
-/** Somebody named an address, and no gateway answered there. */
+/** A failed check when the user named an address where no gateway answers. */
 export async function checkNamed(target: Target | undefined): Promise<Finding[]> {
   if (target === undefined || target.own) return [];
-  const nobody = (await whatIsAt(target)) === "nobody";
+  const unreachable = (await probeServer(target)) === "nothing";
   return [
     failed("gateway", {
-      message: nobody ? `nothing answers at ${target.url}` : `what listens at ${target.url} is no gateway`,
-      why: "commands were told to talk to it",
-      todo: "look at --url or TENDON_URL: host, port, and http or https",
+      message: unreachable
+        ? `nothing answers at ${target.url}`
+        : `the server at ${target.url} is not a Tendon gateway`,
+      why: "commands would use this address",
+      todo: "check --url or TENDON_URL: host, port, and http or https",
     }),
   ];
 }
@@ -46,25 +48,25 @@ function readiness(target: Target, parts: Record<string, string>): Finding {
     message: `running at ${target.url}, not ready: ${Object.entries(parts)
       .map(([part, why]) => `${part}: ${why}`)
       .join("; ")}`,
-    why: "calls go on as far as they can; what needs that part is refused",
-    todo: "the gateway's log says more",
+    why: "the gateway rejects requests that need this part",
+    todo: "see the gateway's log for details",
   });
 }
 
-/** The token that clients get, as far as there is one: whether the gateway still knows it. */
+/** Checks whether the gateway still accepts the token of desktop clients, if there is one. */
 export async function checkMcpToken(target: Target, kept: McpToken | undefined): Promise<Finding[]> {
   if (kept?.file === undefined) return [];
   const { token, file } = kept;
   try {
     await new GatewayClient({ ...target, token }).get("/devices?limit=1");
-    return [fine("client token", `${file} counts`)];
+    return [fine("client token", `${file} is valid`)];
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
     return [
       warning("client token", {
-        message: `${file} no longer counts (${error.message})`,
-        why: "desktop clients come in with it",
-        todo: `if it was not revoked on purpose, remove ${file}: the next \`tendon mcp\` makes another`,
+        message: `the gateway rejects ${file} (${error.message})`,
+        why: "desktop clients use this token",
+        todo: `if it was not revoked on purpose, remove ${file}; the next \`tendon mcp\` creates a new one`,
       }),
     ];
   }

@@ -1,8 +1,14 @@
 /**
- * The older era: a session with the gateway, which ends when the gateway does. It is opened anew with the words the
- * client opened it with, so that the client notices nothing but a list that may have changed.
+ * MCP with sessions (2025-11-25 and older). A session ends when the gateway ends. The bridge then opens a new one with
+ * the client's own `initialize`, so that the client only sees a notification that the lists may have changed.
  */
-import { GatewayAway, type GatewayDoor, messagesOf, pause, refusalOf } from "./gateway-door.ts";
+import {
+  errorReply,
+  type GatewayConnection,
+  GatewayUnavailable,
+  messagesOf,
+  pause,
+} from "./gateway-connection.ts";
 import {
   answeredBy,
   failure,
@@ -13,10 +19,10 @@ import {
   type RequestId,
   requestIdOf,
 } from "./message.ts";
-import { whyNot } from "./modern-link.ts";
+import { failureOf } from "./modern-link.ts";
 import { Pending } from "./pending.ts";
 
-const patienceMs = 30_000;
+const retryMs = 30_000;
 const reopenMs = 500;
 const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
 
@@ -26,20 +32,20 @@ interface Session {
 }
 
 export class LegacyLink {
-  readonly #door: GatewayDoor;
+  readonly #gateway: GatewayConnection;
   readonly #write: (message: Message) => void;
   readonly #pending = new Pending();
   /** The client's own `initialize`, for the next session. */
   #opening: Message | undefined;
   #session: Session | undefined;
-  /** While a lost session is opened anew, everybody waits for the same one. */
+  /** While a lost session is being reopened, all requests wait for the same new session. */
   #reopening: Promise<Session> | undefined;
-  /** What the client asked a session to remember. */
-  readonly #watched = new Set<string>();
+  /** Subscriptions and log level of the client, which a new session needs again. */
+  readonly #subscriptions = new Set<string>();
   #logLevel: Message | undefined;
 
-  constructor(door: GatewayDoor, write: (message: Message) => void) {
-    this.#door = door;
+  constructor(gateway: GatewayConnection, write: (message: Message) => void) {
+    this.#gateway = gateway;
     this.#write = write;
   }
 
@@ -49,8 +55,8 @@ export class LegacyLink {
     if (method === "notifications/initialized") return await this.#initialised(message);
     const { uri, requestId } = paramsOf(message);
     if (method === "notifications/cancelled") this.#pending.forget(requestId as RequestId);
-    if (method === "resources/subscribe") this.#watched.add(String(uri));
-    if (method === "resources/unsubscribe") this.#watched.delete(String(uri));
+    if (method === "resources/subscribe") this.#subscriptions.add(String(uri));
+    if (method === "resources/unsubscribe") this.#subscriptions.delete(String(uri));
     if (method === "logging/setLevel") this.#logLevel = message;
     await this.#pass(message);
   }
@@ -59,31 +65,31 @@ export class LegacyLink {
     this.#pending.endAll();
     const session = this.#session;
     if (session === undefined) return;
-    // Told, not waited for: a session that nobody ends lapses by itself.
+    // Not awaited: a session that is not ended expires automatically.
     const signal = AbortSignal.timeout(1_000);
-    void this.#door.ask({ method: "DELETE", headers: headersOf(session), signal }).catch(() => undefined);
+    void this.#gateway.send({ method: "DELETE", headers: headersOf(session), signal }).catch(() => undefined);
   }
 
   async #open(message: Message): Promise<void> {
     this.#opening = message;
     const { ending } = this.#pending;
     try {
-      const response = await this.#door.askPatiently({ body: message, signal: ending }, patienceMs);
-      if (!response.ok) return this.#write(await refusalOf(response, message));
+      const response = await this.#gateway.sendWithRetry({ body: message, signal: ending }, retryMs);
+      if (!response.ok) return this.#write(await errorReply(response, message));
       const { session, answer } = await readSession(response, requestIdOf(message));
       this.#session = session;
       this.#write(answer ?? failure(message, "internal", "the gateway did not open a session"));
     } catch (error) {
-      this.#write(whyNot(message, error));
+      this.#write(failureOf(message, error));
     }
   }
 
   async #initialised(message: Message): Promise<void> {
     await this.#pass(message);
-    void this.#hear();
+    void this.#readStream();
   }
 
-  /** One message of the client; where its session is gone, in the next one. */
+  /** Forwards one message of the client, in a new session if the current one has ended. */
   async #pass(message: Message): Promise<void> {
     const id = requestIdOf(message);
     const signal = this.#pending.start(id);
@@ -91,7 +97,7 @@ export class LegacyLink {
       for (let attempt = 1; ; attempt += 1) {
         const session = await (this.#reopening ?? this.#session);
         const headers = session === undefined ? {} : headersOf(session);
-        const response = await this.#door.askPatiently({ headers, body: message, signal }, patienceMs);
+        const response = await this.#gateway.sendWithRetry({ headers, body: message, signal }, retryMs);
         if (response.status === 404 && attempt === 1 && session !== undefined) {
           await this.#reopen(session);
           continue;
@@ -99,7 +105,7 @@ export class LegacyLink {
         return await this.#passBack(response, message, id);
       }
     } catch (error) {
-      if (id !== undefined && !signal.aborted) this.#write(whyNot(message, error));
+      if (id !== undefined && !signal.aborted) this.#write(failureOf(message, error));
     } finally {
       this.#pending.done(id);
     }
@@ -107,36 +113,38 @@ export class LegacyLink {
 
   async #passBack(response: Response, message: Message, id: RequestId | undefined): Promise<void> {
     if (!response.ok) {
-      const refusal = await refusalOf(response, message);
+      const refusal = await errorReply(response, message);
       if (id !== undefined) this.#write(refusal);
       return;
     }
     let answered = id === undefined;
-    for await (const { message: said } of messagesOf(response)) {
-      answered ||= answeredBy(said) === id;
-      this.#write(said);
+    for await (const { message: reply } of messagesOf(response)) {
+      answered ||= answeredBy(reply) === id;
+      this.#write(reply);
     }
-    // A cancelled request is not answered; every other one has lost its gateway.
+    // A cancelled request gets no reply. For any other request, the connection to the gateway was lost.
     const cancelled = id !== undefined && !this.#pending.has(id);
     if (!answered && !cancelled) {
-      this.#write(failure(message, "device_disconnected", "the gateway went away before it answered"));
+      this.#write(
+        failure(message, "device_disconnected", "the connection to the gateway was lost before it answered"),
+      );
     }
   }
 
-  /** The session's own stream, opened again and again, in whichever session there is. */
-  async #hear(): Promise<void> {
+  /** Reads the session's event stream and reopens it whenever it ends. */
+  async #readStream(): Promise<void> {
     const { ending } = this.#pending;
     let lastEventId: string | undefined;
-    let of: Session | undefined;
+    let streamSession: Session | undefined;
     while (!ending.aborted) {
       const session = await (this.#reopening ?? this.#session);
       if (session === undefined) return;
-      if (session !== of) lastEventId = undefined;
-      of = session;
+      if (session !== streamSession) lastEventId = undefined;
+      streamSession = session;
       try {
         const resume = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
         const headers = { ...headersOf(session), ...resume };
-        const response = await this.#door.askPatiently(
+        const response = await this.#gateway.sendWithRetry(
           { method: "GET", headers, signal: ending },
           Number.POSITIVE_INFINITY,
         );
@@ -170,22 +178,27 @@ export class LegacyLink {
 
   async #openAgain(): Promise<Session> {
     const signal = this.#pending.ending;
-    const tell = (body: unknown, headers = {}) =>
-      this.#door.askPatiently({ headers, body, signal }, patienceMs);
-    const response = await tell(this.#opening);
+    const send = (body: unknown, headers = {}) =>
+      this.#gateway.sendWithRetry({ headers, body, signal }, retryMs);
+    const response = await send(this.#opening);
     const { session } = await readSession(response, undefined);
-    if (session === undefined) throw new GatewayAway("The gateway opens no session.");
+    if (session === undefined) throw new GatewayUnavailable("The gateway did not open a session.");
     const headers = headersOf(session);
-    const quietly = async (body: unknown) => {
-      const answer = await tell(body, headers);
+    const sendSilently = async (body: unknown) => {
+      const answer = await send(body, headers);
       await answer.body?.cancel();
     };
-    await quietly(initialized);
-    if (this.#logLevel !== undefined) await quietly({ ...this.#logLevel, id: "bridge-log" });
-    for (const uri of this.#watched) {
-      await quietly({ jsonrpc: "2.0", id: "bridge-watch", method: "resources/subscribe", params: { uri } });
+    await sendSilently(initialized);
+    if (this.#logLevel !== undefined) await sendSilently({ ...this.#logLevel, id: "bridge-log" });
+    for (const uri of this.#subscriptions) {
+      await sendSilently({
+        jsonrpc: "2.0",
+        id: "bridge-watch",
+        method: "resources/subscribe",
+        params: { uri },
+      });
     }
-    // The gateway is another one now: whatever was listed may have changed.
+    // The gateway was restarted, so the lists may have changed.
     for (const list of ["tools", "resources"])
       this.#write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` });
     return session;

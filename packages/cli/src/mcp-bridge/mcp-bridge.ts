@@ -1,8 +1,8 @@
 /**
- * MCP over stdio, led to the running gateway and back: messages pass as they are, in either era. Several bridges share
- * one gateway, so none of them fights for devices; a gateway that restarts is found again.
+ * Bridges MCP over stdio to the running gateway. Messages of both protocol versions pass unchanged. Several bridges can
+ * share one gateway, and each reconnects after a restart of the gateway.
  */
-import { type DoorOptions, GatewayDoor } from "./gateway-door.ts";
+import { GatewayConnection, type GatewayConnectionOptions } from "./gateway-connection.ts";
 import { LegacyLink } from "./legacy-link.ts";
 import { type Message, methodOf, parseMessage, revisionOf } from "./message.ts";
 import { ModernLink } from "./modern-link.ts";
@@ -13,15 +13,15 @@ export class McpBridge {
   readonly #legacy: LegacyLink;
   readonly #output: PacedOutput;
 
-  constructor(options: DoorOptions, print: (message: Message) => void) {
-    const door = new GatewayDoor(options);
+  constructor(options: GatewayConnectionOptions, print: (message: Message) => void) {
+    const gateway = new GatewayConnection(options);
     this.#output = new PacedOutput(print);
     const write = (message: Message) => this.#output.send(message);
-    this.#modern = new ModernLink(door, write);
-    this.#legacy = new LegacyLink(door, write);
+    this.#modern = new ModernLink(gateway, write);
+    this.#legacy = new LegacyLink(gateway, write);
   }
 
-  /** One line of the client. What it leads to comes in its own time. */
+  /** Handles one line of the client. Replies are written later. */
   receive(line: string): void {
     const message = parseMessage(line);
     if (message === undefined) {

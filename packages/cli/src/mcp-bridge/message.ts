@@ -1,4 +1,4 @@
-/** JSON-RPC as it passes through: looked at only as far as it has to be led the right way. */
+/** JSON-RPC messages that the bridge forwards. It reads only the fields it needs for routing. */
 export type Message = { readonly [key: string]: unknown };
 export type RequestId = string | number;
 
@@ -22,13 +22,13 @@ export function methodOf(message: Message): string | undefined {
   return typeof message["method"] === "string" ? message["method"] : undefined;
 }
 
-/** The id of a request; `undefined` for notifications and for answers. */
+/** The id of a request; `undefined` for notifications and replies. */
 export function requestIdOf(message: Message): RequestId | undefined {
   const { id } = message;
   return methodOf(message) !== undefined && isId(id) ? id : undefined;
 }
 
-/** The id of what a message answers. */
+/** The id of the request that a message replies to. */
 export function answeredBy(message: Message): RequestId | undefined {
   return methodOf(message) === undefined && isId(message["id"]) ? message["id"] : undefined;
 }
@@ -41,14 +41,14 @@ export function paramsOf(message: Message): Message {
   return isMessage(message["params"]) ? message["params"] : {};
 }
 
-/** The revision that a message of the newer era names; older ones name none. */
+/** The protocol version that a message names. Only messages since 2026-07-28 have one. */
 export function revisionOf(message: Message): string | undefined {
   const meta = paramsOf(message)["_meta"];
   const revision = isMessage(meta) ? meta[versionKey] : undefined;
   return typeof revision === "string" ? revision : undefined;
 }
 
-/** A request that cannot be answered by the gateway: of a call it is a result, so that the model reads it. */
+/** The reply to a request that the gateway could not answer. For a tool call it is a result, so that the model reads it. */
 export function failure(request: Message, code: string, detail: string): Message {
   const id = requestIdOf(request);
   if (methodOf(request) !== "tools/call") {

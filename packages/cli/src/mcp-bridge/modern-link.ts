@@ -1,6 +1,12 @@
-/** The newer era: every request stands for itself, so a restart is noticed only by those that were under way. */
+/** MCP without sessions (since 2026-07-28). A gateway restart affects only the requests in flight. */
 import { OperationError } from "../errors.ts";
-import { GatewayAway, type GatewayDoor, messagesOf, pause, refusalOf } from "./gateway-door.ts";
+import {
+  errorReply,
+  type GatewayConnection,
+  GatewayUnavailable,
+  messagesOf,
+  pause,
+} from "./gateway-connection.ts";
 import {
   answeredBy,
   failure,
@@ -14,17 +20,17 @@ import {
 } from "./message.ts";
 import { Pending } from "./pending.ts";
 
-const patienceMs = 30_000;
+const retryMs = 30_000;
 const reopenMs = 500;
 const named = new Set(["tools/call", "prompts/get", "resources/read"]);
 
 export class ModernLink {
-  readonly #door: GatewayDoor;
+  readonly #gateway: GatewayConnection;
   readonly #write: (message: Message) => void;
   readonly #pending = new Pending();
 
-  constructor(door: GatewayDoor, write: (message: Message) => void) {
-    this.#door = door;
+  constructor(gateway: GatewayConnection, write: (message: Message) => void) {
+    this.#gateway = gateway;
     this.#write = write;
   }
 
@@ -44,68 +50,74 @@ export class ModernLink {
   async #request(message: Message, id: RequestId): Promise<void> {
     const signal = this.#pending.start(id);
     try {
-      const response = await this.#door.askPatiently(
+      const response = await this.#gateway.sendWithRetry(
         { headers: headersOf(message), body: message, signal },
-        patienceMs,
+        retryMs,
       );
-      if (!response.ok) return this.#write(await refusalOf(response, message));
+      if (!response.ok) return this.#write(await errorReply(response, message));
       let answered = false;
-      for await (const { message: said } of messagesOf(response)) {
-        answered ||= answeredBy(said) === id;
-        this.#write(said);
+      for await (const { message: reply } of messagesOf(response)) {
+        answered ||= answeredBy(reply) === id;
+        this.#write(reply);
       }
       if (!answered)
-        this.#write(failure(message, "device_disconnected", "the gateway went away before it answered"));
+        this.#write(
+          failure(
+            message,
+            "device_disconnected",
+            "the connection to the gateway was lost before it answered",
+          ),
+        );
     } catch (error) {
-      if (!signal.aborted) this.#write(whyNot(message, error));
+      if (!signal.aborted) this.#write(failureOf(message, error));
     } finally {
       this.#pending.done(id);
     }
   }
 
-  /** Kept open for as long as the client wants it: after a restart everything may be new, and the client is told so. */
+  /** Keeps the subscription open across restarts. After a restart, it notifies the client that everything may have changed. */
   async #listen(message: Message, id: RequestId): Promise<void> {
     const signal = this.#pending.start(id);
     let acknowledged = false;
     while (!signal.aborted) {
       try {
-        const response = await this.#door.askPatiently(
+        const response = await this.#gateway.sendWithRetry(
           { headers: headersOf(message), body: message, signal },
           Number.POSITIVE_INFINITY,
         );
         if (!response.ok) {
-          this.#write(await refusalOf(response, message));
+          this.#write(await errorReply(response, message));
           break;
         }
-        for await (const { message: said } of messagesOf(response)) {
-          // The gateway ends its streams with an answer when it stops; for the client nothing has ended.
-          if (answeredBy(said) === id && said["result"] !== undefined) break;
-          if (answeredBy(said) === id) return this.#write(said);
-          const acknowledges = methodOf(said) === "notifications/subscriptions/acknowledged";
-          if (acknowledges && acknowledged) this.#tellAllChanged(message, id);
-          else this.#write(said);
+        for await (const { message: reply } of messagesOf(response)) {
+          // A stopping gateway ends the stream with a result. The client's subscription continues, so it is not forwarded.
+          if (answeredBy(reply) === id && reply["result"] !== undefined) break;
+          if (answeredBy(reply) === id) return this.#write(reply);
+          const acknowledges = methodOf(reply) === "notifications/subscriptions/acknowledged";
+          if (acknowledges && acknowledged) this.#notifyAllChanged(message, id);
+          else this.#write(reply);
           acknowledged ||= acknowledges;
         }
         await pause(reopenMs, signal);
       } catch (error) {
-        if (!(error instanceof GatewayAway) && !signal.aborted)
+        if (!(error instanceof GatewayUnavailable) && !signal.aborted)
           await pause(reopenMs, signal).catch(() => undefined);
       }
     }
     this.#pending.done(id);
   }
 
-  #tellAllChanged(message: Message, id: RequestId): void {
+  #notifyAllChanged(message: Message, id: RequestId): void {
     const { notifications } = paramsOf(message) as { notifications?: Record<string, unknown> };
     const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } =
       notifications ?? {};
-    const tell = (method: string, params: object = {}) =>
+    const notify = (method: string, params: object = {}) =>
       this.#write({ jsonrpc: "2.0", method, params: { ...params, _meta: { [subscriptionKey]: id } } });
-    if (toolsListChanged === true) tell("notifications/tools/list_changed");
-    if (promptsListChanged === true) tell("notifications/prompts/list_changed");
-    if (resourcesListChanged === true) tell("notifications/resources/list_changed");
+    if (toolsListChanged === true) notify("notifications/tools/list_changed");
+    if (promptsListChanged === true) notify("notifications/prompts/list_changed");
+    if (resourcesListChanged === true) notify("notifications/resources/list_changed");
     if (!Array.isArray(resourceSubscriptions)) return;
-    for (const uri of resourceSubscriptions) tell("notifications/resources/updated", { uri });
+    for (const uri of resourceSubscriptions) notify("notifications/resources/updated", { uri });
   }
 }
 
@@ -120,17 +132,21 @@ function headersOf(message: Message): Record<string, string> {
   };
 }
 
-/** What HTTP cannot carry as it is, in the way the protocol has for it. */
+/** Encodes a value that is not valid in an HTTP header, as the MCP specification defines it. */
 function headerValue(text: string): string {
-  const sound = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text);
-  return sound ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
+  const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text);
+  return plain ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }
 
-export function whyNot(message: Message, error: unknown): Message {
-  if (error instanceof GatewayAway) {
+export function failureOf(message: Message, error: unknown): Message {
+  if (error instanceof GatewayUnavailable) {
     return failure(message, "gateway_unavailable", error.message);
   }
   if (error instanceof OperationError) return failure(message, "unauthenticated", error.message);
-  const said = error instanceof Error ? error.message : String(error);
-  return failure(message, "device_disconnected", `the gateway went away before it answered (${said})`);
+  const cause = error instanceof Error ? error.message : String(error);
+  return failure(
+    message,
+    "device_disconnected",
+    `the connection to the gateway was lost before it answered (${cause})`,
+  );
 }

@@ -1,11 +1,11 @@
 /**
- * Messages to the client, in order. The official clients read all lines of one chunk at once and then end the request
- * before they look at its progress, so an answer keeps a distance from progress that it would share a chunk with.
+ * Writes messages to the client in order, with a pause between progress and the reply. The official clients process all
+ * lines of a chunk at once and finish the request before its progress, which they would then drop.
  */
 import { answeredBy, type Message, methodOf } from "./message.ts";
 
-/** Long enough for a client on a busy machine to read what came before. */
-const distanceMs = 20;
+/** Long enough for a client on a busy machine to read the earlier lines. */
+const gapMs = 20;
 
 export class PacedOutput {
   readonly #write: (message: Message) => void;
@@ -22,7 +22,7 @@ export class PacedOutput {
     if (this.#timer === undefined) this.#drain();
   }
 
-  /** Writes what waits: nothing comes after it. */
+  /** Writes all waiting messages without pauses. */
   end(): void {
     clearTimeout(this.#timer);
     for (const message of this.#waiting.splice(0)) this.#write(message);
@@ -33,7 +33,7 @@ export class PacedOutput {
     let next = this.#waiting[0];
     while (next !== undefined) {
       const now = performance.now();
-      const waitMs = answeredBy(next) === undefined ? 0 : this.#progressAt + distanceMs - now;
+      const waitMs = answeredBy(next) === undefined ? 0 : this.#progressAt + gapMs - now;
       if (waitMs > 0) {
         this.#timer = setTimeout(() => this.#drain(), waitMs);
         return;

@@ -1,11 +1,11 @@
 import type { RequestId } from "./message.ts";
 
-/** Requests under way, each with what stops it. */
+/** Requests in flight, each with its abort controller. */
 export class Pending {
   readonly #controllers = new Map<RequestId, AbortController>();
   readonly #ending = new AbortController();
 
-  /** Ends with everything else when the client is gone. */
+  /** Aborts when the client disconnects. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
@@ -30,7 +30,7 @@ export class Pending {
     return this.#controllers.has(id);
   }
 
-  /** Nobody waits for it any more, but its end is still to be seen. */
+  /** The client cancelled the request, but the gateway's stream is still read to its end. */
   forget(id: RequestId): void {
     this.#controllers.delete(id);
   }

@@ -1,4 +1,4 @@
-/** What the home commands use of the simulator, named in one place. */
+/** The parts of the simulator that the home commands use. */
 export {
   HomeCallError,
   type HomeNotice,
