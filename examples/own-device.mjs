@@ -6,7 +6,7 @@
 //
 // A gateway knows its devices: each has an id, a Client-Id and a token of its own. To get a token, this file provisions
 // itself with yours (TENDON_TOKEN, or the one in data/admin-token). A device that you give away keeps its own token
-// only: provision it once, as docs/mqtt.md shows, and start it with --url and --device-token.
+// only: provision it once, as docs/reference/mqtt.md shows, and start it with --url and --device-token.
 import fs from "node:fs";
 import { parseArgs } from "node:util";
 import WebSocket from "ws";

@@ -90,8 +90,14 @@ function defaultOf({ default: value, unset }) {
 function meaning({ description, page }, choices = "") {
   // A name in capitals keeps them.
   const words = description.replace(/^[A-Z](?=[a-z\s])/, (letter) => letter.toLowerCase());
-  const more = page === undefined ? "" : `, see [${page}](${page})`;
+  const more = page === undefined ? "" : `, see ${linkTo(page)}`;
   return cell(`${words}${choices}${more}`);
+}
+
+/** The page is named from docs/; the link leads from docs/reference/. */
+function linkTo(page) {
+  const [folder, file] = page.split("/");
+  return `[${file}](${folder === "reference" ? file : `../${page}`})`;
 }
 
 /** The words that may be chosen, where the sentence does not have them. */

@@ -3,6 +3,6 @@ import fs from "node:fs";
 import { settingsReference } from "../packages/gateway/dist/index.js";
 import { configurationPage } from "./configuration-page.mjs";
 
-const file = new URL("../docs/configuration.md", import.meta.url);
+const file = new URL("../docs/reference/configuration.md", import.meta.url);
 fs.writeFileSync(file, configurationPage(settingsReference()));
-console.log("docs/configuration.md");
+console.log("docs/reference/configuration.md");

@@ -1,4 +1,4 @@
-// `npm run screenshots`: runs the demo, gives it a little history, and takes the pictures of README.md and docs/console.md
+// `npm run screenshots`: runs the demo, gives it a little history, and takes the pictures of README.md and docs/guides/console.md
 // into docs/images, with the same Chromium that the tests use. `npm run screenshots -- firmware voice` takes only these.
 import { spawn } from "node:child_process";
 import fs from "node:fs";

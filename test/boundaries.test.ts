@@ -82,7 +82,7 @@ const modules: Readonly<
   },
 };
 
-const wire = fs.readFileSync(path.join(root, "docs", "wire.md"), "utf8");
+const wire = fs.readFileSync(path.join(root, "docs", "reference", "wire.md"), "utf8");
 const wireRules = new Set([...wire.matchAll(/\*\*([A-Z]{3,4}-\d+)\*\*/g)].map(([, rule = ""]) => rule));
 
 interface Import {
@@ -284,13 +284,13 @@ describe("sources", () => {
     expect(odd.map(({ file }) => file)).toEqual([]);
   });
 
-  it("cite only rules that docs/wire.md has", () => {
+  it("cite only rules that docs/reference/wire.md has", () => {
     expect(wireRules.size).toBeGreaterThan(50);
     const cited = all.flatMap(({ file, text }) => citedIn(text).map((rule) => ({ file, rule })));
     expect(cited.filter(({ rule }) => !wireRules.has(rule))).toEqual([]);
   });
 
-  it("have a test for each rule that docs/wire.md has", () => {
+  it("have a test for each rule that docs/reference/wire.md has", () => {
     const tests = all.filter(({ file }) => /(^|\/)test\//.test(file));
     const cited = new Set(tests.flatMap(({ text }) => citedIn(text)));
     expect([...wireRules].filter((rule) => !cited.has(rule))).toEqual([]);

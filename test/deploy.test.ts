@@ -194,7 +194,7 @@ describe("what is asked of a running gateway", () => {
     expect(asked.filter((name) => !known.has(name))).toEqual([]);
     const own = [...known].filter((name) => name.startsWith("tendon_"));
     expect(await site.metric('tendon_part_unready{part="storage"}')).toBe(0);
-    const guide = fs.readFileSync(path.join(root, "docs", "operate.md"), "utf8");
+    const guide = fs.readFileSync(path.join(root, "docs", "operations", "operate.md"), "utf8");
     expect(own.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
   });
 });

@@ -16,9 +16,9 @@ const [server, passwordTool] = ["mosquitto", "mosquitto_passwd"] as const;
 const howToGet =
   "mosquitto is missing: `npm test` as root on Debian installs it; otherwise apt-get install mosquitto mosquitto-clients, or see https://mosquitto.org/download/";
 
-/** The rules that docs/mqtt.md tells people to give to their broker. */
+/** The rules that docs/reference/mqtt.md tells people to give to their broker. */
 function documentedRules(): string {
-  const page = fs.readFileSync(new URL("../docs/mqtt.md", import.meta.url), "utf8");
+  const page = fs.readFileSync(new URL("../docs/reference/mqtt.md", import.meta.url), "utf8");
   return /```\w*\n(# acl\n.*?)```/s.exec(page)?.[1] ?? "";
 }
 

@@ -1,4 +1,4 @@
-/** What docs/access.md shows is what happens. */
+/** What docs/guides/access.md shows is what happens. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { tool } from "../raw-device.ts";
 import { firstDevice, openSite } from "../site.ts";
 import { as, makeToken } from "./tokens.ts";
 
-const page = fs.readFileSync(new URL("../../docs/access.md", import.meta.url), "utf8");
+const page = fs.readFileSync(new URL("../../docs/guides/access.md", import.meta.url), "utf8");
 const blocks = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = ""]) => text);
 
 function load(text: string): Config {
@@ -19,7 +19,7 @@ function load(text: string): Config {
   return loadConfig({ file }).config;
 }
 
-describe("docs/access.md", () => {
+describe("docs/guides/access.md", () => {
   it.each(blocks)("has settings that are valid:\n%s", (text) => {
     expect(load(text)).not.toEqual(load(""));
   });

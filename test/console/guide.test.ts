@@ -4,10 +4,13 @@ import { describe, expect, it } from "vitest";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 
-const guides = fs
-  .readdirSync(new URL("../../docs/", import.meta.url))
-  .filter((name) => name.endsWith(".md"))
-  .map((name) => name.slice(0, -3));
+const docs = new URL("../../docs/", import.meta.url);
+const guides = ["", "guides/", "reference/", "operations/"].flatMap((folder) =>
+  fs
+    .readdirSync(new URL(folder, docs))
+    .filter((file) => file.endsWith(".md") && file !== "README.md")
+    .map((file) => ({ name: file.slice(0, -3), file: new URL(`${folder}${file}`, docs) })),
+);
 
 describe("a guide", () => {
   it("opens from the page it is about, as text with headings, tables and commands, and leads back", async () => {
@@ -45,19 +48,16 @@ describe("a guide", () => {
     await page.getByRole("link", { name: "yours to offer" }).click();
     await page.getByRole("heading", { level: 1, name: "Newer firmware for boards" }).waitFor();
     await page.goto(`${site.url}/guides/agents`);
-    await page.getByText("docs/clients/cursor.md").waitFor();
+    await page.getByText("docs/guides/clients/cursor.md").waitFor();
     complaints.check();
   });
 
   it("is there for every page of the documentation, whole, also on a narrow screen", async () => {
     const site = await openSite();
     const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
-    for (const name of guides) {
+    for (const { name, file } of guides) {
       await page.evaluate(`history.pushState(null, "", "/guides/${name}")`);
-      const title = fs
-        .readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8")
-        .split("\n", 1)[0]
-        ?.replace(/^# |`/g, "");
+      const title = fs.readFileSync(file, "utf8").split("\n", 1)[0]?.replace(/^# |`/g, "");
       await page.getByRole("heading", { level: 1, name: title ?? "", exact: true }).waitFor();
       const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       expect(wide, name).toBeLessThanOrEqual(0);

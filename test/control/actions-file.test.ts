@@ -36,7 +36,7 @@ function actionsOf(text: string): ConfigInput {
 }
 
 function example(): string {
-  const page = fs.readFileSync(new URL("../../docs/device-control.md", import.meta.url), "utf8");
+  const page = fs.readFileSync(new URL("../../docs/reference/device-control.md", import.meta.url), "utf8");
   return documented.exec(page)?.[1] ?? "";
 }
 
@@ -51,7 +51,7 @@ const lampTools = [
   tool("self.screen.set_theme", { theme: { type: "string" } }, ["theme"]),
 ];
 
-describe("the actions that docs/device-control.md adds", () => {
+describe("the actions that docs/reference/device-control.md adds", () => {
   it.each([
     [
       { action: "set_light_color", r: 255, g: 0, b: 7 },

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
 export interface Block {
-  /** Where it begins, such as `docs/access.md:74`. */
+  /** Where it begins, such as `docs/guides/access.md:74`. */
   readonly place: string;
   readonly language: string;
   readonly text: string;

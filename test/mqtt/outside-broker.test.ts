@@ -1,4 +1,4 @@
-/** The gateway as a client of a real Mosquitto, with the rules that docs/mqtt.md asks for. */
+/** The gateway as a client of a real Mosquitto, with the rules that docs/reference/mqtt.md asks for. */
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";

@@ -58,7 +58,7 @@ async function toolsOver(transport: StdioClientTransport | StreamableHTTPClientT
 }
 
 describe("client guides", () => {
-  const docs = fileURLToPath(new URL("../../../docs/clients", import.meta.url));
+  const docs = fileURLToPath(new URL("../../../docs/guides/clients", import.meta.url));
   const data = "/path/to/data";
   const snippets = clientSnippets({
     command: "/usr/bin/node",

@@ -49,7 +49,7 @@ export const AccessSettings = Type.Object(
       maxItems: limits.accessRules.max,
       description:
         "Who may call what with which arguments: `{device?, tag?, tool?, args?, principal?, effect}`",
-      page: "access.md",
+      page: "guides/access.md",
     }),
     default: Type.Enum(["allow", "confirm", "deny"], {
       default: "allow",

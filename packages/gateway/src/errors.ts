@@ -1,6 +1,6 @@
 /**
  * Errors that reach a caller, and the one table that says what each code is on every door: HTTP status, JSON-RPC
- * code, WebSocket close code, and whether trying again can help. `docs/errors.md` is compared with it by a test.
+ * code, WebSocket close code, and whether trying again can help. `docs/reference/errors.md` is compared with it by a test.
  */
 import { type ErrorCode, errorTitles, isObject } from "@tendon/protocol";
 

@@ -2,9 +2,9 @@ import fs from "node:fs";
 import { expect, it } from "vitest";
 import { synonyms } from "../src/toolset/search/synonyms.ts";
 
-const page = new URL("../../../docs/search.md", import.meta.url);
+const page = new URL("../../../docs/guides/search.md", import.meta.url);
 
-it("the list of synonyms is the one in docs/search.md", () => {
+it("the list of synonyms is the one in docs/guides/search.md", () => {
   const rows = Object.values(synonyms).map(({ en, zh, es }) => `| ${en} | ${zh} | ${es} |`);
   const shown = fs
     .readFileSync(page, "utf8")

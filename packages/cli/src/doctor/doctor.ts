@@ -87,7 +87,7 @@ function readSettings(options: DoctorOptions): LoadedConfig | Finding {
     return failed("settings", {
       message: error instanceof Error ? error.message : String(error),
       why: "the gateway does not start with this configuration",
-      todo: "fix the lines above; docs/configuration.md describes every setting",
+      todo: "fix the lines above; docs/reference/configuration.md describes every setting",
     });
   }
 }
@@ -102,7 +102,7 @@ function checkStart(config: Config): Finding[] {
       failed("settings", {
         message,
         why: "the gateway does not start with this configuration",
-        todo: "docs/configuration.md describes every setting",
+        todo: "docs/reference/configuration.md describes every setting",
       }),
     );
 }

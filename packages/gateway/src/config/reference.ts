@@ -33,7 +33,7 @@ export interface Setting {
   /** What holds where it has no default and is left out. */
   readonly unset: string | undefined;
   readonly description: string;
-  /** The page of docs/ that has more. */
+  /** The page that has more, as a path below docs/. */
   readonly page: string | undefined;
   /** Of a list: what each of its entries may have. */
   readonly fields: readonly Setting[];

@@ -1,5 +1,5 @@
 /**
- * Every setting there is: its type, its default and what it does. docs/configuration.md is made from this: `unset`
+ * Every setting there is: its type, its default and what it does. docs/reference/configuration.md is made from this: `unset`
  * says what holds where a setting has no default, `page` where there is more to read.
  */
 import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol";
@@ -68,7 +68,7 @@ export const ConfigSchema = Type.Object(
           maxItems: limits.allowedOrigins.max,
           description:
             "Origins of web pages elsewhere that may use `/mcp` and the REST API with a token, such as `https://agent.example`; never with the console's cookie",
-          page: "agents.md",
+          page: "guides/agents.md",
         }),
       },
       strict,
@@ -79,7 +79,7 @@ export const ConfigSchema = Type.Object(
           ...Port,
           default: 1883,
           description: "The embedded MQTT broker, on `http.host`; 0 picks a free port",
-          page: "mqtt.md",
+          page: "reference/mqtt.md",
         }),
         tlsPort: Type.Optional(
           Type.Integer({
@@ -92,7 +92,7 @@ export const ConfigSchema = Type.Object(
           Type.String({
             pattern: "^mqtts?://[^/]+",
             description: "An outside broker instead of the embedded one: `mqtts://user:password@host:8883`",
-            page: "mqtt.md",
+            page: "reference/mqtt.md",
           }),
         ),
         publicEndpoint: Type.Optional(
@@ -112,7 +112,7 @@ export const ConfigSchema = Type.Object(
             minLength: 1,
             description:
               "Certificate chain, a PEM file: the port speaks TLS, MQTT too on its own; looked at again while running",
-            page: "tls.md",
+            page: "operations/tls.md",
           }),
         ),
         key: Type.Optional(Type.String({ minLength: 1, description: "Private key, a PEM file" })),
@@ -143,7 +143,7 @@ export const ConfigSchema = Type.Object(
           default: "approve",
           description:
             "Who may connect beside devices that have credentials. `approve`: whoever a person approves; `list`: imported devices; `open`: anybody; `closed`: nobody new",
-          page: "provisioning.md",
+          page: "operations/provisioning.md",
         }),
         transport: Type.Enum(["mqtt", "websocket"], {
           default: "mqtt",
@@ -154,7 +154,7 @@ export const ConfigSchema = Type.Object(
           maxItems: limits.processes.max,
           description:
             "Programs that are devices: started, watched and ended with the gateway. From the file only",
-          page: "processes.md",
+          page: "guides/processes.md",
         }),
         capabilities: Type.Record(Type.String(), Type.Unknown(), {
           default: {},
@@ -207,7 +207,7 @@ export const ConfigSchema = Type.Object(
           default: 40,
           description:
             "How many tools `/mcp` lists, the seven compact ones among them; beyond it device tools are found by search",
-          page: "search.md",
+          page: "guides/search.md",
         }),
         offlineGraceMs: Type.Integer({
           minimum: 0,
@@ -225,7 +225,7 @@ export const ConfigSchema = Type.Object(
           ...ActionMap,
           default: {},
           description: "More actions of device_control, or other ones under the same names",
-          page: "device-control.md",
+          page: "reference/device-control.md",
         }),
       },
       strict,
@@ -238,7 +238,7 @@ export const ConfigSchema = Type.Object(
               url: Type.String({
                 pattern: "^https?://",
                 description: "Any OpenAI-compatible address that explains pictures",
-                page: "vision.md",
+                page: "guides/vision.md",
               }),
               model: Type.String({ minLength: 1, description: "The model to ask for" }),
               apiKey: Type.Optional(
@@ -272,7 +272,7 @@ export const ConfigSchema = Type.Object(
           minimum: 1_000,
           default: 600_000,
           description: "How long a board that has fetched an image may take to come back with it, in ms",
-          page: "firmware-updates.md",
+          page: "guides/firmware-updates.md",
         }),
         haltFailures: Type.Integer({
           minimum: 1,

@@ -52,7 +52,7 @@ export const VoiceSchema = Type.Object(
       maxItems: voiceLimits.upstreams.max,
       description:
         "The voice server boards talk to: one address, or a list in which `device` and `tag` say for whom; without any, boards are for tools only",
-      page: "voice.md",
+      page: "guides/voice.md",
     }),
     token: Type.Optional(
       Type.String({

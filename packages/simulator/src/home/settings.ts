@@ -42,7 +42,7 @@ export const defaultSettings: HomeSettings = {
 };
 
 /** Written where there is no home.yaml; a test holds it equal to the defaults above. */
-export const defaultSettingsText = `# The simulated home (docs/home.md). Read at start.
+export const defaultSettingsText = `# The simulated home (docs/guides/home.md). Read at start.
 lights: [salon, cocina, dormitorio, bano, garage]
 alarm_default: false
 presence_default:

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { createContext, type ReactNode, useContext } from "react";
 import { Link } from "wouter";
 import { guideAddress } from "../../shell/navigation.ts";
 import { CodeBlock } from "../../ui/copy.tsx";
@@ -10,13 +10,23 @@ function keyed<Part>(parts: readonly Part[]): (readonly [number, Part])[] {
   return [...parts.entries()];
 }
 
-export function GuideText({ blocks }: { readonly blocks: readonly Block[] }) {
+/** The path of the guide that is shown: its links are relative to it. */
+const GuidePath = createContext("");
+
+interface GuideTextProps {
+  readonly path: string;
+  readonly blocks: readonly Block[];
+}
+
+export function GuideText({ path, blocks }: GuideTextProps) {
   return (
-    <article lang="en" className="flex min-w-0 flex-col gap-4 text-base leading-relaxed">
-      {keyed(blocks).map(([at, block]) => (
-        <BlockView key={at} block={block} />
-      ))}
-    </article>
+    <GuidePath value={path}>
+      <article lang="en" className="flex min-w-0 flex-col gap-4 text-base leading-relaxed">
+        {keyed(blocks).map(([at, block]) => (
+          <BlockView key={at} block={block} />
+        ))}
+      </article>
+    </GuidePath>
   );
 }
 
@@ -129,7 +139,7 @@ const linkClass = "rounded text-accent-deep underline underline-offset-2";
 
 function Reference({ href, words }: { readonly href: string; readonly words: Words }) {
   const line = <Line words={words} />;
-  const target = targetOf(href);
+  const target = targetOf(href, useContext(GuidePath));
   switch (target.kind) {
     case "here":
       return (

@@ -11,23 +11,23 @@ import { ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
 import { NotFoundPage } from "../not-found.tsx";
 import { GuideText } from "./guide-text.tsx";
-import { guideFile } from "./guides.ts";
+import { type GuideFile, guideFile } from "./guides.ts";
 import { readMarkdown } from "./markdown.ts";
 
 export function GuidePage() {
   const { guide = "" } = useParams<{ guide: string }>();
   const file = guideFile(guide);
-  return file === undefined ? <NotFoundPage /> : <Guide key={file} name={guide} file={file} />;
+  return file === undefined ? <NotFoundPage /> : <Guide key={file.path} name={guide} file={file} />;
 }
 
-function Guide({ name, file }: { readonly name: string; readonly file: string }) {
+function Guide({ name, file }: { readonly name: string; readonly file: GuideFile }) {
   const { t, code } = useWords();
   const { to, word } = homes[name] ?? fleet;
   const [, navigate] = useLocation();
   useEscape(useCallback(() => navigate(to), [navigate, to]));
   const { data, error } = useQuery({
-    queryKey: ["guide", file],
-    queryFn: ({ signal }) => fileText(file, signal),
+    queryKey: ["guide", file.url],
+    queryFn: ({ signal }) => fileText(file.url, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const blocks = useMemo(() => (data === undefined ? undefined : readMarkdown(data)), [data]);
@@ -46,7 +46,7 @@ function Guide({ name, file }: { readonly name: string; readonly file: string })
       </div>
       {error !== null && <ProblemNote error={error} />}
       {blocks === undefined && error === null && <SkeletonRows rows={8} />}
-      {blocks !== undefined && <GuideText blocks={blocks} />}
+      {blocks !== undefined && <GuideText path={file.path} blocks={blocks} />}
     </div>
   );
 }

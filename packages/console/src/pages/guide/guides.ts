@@ -1,16 +1,28 @@
 /** The guides that came with the gateway: nothing is fetched from elsewhere. */
-const files = import.meta.glob<string>("../../../../../docs/*.md", {
-  query: "?url",
-  import: "default",
-  eager: true,
-});
-
-const byName = new Map(
-  Object.entries(files).map(([file, url]) => [file.replace(/^.*\/|\.md$/g, ""), url] as const),
+const files = import.meta.glob<string>(
+  [
+    "../../../../../docs/{architecture,glossary}.md",
+    "../../../../../docs/{guides,reference,operations}/*.md",
+  ],
+  { query: "?url", import: "default", eager: true },
 );
 
+export interface GuideFile {
+  /** Its place in the repository, such as `docs/guides/voice.md`. */
+  readonly path: string;
+  readonly url: string;
+}
+
+const byName = new Map(
+  Object.entries(files).map(([file, url]) => {
+    const path = file.replace(/^(\.\.\/)+/, "");
+    return [path.replace(/^.*\/|\.md$/g, ""), { path, url }] as const;
+  }),
+);
+const nameOf = new Map([...byName].map(([name, { path }]) => [path, name]));
+
 /** Where the text of a guide is; `undefined` where there is no such guide. */
-export function guideFile(name: string): string | undefined {
+export function guideFile(name: string): GuideFile | undefined {
   return byName.get(name);
 }
 
@@ -21,12 +33,12 @@ export type LinkTarget =
   /** A file of the repository that does not come with the page. */
   | { readonly kind: "file"; readonly path: string };
 
-/** Where a link in a guide leads, seen from the page. */
-export function targetOf(href: string): LinkTarget {
+/** Where a link in the guide at `from` leads, seen from the page. */
+export function targetOf(href: string, from: string): LinkTarget {
   if (href.startsWith("#")) return { kind: "here", hash: href };
   if (/^https?:\/\//.test(href)) return { kind: "elsewhere", href };
-  const [, name = "", hash = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
-  if (byName.has(name)) return { kind: "guide", name, hash };
-  const path = href.startsWith("../") ? href.slice(3) : `docs/${href}`;
-  return { kind: "file", path };
+  const { pathname, hash } = new URL(href, new URL(from, "file:///"));
+  const path = pathname.slice(1);
+  const name = nameOf.get(path);
+  return name === undefined ? { kind: "file", path } : { kind: "guide", name, hash };
 }

@@ -1,6 +1,6 @@
 /**
  * Words that mean the same to somebody who asks for a tool, in English, Chinese and Spanish: the whole list, and
- * docs/search.md shows it. A tool and a request meet when both have a word of one line, whatever language each is in.
+ * docs/guides/search.md shows it. A tool and a request meet when both have a word of one line, whatever language each is in.
  * Words of several forms are listed in each that is not had by leaving off an ending.
  */
 export interface Synonyms {
