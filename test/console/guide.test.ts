@@ -22,10 +22,10 @@ describe("a guide", () => {
       (route) => route.abort(),
     );
     await page.getByRole("link", { name: "Read the guide" }).click();
-    await page.getByRole("heading", { level: 1, name: "Newer firmware for boards" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Firmware updates" }).waitFor();
     expect(page.url()).toBe(`${site.url}/guides/firmware-updates`);
-    expect(await page.title()).toBe("Newer firmware for boards · Tendon");
-    await page.getByRole("heading", { level: 2, name: "Who is offered it" }).waitFor();
+    expect(await page.title()).toBe("Firmware updates · Tendon");
+    await page.getByRole("heading", { level: 2, name: "Which boards get the offer" }).waitFor();
     await page.getByRole("cell", { name: "firmware share ID 50%" }).waitFor();
     await page.getByRole("figure", { name: "sh" }).first().getByRole("button", { name: "Copy" }).waitFor();
     const text = (await page.getByRole("article").textContent()) ?? "";
@@ -39,14 +39,14 @@ describe("a guide", () => {
     const site = await openSite();
     const { page, complaints } = await openConsole(site, "/voice");
     await page.getByRole("link", { name: "Read the guide" }).click();
-    await page.getByRole("link", { name: "wire.md" }).click();
+    await page.getByRole("link", { name: "wire protocol" }).click();
     await page.locator("#voice").waitFor();
     expect(page.url()).toBe(`${site.url}/guides/wire#voice`);
     await page.locator("#voice").and(page.locator(":visible")).waitFor();
     expect((await page.locator("#voice").boundingBox())?.y).toBeLessThan(100);
     await page.goBack();
-    await page.getByRole("link", { name: "yours to offer" }).click();
-    await page.getByRole("heading", { level: 1, name: "Newer firmware for boards" }).waitFor();
+    await page.getByRole("link", { name: "firmware updates" }).click();
+    await page.getByRole("heading", { level: 1, name: "Firmware updates" }).waitFor();
     await page.goto(`${site.url}/guides/agents`);
     await page.getByText("docs/guides/clients/cursor.md").waitFor();
     complaints.check();

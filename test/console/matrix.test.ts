@@ -261,7 +261,7 @@ describe("for everybody", () => {
       await page.getByText("self.upgrade_firmware").first().click();
       await page.getByLabel("url").waitFor();
       await expectNone(page, "tools opened");
-      await go(page, "/guides/firmware-updates", "Newer firmware for boards");
+      await go(page, "/guides/firmware-updates", "Firmware updates");
       await expectNone(page, "a guide");
       await context.close();
       const entrance = await openPage(options);
