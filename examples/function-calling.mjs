@@ -2,7 +2,7 @@
 //
 //   TENDON_TOKEN=… node examples/function-calling.mjs "Set the volume to 30" [http://127.0.0.1:8000]
 //
-// With OPENAI_BASE_URL (and OPENAI_API_KEY, OPENAI_MODEL) it asks a real model; without, a scripted one of its own.
+// With OPENAI_BASE_URL (and OPENAI_API_KEY, OPENAI_MODEL) it uses a real model, otherwise a scripted one.
 import { startScriptedLlm } from "./scripted-llm.mjs";
 
 const [question, gateway = "http://127.0.0.1:8000"] = process.argv.slice(2);
@@ -25,7 +25,7 @@ async function post(url, key, body) {
   return { ok: response.ok, body: await response.json() };
 }
 
-/** Runs one function; what went wrong is told to the model too, in the gateway's own words. */
+/** Calls one function. The model also gets errors, with the gateway's text. */
 async function run({ name, arguments: text }) {
   const { ok, body } = await post(`${gateway}/api/v1/function-call`, token, {
     name,

@@ -1,4 +1,4 @@
-// A client of the simulated home: starts it, hears `ready`, switches a light, reads it back, says quit.
+// A client of the simulated home: starts it, waits for `ready`, switches a light, reads it back, and sends `quit`.
 //
 //   node examples/home-client.mjs
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The simulated home in a shell: by hand, and as a program speaks with it. Both see the same home.
+# The simulated home in a shell: with commands, and with the line protocol. Both use the same state.
 #
 #   examples/home-session.sh
 set -eu

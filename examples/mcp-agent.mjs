@@ -1,4 +1,4 @@
-// An agent with the official MCP client: finds a tool by what is to be done, and calls it.
+// An agent with the official MCP client: searches for a tool and calls it.
 //
 //   TENDON_TOKEN=… node examples/mcp-agent.mjs "set the volume" '{"volume":30}' [http://127.0.0.1:8000]
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";

@@ -1,5 +1,5 @@
 #!/bin/sh
-# An app in a shell: sends a device_control action and prints the answer. Needs mosquitto-clients.
+# An app in a shell: sends a device_control action and prints the reply. Needs mosquitto-clients.
 #
 #   examples/mqtt-app.sh DEVICE_ID [ACTION] [HOST] [PORT]
 #
@@ -12,7 +12,7 @@ port=${4:-1883}
 token=${TENDON_TOKEN:-$(cat data/admin-token)}
 topic=tendon/devices/$device/control
 
-# mosquitto_rr subscribes to the reply first and asks then, so the answer cannot be missed.
+# mosquitto_rr subscribes to the reply topic before it publishes, so it cannot miss the reply.
 answer=$(mosquitto_rr -V mqttv311 -h "$host" -p "$port" -u app -P "$token" -W 10 -t "$topic" -e "$topic/reply" \
   -m "{\"type\":\"device_control\",\"action\":\"$action\",\"request_id\":\"req_$$\"}")
 echo "$answer"

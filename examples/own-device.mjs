@@ -1,12 +1,12 @@
-// A device of your own in one file: any WebSocket client that says hello and answers MCP can offer tools.
+// Your own device in one file: any WebSocket client that sends a hello and answers MCP can offer tools.
 //
 //   npm start                                                # the gateway, in another terminal
 //   node examples/own-device.mjs [--id my-lamp]              # registers itself at the gateway, then connects
 //   node examples/own-device.mjs --id ID --url ws://HOST:8000/xiaozhi/v1/ --device-token TOKEN
 //
-// A gateway knows its devices: each has an id, a Client-Id and a token of its own. To get a token, this file provisions
-// itself with yours (TENDON_TOKEN, or the one in data/admin-token). A device that you give away keeps its own token
-// only: provision it once, as docs/reference/mqtt.md shows, and start it with --url and --device-token.
+// Each device has an id, a Client-Id and its own token. To get a token, this program provisions itself with yours
+// (TENDON_TOKEN, or the one in data/admin-token). A device that you give away should have its own token only: provision
+// it once, as docs/reference/mqtt.md shows, and start it with --url and --device-token.
 import fs from "node:fs";
 import { parseArgs } from "node:util";
 import WebSocket from "ws";
@@ -58,7 +58,7 @@ function fail(reason) {
   process.exit(1);
 }
 
-/** The gateway's own words where it refuses: `{"code":"forbidden","detail":"…"}`. */
+/** The gateway's error text, from `{"code":"forbidden","detail":"…"}`. */
 function reasonIn(status, body) {
   try {
     const { code, detail } = JSON.parse(body);

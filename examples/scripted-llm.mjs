@@ -1,11 +1,11 @@
-// A stand-in for a model: a real HTTP server that speaks OpenAI's chat completions and follows a small script. It
-// looks for a function whose name has a word of the question in it, calls that one, and repeats what it answered.
+// A substitute for a model: a real HTTP server that implements OpenAI's chat completions with a small script. It
+// calls the function whose name shares most words with the question, and repeats its answer.
 //
 //   node examples/scripted-llm.mjs [port]        then OPENAI_BASE_URL=http://127.0.0.1:PORT/v1
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
-/** What a model would decide from the conversation and the functions it is offered. */
+/** The decision of a model, from the conversation and the offered functions. */
 function decide({ messages, tools }) {
   const last = messages.at(-1);
   if (last.role === "tool") return { role: "assistant", content: `Done: ${last.content}` };
@@ -32,7 +32,7 @@ function decide({ messages, tools }) {
   };
 }
 
-/** As strict as the real ones: one bad function, and the whole request is refused. */
+/** As strict as real APIs: one invalid function rejects the whole request. */
 function complaint({ tools = [] }) {
   const bad = tools.find(
     ({ type, function: { name, parameters } }) =>

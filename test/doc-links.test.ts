@@ -1,4 +1,4 @@
-/** Every relative link of the documentation leads to a file, its anchor to a heading, and every page is in an index. */
+/** Links, anchors and file names of the documentation are valid, and every page is in an index. */
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -63,6 +63,14 @@ describe("links", () => {
   it.each(pages)("%s has no broken link", (page) => {
     const relative = linksIn(page).filter((link) => !/^[a-z]+:/i.test(link));
     expect(relative.flatMap((link) => problemOf(page, link))).toEqual([]);
+  });
+
+  it.each(pages.filter((page) => page !== "CHANGELOG.md"))("%s names existing files", (page) => {
+    const spans = [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span);
+    const paths = spans.filter((span) =>
+      /^(?:packages|test|scripts|bench|examples|deploy|docs)\/[\w./-]+$/.test(span),
+    );
+    expect(paths.filter((file) => !fs.existsSync(path.join(root, file)))).toEqual([]);
   });
 
   it("lead to existing pages where sources, scripts and settings name a page of docs/", () => {
