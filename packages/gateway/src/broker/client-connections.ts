@@ -5,7 +5,6 @@ import type { Client } from "aedes";
 import { Batch } from "../batch.ts";
 import type { AppConnection, DeviceConnection } from "./connections.ts";
 import { pushPackets } from "./push-packets.ts";
-import { filterMatches } from "./topic-filter.ts";
 import { pushTopic } from "./topics.ts";
 
 export function deviceConnection(client: Client): DeviceConnection {
@@ -35,14 +34,10 @@ const pushes = new Batch<Push>(({ conn, packet }) => {
   if (conn.writable) conn.write(packet);
 });
 
-export function appConnection(client: Client, filters: ReadonlySet<string>): AppConnection {
+export function appConnection(client: Client, hasSubscribed: (topic: string) => boolean): AppConnection {
   return {
     deliver(topic, payload) {
-      for (const filter of filters) {
-        if (!filterMatches(filter, topic)) continue;
-        sendToApp(client, topic, payload);
-        return;
-      }
+      if (hasSubscribed(topic)) sendToApp(client, topic, payload);
     },
     close: () => client.close(),
   };

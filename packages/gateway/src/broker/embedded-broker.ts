@@ -296,7 +296,9 @@ export class EmbeddedBroker {
     if (peer === undefined) return;
     this.#sockets.get(client.conn)?.cancel();
     if (peer.kind === "app") {
-      peer.disconnected = peer.app.connected(appConnection(client, peer.filters));
+      peer.disconnected = peer.app.connected(
+        appConnection(client, (topic) => this.#subscribers.matches(topic, peer)),
+      );
       for (const { topic, bytes } of peer.early.splice(0))
         if (!client.closed) peer.app.published(topic, bytes);
     } else {

@@ -24,8 +24,15 @@ export class FilterTree<Item> {
   /** Each of them once, however many of its filters take the topic in. */
   matching(topic: string): ReadonlySet<Item> {
     const found = new Set<Item>();
-    collect(this.#root, topic.split("/"), 0, found);
+    for (const items of branchesOf(this.#root, topic.split("/"), 0))
+      for (const item of items) found.add(item);
     return found;
+  }
+
+  /** Whether one of this item's filters takes the topic in. */
+  matches(topic: string, item: Item): boolean {
+    for (const items of branchesOf(this.#root, topic.split("/"), 0)) if (items.has(item)) return true;
+    return false;
   }
 }
 
@@ -44,16 +51,21 @@ function prune<Item>(branch: Branch<Item>, [level, ...rest]: readonly string[], 
   if (next.items.size === 0 && next.branches.size === 0) branch.branches.delete(level);
 }
 
-function collect<Item>(branch: Branch<Item>, levels: readonly string[], at: number, found: Set<Item>): void {
-  // `#` takes in its own parent too.
-  for (const item of branch.branches.get("#")?.items ?? []) found.add(item);
+function* branchesOf<Item>(
+  branch: Branch<Item>,
+  levels: readonly string[],
+  at: number,
+): Generator<ReadonlySet<Item>> {
+  // `#` matches its parent level too [MQTT-4.7.1-2].
+  const below = branch.branches.get("#");
+  if (below !== undefined) yield below.items;
   const level = levels[at];
   if (level === undefined) {
-    for (const item of branch.items) found.add(item);
+    yield branch.items;
     return;
   }
   for (const name of [level, "+"]) {
     const next = branch.branches.get(name);
-    if (next !== undefined) collect(next, levels, at + 1, found);
+    if (next !== undefined) yield* branchesOf(next, levels, at + 1);
   }
 }
