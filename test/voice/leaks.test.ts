@@ -43,7 +43,7 @@ class WatchedClock implements Clock {
   }
 
   ofVoice(): string[] {
-    return [...this.#setBy.values()].filter((stack) => stack.includes("/device/voice/"));
+    return [...this.#setBy.values()].filter((stack) => stack.includes("/gateway/src/voice/"));
   }
 }
 
