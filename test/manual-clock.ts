@@ -1,15 +1,22 @@
 import type { Clock, Timer } from "@tendon/gateway";
 
 interface Entry {
+  readonly ms: number;
   at: number;
   readonly period: number | undefined;
   readonly run: () => void;
 }
 
-/** Time that passes only when it is told to. Timers fire in the order of their moments, those set meanwhile too. */
+/**
+ * The clock of every test, for the gateway and for virtual devices: time passes in `advance` only. Timers fire in the
+ * order of their moments, those set meanwhile too.
+ */
 export class ManualClock implements Clock {
   readonly #start: number;
   readonly #entries = new Set<Entry>();
+  readonly #watchers: (() => void)[] = [];
+  /** Every delay that was asked for, in order. */
+  readonly requested: number[] = [];
   #elapsed = 0;
 
   /** Ids of calls carry the machine's own time: who looks one up starts with that. */
@@ -32,6 +39,14 @@ export class ManualClock implements Clock {
     }
   }
 
+  /** Resolves when at least `count` timers are running: of this length, or of any. */
+  async running(ms?: number, count = 1): Promise<void> {
+    const has = (entry: Entry) => ms === undefined || entry.ms === ms;
+    while ([...this.#entries].filter(has).length < count) {
+      await new Promise<void>((resolve) => this.#watchers.push(resolve));
+    }
+  }
+
   now(): number {
     return this.#start + this.#elapsed;
   }
@@ -41,11 +56,11 @@ export class ManualClock implements Clock {
   }
 
   after(ms: number, run: () => void): Timer {
-    return this.#add({ at: this.#elapsed + ms, period: undefined, run });
+    return this.#add({ ms, at: this.#elapsed + ms, period: undefined, run });
   }
 
   every(ms: number, run: () => void): Timer {
-    return this.#add({ at: this.#elapsed + ms, period: ms, run });
+    return this.#add({ ms, at: this.#elapsed + ms, period: ms, run });
   }
 
   advance(ms: number): void {
@@ -69,6 +84,8 @@ export class ManualClock implements Clock {
 
   #add(entry: Entry): Timer {
     this.#entries.add(entry);
+    this.requested.push(entry.ms);
+    for (const wake of this.#watchers.splice(0)) wake();
     return { cancel: () => this.#entries.delete(entry) };
   }
 }

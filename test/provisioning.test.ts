@@ -22,7 +22,7 @@ const hurried: NonNullable<VirtualDeviceOptions["clock"]> = {
   now: () => Date.now(),
   after(ms, task) {
     const timer = setTimeout(task, ms / 100);
-    return () => clearTimeout(timer);
+    return { cancel: () => clearTimeout(timer) };
   },
 };
 

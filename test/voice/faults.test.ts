@@ -129,7 +129,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
         now: () => 0,
         after: (_, run) => {
           const timer = setTimeout(run, 200);
-          return () => clearTimeout(timer);
+          return { cancel: () => clearTimeout(timer) };
         },
       },
     });

@@ -1,5 +1,6 @@
 import { limits } from "@tendon/protocol";
 import { expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { Credentials } from "../src/provisioning/credentials.ts";
 
 function mac(index: number): string {
@@ -9,16 +10,11 @@ function mac(index: number): string {
 
 // Asking so often through the public door would mostly measure the disk.
 it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse or are used", async () => {
-  let now = 1_000_000;
+  const clock = new ManualClock();
   const credentials = new Credentials({
     admission: "open",
     secret: "a secret",
-    clock: {
-      now: () => now,
-      monotonic: () => now,
-      after: () => ({ cancel: () => undefined }),
-      every: () => ({ cancel: () => undefined }),
-    },
+    clock,
     known: new Map(),
     remember: () => Promise.resolve(),
   });
@@ -35,7 +31,7 @@ it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse
   expect(standing(999_999).kind).toBe("approved");
   await expect(ask(999_998)).rejects.toThrow("have not come yet");
 
-  now += 10 * 60_000;
+  clock.advance(10 * 60_000);
   expect(standing(1).kind).toBe("unknown");
   expect(standing(2)).toEqual(second);
   await ask(999_998);

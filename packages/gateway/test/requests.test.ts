@@ -1,21 +1,14 @@
 /** What the public door cannot show: the far end of the ids and of the memory for late answers. */
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { Requests, randomFirstId } from "../src/device/requests.ts";
-import type { Clock } from "../src/index.ts";
-
-const stillClock: Clock = {
-  now: () => 0,
-  monotonic: () => 0,
-  after: () => ({ cancel: () => undefined }),
-  every: () => ({ cancel: () => undefined }),
-};
 
 function makeRequests(firstId: number) {
   const sent: number[] = [];
   const late: string[] = [];
   const strays: true[] = [];
   const requests = new Requests({
-    clock: stillClock,
+    clock: new ManualClock(),
     queueLimit: 32,
     firstId,
     send: (payload) => sent.push(Number(payload["id"])) > 0,

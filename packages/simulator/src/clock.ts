@@ -1,15 +1,15 @@
 /** Time as the simulator sees it; tests hand in their own. */
 export interface Clock {
   now(): number;
-  /** Runs `task` once after `ms`; the returned function cancels it. */
-  after(ms: number, task: () => void): () => void;
+  /** Runs `task` once after `ms`. */
+  after(ms: number, task: () => void): { cancel(): void };
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, task) {
     const timer = setTimeout(task, ms);
-    return () => clearTimeout(timer);
+    return { cancel: () => clearTimeout(timer) };
   },
 };
 
@@ -32,9 +32,9 @@ export class Timers {
   after(ms: number, task: () => void): () => void {
     const cancel = (): void => {
       this.#cancels.delete(cancel);
-      cancelTimer();
+      timer.cancel();
     };
-    const cancelTimer = this.#clock.after(ms, () => {
+    const timer = this.#clock.after(ms, () => {
       this.#cancels.delete(cancel);
       task();
     });

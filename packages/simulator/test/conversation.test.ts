@@ -22,7 +22,7 @@ describe("conversation", () => {
     connection.send({ type: "tts", state: "start" });
     connection.send({ type: "tts", state: "stop" });
     expect(await idle).toMatchObject({ previous: "speaking" });
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it("does not begin to speak before it is connected", async () => {

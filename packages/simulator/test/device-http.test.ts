@@ -177,7 +177,7 @@ describe("a photo", () => {
     connection.mcp({ id: 3, method: "initialize" });
     // Pings are answered all the same: they never reach the main loop.
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     board.reboot();
     connection = await site.current.connections.take();
     await connection.welcome();
@@ -186,7 +186,7 @@ describe("a photo", () => {
     await hung;
     await board.stop();
     expect(await connection.closed).toBe(1006);
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it("fails when the camera does", async () => {

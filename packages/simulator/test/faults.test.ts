@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { faultList, faultsNamed, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
 
 let server: ScriptedServer;
@@ -105,7 +105,7 @@ describe("each fault", () => {
     await connection.quiet();
     clock.advance(1_999);
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     clock.advance(1);
     expect(await connection.reply()).toMatchObject({ id: 1 });
   });
@@ -116,7 +116,7 @@ describe("each fault", () => {
     callStatus(connection, 2);
     await device.waitFor("call-finished");
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it("dropped-reply", async () => {
@@ -185,7 +185,7 @@ describe("each fault", () => {
     await connection.quiet();
     clock.advance(200);
     expect(await connection.closed).toBe(1006);
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     clock.advance(10);
     await (await server.connections.take()).welcome();
   });
@@ -193,7 +193,7 @@ describe("each fault", () => {
   it("no-hello", async () => {
     const connection = await faulty(["no-hello"]);
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it("old-firmware", async () => {
@@ -232,7 +232,7 @@ describe("each fault", () => {
     connection.socket.ping("anyone?");
     connection.mcp({ id: 1, method: "initialize" });
     await connection.reply();
-    expect(connection.pongs.waiting).toBe(0);
+    expect(connection.pongs.waiting).toEqual([]);
   });
 
   it("many-pages", async () => {
@@ -254,7 +254,7 @@ describe("each fault", () => {
     expect(await connection.welcome()).toMatchObject({ features: { glyph_push: true } });
     connection.mcp({ id: 1, method: "initialize" });
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it("several at once, each on what the other left", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import type { VirtualDevice } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type Build, recordedDevice } from "./transcript-board.ts";
 
 interface Raw {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { Fleet, fleetIdentity } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 import { ScriptedOta } from "./scripted-ota.ts";
 import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
@@ -53,7 +53,7 @@ describe("a fleet", () => {
     while (connections.length < 1_000) {
       const connection = await server.connections.take();
       // Those not welcomed yet are all still waiting for their hello.
-      most = Math.max(most, server.connections.waiting + 1);
+      most = Math.max(most, server.connections.waiting.length + 1);
       await connection.welcome();
       connections.push(connection);
     }
@@ -136,7 +136,7 @@ describe("a fleet", () => {
     let most = 0;
     for (let index = 0; index < 30; index += 1) {
       const request = await ota.requests.take();
-      most = Math.max(most, ota.requests.waiting + 1);
+      most = Math.max(most, ota.requests.waiting.length + 1);
       const client = `g@@@${String(request.headers["device-id"])}`;
       request.answer(200, { mqtt: { ...broker.settings, client_id: client } });
     }

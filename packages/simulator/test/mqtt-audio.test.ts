@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { faultsNamed, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type BrokerConnection, ScriptedBroker, udpSettings } from "./scripted-broker.ts";
 import { crypt, downlink, ScriptedUdp } from "./scripted-udp.ts";
 
@@ -91,7 +91,7 @@ describe("a session", () => {
     await connection.json();
     connection.mcp({ id: 1, method: "initialize" });
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     clock.advance(10_000);
     expect(await failed).toMatchObject({ code: "hello_timeout" });
     expect((await connection.json())["session_id"]).toBe("");
@@ -110,7 +110,7 @@ describe("a session", () => {
     expect(await closed).toMatchObject({ by: "server" });
     expect(device.phase).toBe("idle");
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it("is greeted anew, without a goodbye, after two minutes of silence", async () => {

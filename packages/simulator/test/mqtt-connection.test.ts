@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { faultsNamed, mqttTransport, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 
 let broker: ScriptedBroker;
@@ -51,7 +51,7 @@ describe("connecting to a broker", () => {
     expect(String(connection.connect.password)).toBe("secret");
     expect(connection.connect.will).toBeUndefined();
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     expect(connection.subscriptions).toEqual([]);
   });
 
@@ -131,7 +131,7 @@ describe("losing the broker", () => {
     const second = await broker.connections.take();
     expect(second.connect.clientId).toBe(first.connect.clientId);
     await second.quiet();
-    expect(second.texts.waiting).toBe(0);
+    expect(second.texts.waiting).toEqual([]);
     second.mcp({ id: 1, method: "initialize" });
     expect(await second.json()).toMatchObject({ payload: { id: 1 } });
   });
@@ -282,7 +282,7 @@ describe("faults", () => {
     const connection = await connected(make({ faults: faultsNamed(["notifications", "unknown-kinds"]) }));
     for (const type of ["telemetry", "iot", "", "mcp2"])
       expect(await connection.json()).toMatchObject({ type });
-    await clock.awaited();
+    await clock.running();
     clock.advance(1_000);
     expect(await connection.json()).toMatchObject({
       session_id: "",
@@ -294,7 +294,7 @@ describe("faults", () => {
     const device = make({ faults: faultsNamed(["reboot-mid-call"]) });
     const connection = await connected(device);
     connection.mcp({ id: 1, method: "tools/call", params: { name: "self.get_device_status" } });
-    await clock.awaited();
+    await clock.running();
     clock.advance(200);
     expect(await connection.closed).toBe("cut");
     clock.advance(2_000);
@@ -305,6 +305,6 @@ describe("faults", () => {
     const connection = await connected(make({ faults: faultsNamed(["no-mcp"]) }));
     connection.mcp({ id: 1, method: "initialize" });
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { VirtualDevice } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 import { addDummies, recordedBoard, scriptedHttp } from "./transcript-board.ts";
 import { asRecorded, wireCases } from "./wire-cases.ts";
@@ -66,7 +66,7 @@ describe("replay of the firmware through a broker", () => {
     it(entry.case, async () => {
       await device.connect();
       const connection = await broker.connections.take();
-      expect(connection.texts.waiting).toBe(0);
+      expect(connection.texts.waiting).toEqual([]);
       const wakes = entry.events[0]?.from === "device";
       if (wakes) device.openAudio().catch(() => undefined);
       for (const [index, event] of entry.events.entries()) {
@@ -77,7 +77,7 @@ describe("replay of the firmware through a broker", () => {
         } else {
           if (entry.events[index + 1]?.note?.includes("after about 10 s") === true) {
             await connection.quiet();
-            expect(connection.texts.waiting).toBe(0);
+            expect(connection.texts.waiting).toEqual([]);
             clock.advance(10_000);
           }
           const recorded = event.text ?? "";
@@ -86,7 +86,7 @@ describe("replay of the firmware through a broker", () => {
       }
       expect(reboots.length > 0).toBe(entry.exit !== "still running");
       if (entry.exit === "still running") await connection.quiet();
-      expect(connection.texts.waiting).toBe(0);
+      expect(connection.texts.waiting).toEqual([]);
       expect(new Set(connection.topics)).toEqual(new Set(["device-server"]));
     });
   }

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import {
   Flash,
   type ProvisionOptions,
@@ -7,7 +8,6 @@ import {
   provision,
   VirtualDevice,
 } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type OtaRequest, ScriptedOta } from "./scripted-ota.ts";
 
 let ota: ScriptedOta;
@@ -52,7 +52,7 @@ async function answered(
 
 /** Time passes once the device has begun to wait. */
 async function passes(ms: number): Promise<void> {
-  await clock.awaited();
+  await clock.running();
   clock.advance(ms);
 }
 
@@ -211,7 +211,7 @@ describe("failing", () => {
   it("ends when it is no longer wanted, also in a pause", async () => {
     const outcome = ask();
     (await ota.requests.take()).answer(500);
-    await clock.awaited();
+    await clock.running();
     cancel.abort();
     expect(await outcome).toMatchObject({ kind: "failed", code: "stopped" });
   });

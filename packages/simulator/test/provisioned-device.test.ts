@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { faultsNamed, VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 import { type OtaRequest, ScriptedOta } from "./scripted-ota.ts";
 import { ScriptedServer } from "./scripted-server.ts";
@@ -87,7 +87,7 @@ describe("a device that knows only the configuration address", () => {
     await lost;
     clock.advance(10_000);
     await broker.connections.take();
-    expect(ota.requests.waiting).toBe(0);
+    expect(ota.requests.waiting).toEqual([]);
     device.reboot();
     (await nextBoot()).answer(200, { mqtt: { username: "renamed" } });
     const second = await broker.connections.take();
@@ -213,7 +213,7 @@ describe("a device that knows only the configuration address", () => {
     const connected = make().connect();
     (await ota.requests.take()).answer(200, { activation: { code: "1", challenge: "c" } });
     (await ota.requests.take()).answer(202);
-    await clock.awaited();
+    await clock.running();
     device.disconnect();
     await expect(connected).rejects.toMatchObject({ code: "stopped" });
     expect(clock.pending).toBe(0);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { generate, type IConnectPacket, type Packet, parser } from "mqtt-packet";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "../../../test/inbox.ts";
 
 export const udpSettings = {
   key: "00112233445566778899aabbccddeeff",
@@ -13,11 +13,11 @@ export const udpSettings = {
 export class BrokerConnection {
   readonly socket: Socket;
   readonly connect: IConnectPacket;
-  readonly texts = new Inbox<string>();
+  readonly texts = new Inbox<string>("text");
   readonly topics: string[] = [];
   readonly subscriptions: string[] = [];
-  readonly acknowledged = new Inbox<number>();
-  readonly pings = new Inbox<true>();
+  readonly acknowledged = new Inbox<number>("acknowledgement");
+  readonly pings = new Inbox<true>("ping");
   /** How texts are shown; latin1 shows bytes that are not UTF-8. */
   encoding: "utf8" | "latin1" = "utf8";
   /** Whether the device said that it leaves. */
@@ -110,7 +110,7 @@ interface BrokerScript {
 
 /** A broker on a free loopback port that delivers to everyone, asks nobody to subscribe and does nothing else. */
 export class ScriptedBroker {
-  readonly connections = new Inbox<BrokerConnection>();
+  readonly connections = new Inbox<BrokerConnection>("connection");
   readonly everyone: BrokerConnection[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

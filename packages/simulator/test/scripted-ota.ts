@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "../../../test/inbox.ts";
 
 export interface OtaRequest {
   readonly method: string;
@@ -14,7 +14,7 @@ export interface OtaRequest {
 
 /** A configuration server on a free loopback port whose every answer is given by the test. */
 export class ScriptedOta {
-  readonly requests = new Inbox<OtaRequest>();
+  readonly requests = new Inbox<OtaRequest>("request");
   readonly #server: Server;
 
   private constructor(server: Server) {

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "../../../test/inbox.ts";
 
 export class ServerConnection {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  readonly texts = new Inbox<string>();
-  readonly binaries = new Inbox<Buffer>();
-  readonly pongs = new Inbox<string>();
+  readonly texts = new Inbox<string>("text");
+  readonly binaries = new Inbox<Buffer>("binary message");
+  readonly pongs = new Inbox<string>("pong");
   /** How texts are shown; latin1 shows bytes that are not UTF-8. */
   encoding: "utf8" | "latin1" = "utf8";
   /** The close code as this side sees it. */
@@ -68,7 +68,7 @@ export class ServerConnection {
 /** A WebSocket server on a free loopback port that does nothing by itself. */
 export class ScriptedServer {
   readonly #server: WebSocketServer;
-  readonly connections = new Inbox<ServerConnection>();
+  readonly connections = new Inbox<ServerConnection>("connection");
   seen = 0;
 
   private constructor(server: WebSocketServer) {

@@ -1,12 +1,12 @@
 import { createCipheriv } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "../../../test/inbox.ts";
 import { udpSettings } from "./scripted-broker.ts";
 
 /** The server's end of the audio path, on a free loopback port. */
 export class ScriptedUdp {
-  readonly datagrams = new Inbox<Buffer>();
+  readonly datagrams = new Inbox<Buffer>("datagram");
   readonly #socket: Socket;
   #device: { readonly port: number; readonly address: string } | undefined;
 

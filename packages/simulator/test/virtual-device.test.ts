@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { useWelcomingServer } from "./welcoming-server.ts";
 
 const site = useWelcomingServer();
@@ -145,7 +145,7 @@ describe("coming and going", () => {
     await first.texts.take();
     first.mcp({ id: 4, method: "initialize" });
     await first.quiet();
-    expect(first.texts.waiting).toBe(0);
+    expect(first.texts.waiting).toEqual([]);
     clock.advance(10_000);
     await expect(connected).rejects.toMatchObject({ code: "hello_timeout" });
     expect(await first.reply()).toMatchObject({ id: 4 });
@@ -181,7 +181,7 @@ describe("coming and going", () => {
     await connection.reply();
     connection.mcp({ id: 3, method: "tools/call", params: { name: "self.reboot" } });
     expect(await connection.closed).toBe(1006);
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     const again = await site.current.connections.take();
     await again.welcome("s2");
     again.mcp({
@@ -307,7 +307,7 @@ describe("the main loop", () => {
     await device.waitFor("call");
     connection.mcp({ id: 2, method: "initialize" });
     await connection.quiet();
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
     finish("done");
     expect(await connection.reply()).toMatchObject({ id: 2 });
     expect(await connection.reply()).toMatchObject({ id: 1, result: { content: [{ text: "done" }] } });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ManualClock } from "../../../test/manual-clock.ts";
 import { VirtualDevice as Device, type VirtualDevice, webSocketTransport } from "../src/index.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
 import { addDummies, recordedBoard, scriptedHttp } from "./transcript-board.ts";
 import { asRecorded, wireCases } from "./wire-cases.ts";
@@ -69,14 +69,14 @@ async function followNote(connection: ServerConnection, note: string): Promise<S
   } else if (note.startsWith("waited 2 s")) {
     await connection.quiet();
     clock.advance(2_000);
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   } else if (note.startsWith("sent id 1 in two fragments")) {
     const text = '{"session_id":"s","type":"mcp","payload":{"jsonrpc":"2.0","id":1,"method":"initialize"}}';
     connection.socket.send(text.slice(0, 40), { fin: false });
     connection.socket.ping("hi");
     connection.socket.send(text.slice(40), { fin: true });
   } else if (note.startsWith("no answer to id 1")) {
-    expect(connection.texts.waiting).toBe(0);
+    expect(connection.texts.waiting).toEqual([]);
   } else if (note.startsWith("connections seen")) {
     expect(note).toBe(`connections seen: ${server.seen}`);
   } else if (note.startsWith("button pressed again")) {
@@ -116,14 +116,14 @@ describe("replay of the firmware on the wire", () => {
         } else {
           if (entry.events[index + 1]?.note?.includes("after about 10 s") === true) {
             await connection.quiet();
-            expect(connection.texts.waiting).toBe(0);
+            expect(connection.texts.waiting).toEqual([]);
             clock.advance(10_000);
           }
           expect(asRecorded(await connection.texts.take())).toBe(event.text);
         }
       }
       expect(reboots.length > 0).toBe(entry.exit !== "still running");
-      expect(connection.texts.waiting).toBe(0);
+      expect(connection.texts.waiting).toEqual([]);
     });
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../../../../test/manual-clock.ts";
 import { Authentication } from "../../src/access/authentication.ts";
 import type { Principal } from "../../src/access/principal.ts";
-import { ManualClock } from "../vision/manual-clock.ts";
 
 const somebody: Principal = { id: "t1", name: "somebody", scopes: new Set(["call"]), devices: undefined };
 

@@ -18,8 +18,8 @@ export function stopLater<Running extends { stop(): Promise<void> }>(running: Ru
 afterEach(async () => {
   for (const { stop } of started.splice(0)) await stop();
   for (const site of sites.splice(0)) {
-    expect(site.faults.all).toEqual([]);
-    expect(JSON.stringify([site.seen.all, site.refused.all])).not.toContain(apiKey);
+    expect(site.faults.waiting).toEqual([]);
+    expect(JSON.stringify([site.seen.waiting, site.refused.waiting])).not.toContain(apiKey);
   }
 });
 
@@ -36,5 +36,5 @@ export async function explain(answer: (response: ServerResponse) => void) {
   const reply = await site.upload(firmwareForm("Who?", jpeg()), { token });
   expect(reply.text).not.toContain(apiKey);
   expect(site.photos.pictureOf(token)?.bytes.equals(jpeg())).toBe(true);
-  return { words: wordsOf(reply), problem: site.seen.all[0]?.problem };
+  return { words: wordsOf(reply), problem: site.seen.waiting[0]?.problem };
 }

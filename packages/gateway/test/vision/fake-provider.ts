@@ -1,7 +1,7 @@
 /** Somebody who explains pictures, well or badly, on a real socket. */
 import http, { type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "../../../../test/inbox.ts";
 
 export interface Asked {
   readonly url: string;
@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 export async function startProvider(answer: (response: ServerResponse) => void) {
-  const asked = new Inbox<Asked>();
+  const asked = new Inbox<Asked>("question");
   const server = http.createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));

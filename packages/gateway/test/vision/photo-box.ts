@@ -3,8 +3,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
+import { ManualClock } from "../../../../test/manual-clock.ts";
 import { Photos, type PhotosSettings } from "../../src/vision/vision.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { jpeg } from "./pictures.ts";
 import { deviceId } from "./vision-site.ts";
 

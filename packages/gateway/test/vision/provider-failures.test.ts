@@ -1,11 +1,11 @@
 /** Whoever explains pictures fails, in every way there is; the picture reaches its call all the same. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../../../../test/manual-clock.ts";
 import { VisionProvider } from "../../src/vision/vision.ts";
 import { apiKey, explain, setUp, stopLater } from "./explained-site.ts";
 import { says, startProvider } from "./fake-provider.ts";
 import { firmwareForm } from "./form.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { jpeg } from "./pictures.ts";
 import { startSite, wordsOf } from "./vision-site.ts";
 
@@ -20,12 +20,12 @@ describe("a provider", () => {
   it("that never answers is given up in time for the board", async () => {
     const { site, provider, token } = await setUp(() => undefined);
     const answer = site.upload(firmwareForm("?", jpeg()), { token });
-    const { gone } = await provider.asked.next();
+    const { gone } = await provider.asked.take();
     await site.clock.running(explainMs);
     site.clock.advance(explainMs);
     expect(wordsOf(await answer)).toEqual({ success: false, message: expect.stringContaining("in time") });
     expect(site.photos.pictureOf(token)).toBeDefined();
-    expect(site.seen.all).toMatchObject([{ problem: "provider_slow", explainMs }]);
+    expect(site.seen.waiting).toMatchObject([{ problem: "provider_slow", explainMs }]);
     await gone;
   });
 
@@ -47,14 +47,14 @@ describe("a provider", () => {
   it("is no longer needed when the call is over or the board is gone", async () => {
     const { site, provider, token } = await setUp(() => undefined);
     const answer = site.upload(firmwareForm("?", jpeg()), { token });
-    const first = await provider.asked.next();
+    const first = await provider.asked.take();
     site.photos.closeTicket(token);
     expect(wordsOf(await answer).success).toBe(false);
     await first.gone;
     const { request } = site.begin({ token: site.openTicket() });
     for (const chunk of firmwareForm("?", jpeg())) request.write(chunk);
     request.end();
-    const second = await provider.asked.next();
+    const second = await provider.asked.take();
     request.destroy();
     await second.gone;
   });

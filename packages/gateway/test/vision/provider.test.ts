@@ -11,7 +11,7 @@ describe("a provider", () => {
     const { site, provider, token } = await setUp(says("A cat on a sofa. 一只猫。"));
     const answer = await site.upload(firmwareForm("Who is there?", jpeg(5_000)), { token });
     expect(wordsOf(answer)).toEqual({ success: true, result: "A cat on a sofa. 一只猫。" });
-    const { url, headers, body } = await provider.asked.next();
+    const { url, headers, body } = await provider.asked.take();
     expect(url).toBe("/v1/chat/completions");
     expect(headers.authorization).toBe(`Bearer ${apiKey}`);
     expect(body).toEqual({
@@ -29,14 +29,14 @@ describe("a provider", () => {
         },
       ],
     });
-    expect(provider.asked.all.length).toBe(1);
-    expect(site.seen.all).toMatchObject([{ problem: undefined, bytes: 5_000 }]);
+    expect(provider.asked.waiting).toEqual([]);
+    expect(site.seen.waiting).toMatchObject([{ problem: undefined, bytes: 5_000 }]);
   });
 
   it("may be named with its whole address, and with a query", async () => {
     const { site, provider, token } = await setUp(says("ok"), "/chat/completions/?api-version=1");
     expect(wordsOf(await site.upload(firmwareForm("?", png()), { token })).result).toBe("ok");
-    expect((await provider.asked.next()).url).toBe("/v1/chat/completions?api-version=1");
+    expect((await provider.asked.take()).url).toBe("/v1/chat/completions?api-version=1");
   });
 
   it("gets a question also where the board has none, and no key where there is none", async () => {
@@ -44,7 +44,7 @@ describe("a provider", () => {
     const site = stopLater(await startSite({ provider: { url: provider.url } }));
     stopLater(provider);
     await site.upload(firmwareForm("", jpeg()), { token: site.openTicket() });
-    const { headers, body } = await provider.asked.next();
+    const { headers, body } = await provider.asked.take();
     expect(headers.authorization).toBeUndefined();
     expect(body.messages[0]?.content[0]).toEqual({ type: "text", text: expect.stringMatching(/\?$/) });
   });

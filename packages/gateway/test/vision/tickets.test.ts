@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await site.stop();
-  expect(site.faults.all).toEqual([]);
+  expect(site.faults.waiting).toEqual([]);
 });
 
 const form = firmwareForm("Who?", jpeg());
@@ -43,7 +43,7 @@ describe("a ticket", () => {
     expect(words).toEqual({ success: false, message: expect.stringContaining("already sent") });
     expect(site.photos.pictureOf(token)).toBe(first);
     expect(site.files().length).toBe(1);
-    expect(site.refused.all).toMatchObject([{ code: "already_sent", device: deviceId }]);
+    expect(site.refused.waiting).toMatchObject([{ code: "already_sent", device: deviceId }]);
   });
 
   it("is good for one of two that come at the same time", async () => {
@@ -85,7 +85,7 @@ describe("a ticket", () => {
     request.end();
     expect(wordsOf(await answer).message).toContain("is over");
     expect(site.files()).toEqual([]);
-    expect(site.refused.all).toMatchObject([{ code: "call_over", callId: "call-1" }]);
+    expect(site.refused.waiting).toMatchObject([{ code: "call_over", callId: "call-1" }]);
   });
 
   it("ends by itself when nobody closes it, and is forgotten after as long again", async () => {
@@ -124,7 +124,7 @@ describe("an upload without a ticket of its own", () => {
     expect(headers.connection).toBe("close");
     expect(JSON.parse(text)).toMatchObject({ code: "unauthenticated", detail: expect.any(String) });
     request.destroy();
-    expect((await site.refused.next()).code).toBe("unauthenticated");
+    expect((await site.refused.take()).code).toBe("unauthenticated");
     expect(site.files()).toEqual([]);
   };
 

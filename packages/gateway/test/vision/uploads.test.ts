@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await site.stop();
-  expect(site.faults.all).toEqual([]);
+  expect(site.faults.waiting).toEqual([]);
 });
 
 const refusal = async (form: Buffer, type?: string) => {
@@ -22,7 +22,7 @@ const refusal = async (form: Buffer, type?: string) => {
   expect(site.photos.pictureOf(token)).toBeUndefined();
   expect(site.files()).toEqual([]);
   expect(words.success).toBe(false);
-  const { code, reason } = await site.refused.next();
+  const { code, reason } = await site.refused.take();
   expect(words.message).toBe(reason);
   return code;
 };
@@ -51,8 +51,8 @@ describe("an upload", () => {
     const file = path.join(site.folder, `${got?.id}.jpg`);
     expect(fs.readFileSync(file).equals(picture)).toBe(true);
     expect(fs.statSync(file).mode & 0o777).toBe(0o600);
-    expect(site.seen.all).toMatchObject([{ callId: "call-1", bytes: 20_000, problem: undefined }]);
-    expect(site.refused.all).toEqual([]);
+    expect(site.seen.waiting).toMatchObject([{ callId: "call-1", bytes: 20_000, problem: undefined }]);
+    expect(site.refused.waiting).toEqual([]);
   });
 
   it("may have a slash at the end of its address", async () => {

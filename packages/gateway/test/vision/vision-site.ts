@@ -4,6 +4,8 @@ import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } 
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { Inbox } from "../../../../test/inbox.ts";
+import { ManualClock } from "../../../../test/manual-clock.ts";
 import { createHttp } from "../../src/agent/http/server.ts";
 import {
   type ExplainedPhoto,
@@ -14,8 +16,6 @@ import {
   visionRoutes,
 } from "../../src/vision/vision.ts";
 import { formType } from "./form.ts";
-import { Inbox } from "./inbox.ts";
-import { ManualClock } from "./manual-clock.ts";
 
 export const deviceId = "aa:bb:cc:dd:ee:01";
 
@@ -50,9 +50,9 @@ export async function startSite(options: SiteOptions = {}) {
   const clock = options.clock ?? new ManualClock();
   const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-vision-"));
   const folder = path.join(data, "photos");
-  const seen = new Inbox<ExplainedPhoto>();
-  const refused = new Inbox<RefusedPhoto>();
-  const faults = new Inbox<unknown>();
+  const seen = new Inbox<ExplainedPhoto>("explained photo");
+  const refused = new Inbox<RefusedPhoto>("refused photo");
+  const faults = new Inbox<unknown>("fault");
   const photos = await Photos.open({ folder, clock, onFault: (what) => faults.put(what), ...options.photos });
   const provider =
     options.provider === undefined

@@ -204,11 +204,11 @@ class Provision {
     if (this.#signal.aborted) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
-        cancel();
+        timer.cancel();
         this.#signal.removeEventListener("abort", done);
         resolve();
       };
-      const cancel = this.#clock.after(ms, done);
+      const timer = this.#clock.after(ms, done);
       this.#signal.addEventListener("abort", done, { once: true });
     });
   }

@@ -18,14 +18,13 @@ export function watchFile(file: string, changed: () => void, clock: Clock): () =
   } catch {
     // No watching here, or no more of it for this user; looking every second will do.
   }
-  let cancel = (): void => undefined;
   const poll = (): void => {
     changed();
-    cancel = clock.after(pollMs, poll);
+    timer = clock.after(pollMs, poll);
   };
-  cancel = clock.after(pollMs, poll);
+  let timer = clock.after(pollMs, poll);
   return () => {
-    cancel();
+    timer.cancel();
     watcher?.close();
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
+import { ManualClock } from "../../../../test/manual-clock.ts";
 import { parseSettings } from "../../src/home/settings-text.ts";
 import { MemoryStore, SimulatedHome } from "../../src/index.ts";
-import { ManualClock } from "../manual-clock.ts";
 import { homeClient } from "./home-client.ts";
 
 function homeWith(text: string, clock = new ManualClock()): SimulatedHome {
@@ -45,10 +45,10 @@ describe("presence", () => {
     home.call("set_presence", { people: ["Luis", "Eva"] });
     expect(home.call("get_presence_history")).toEqual({
       history: [
-        { at: "1970-01-01T00:17:40.000Z", person: "Eva", event: "arrived" },
-        { at: "1970-01-01T00:17:40.000Z", person: "Ana", event: "left" },
-        { at: "1970-01-01T00:16:40.000Z", person: "Luis", event: "arrived" },
-        { at: "1970-01-01T00:16:40.000Z", person: "Ana", event: "arrived" },
+        { at: "2026-01-01T00:01:00.000Z", person: "Eva", event: "arrived" },
+        { at: "2026-01-01T00:01:00.000Z", person: "Ana", event: "left" },
+        { at: "2026-01-01T00:00:00.000Z", person: "Luis", event: "arrived" },
+        { at: "2026-01-01T00:00:00.000Z", person: "Ana", event: "arrived" },
       ],
     });
     expect(home.call("get_presence_history", { limit: 1 })).toMatchObject({ history: [{ person: "Eva" }] });
