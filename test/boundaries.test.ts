@@ -23,6 +23,7 @@ const leaves = [
   "batch",
   "errors",
   "clock",
+  "outbound-fetch",
   "cancellation",
   "call-ids",
   "package-files",
@@ -243,6 +244,16 @@ describe("modules of the gateway", () => {
   it("leave the environment to config/", () => {
     const readers = inside.filter(({ text }) => text.includes("process.env")).map(({ file }) => file);
     expect(readers).toEqual(["packages/gateway/src/config/config.ts"]);
+  });
+});
+
+describe("requests of the gateway to other servers", () => {
+  it("are sent by outbound-fetch.ts alone", () => {
+    const senders = sources
+      .filter(({ file }) => packageOf(file) === "gateway")
+      .filter(({ text }) => /(?<![.#\w])fetch\(|\bhttps?\.request\(/.test(text))
+      .map(({ file }) => file);
+    expect(senders).toEqual(["packages/gateway/src/outbound-fetch.ts"]);
   });
 });
 

@@ -5,6 +5,12 @@
 import { isObject, parseJson, visionLimits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { StartError } from "../errors.ts";
+import {
+  type OutboundAnswer,
+  OutboundError,
+  outboundAddressProblem,
+  outboundPost,
+} from "../outbound-fetch.ts";
 import type { PictureType } from "./picture-format.ts";
 import { plainText } from "./reply.ts";
 import { VisionProblem } from "./vision-problem.ts";
@@ -26,8 +32,20 @@ interface Question {
 const standardQuestion = "What is in this picture?";
 const method = "/chat/completions";
 
+const addressProblems = {
+  protocol: "is not an http or https address.",
+  credentials: "has a name or password in it; the key has a setting of its own.",
+};
+
+const problems = {
+  timeout: "provider_slow",
+  cancelled: "call_over",
+  too_large: "provider_unreadable",
+  unreachable: "provider_unreachable",
+} as const;
+
 export class VisionProvider {
-  readonly #url: URL;
+  readonly #url: string;
   readonly #model: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #clock: Clock;
@@ -46,36 +64,27 @@ export class VisionProvider {
 
   /** Its words about the picture. Throws a VisionProblem, also when `signal` says that nobody waits any more. */
   async explain(picture: Question, signal: AbortSignal): Promise<string> {
-    const late = new AbortController();
-    const timer = this.#clock.after(visionLimits.explainMs.max, () => late.abort());
-    try {
-      return await this.#ask(picture, AbortSignal.any([late.signal, signal]));
-    } catch (error) {
-      if (late.signal.aborted) throw new VisionProblem("provider_slow");
-      if (signal.aborted) throw new VisionProblem("call_over");
-      // What fetch throws may quote headers, and a header is the key.
-      throw error instanceof VisionProblem ? error : new VisionProblem("provider_unreachable");
-    } finally {
-      timer.cancel();
-    }
+    const { status, text } = await this.#post(picture, signal);
+    if (status !== 200) throw new VisionProblem("provider_refused", ` (status ${status}).`);
+    const words = readAnswer(parseJson(text));
+    if (words === undefined || words === "") throw new VisionProblem("provider_unreadable");
+    return words;
   }
 
-  async #ask(picture: Question, signal: AbortSignal): Promise<string> {
-    const response = await fetch(this.#url, {
-      method: "POST",
-      headers: this.#headers,
-      body: JSON.stringify(this.#requestFor(picture)),
-      // Another address than the configured one gets neither the picture nor the key.
-      redirect: "manual",
-      signal,
-    });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new VisionProblem("provider_refused", ` (status ${response.status}).`);
+  async #post(picture: Question, signal: AbortSignal): Promise<OutboundAnswer> {
+    try {
+      return await outboundPost(this.#url, {
+        clock: this.#clock,
+        timeoutMs: visionLimits.explainMs.max,
+        maxBytes: visionLimits.providerReplyBytes.max,
+        headers: this.#headers,
+        body: JSON.stringify(this.#requestFor(picture)),
+        signal,
+      });
+    } catch (error) {
+      // Without the cause: what fetch throws may quote headers, and a header is the key.
+      throw new VisionProblem(error instanceof OutboundError ? problems[error.kind] : "provider_unreachable");
     }
-    const text = readAnswer(parseJson(await readBody(response)));
-    if (text === undefined || text === "") throw new VisionProblem("provider_unreadable");
-    return text;
   }
 
   #requestFor({ question, mimeType, bytes }: Question) {
@@ -88,30 +97,13 @@ export class VisionProvider {
   }
 }
 
-function addressOf(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
-    throw new StartError("vision.provider.url is not an http or https address.");
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new StartError(
-      "vision.provider.url has a name or password in it; the key has a setting of its own.",
-    );
-  }
+function addressOf(text: string): string {
+  const problem = outboundAddressProblem(text);
+  if (problem !== undefined) throw new StartError(`vision.provider.url ${addressProblems[problem]}`);
+  const url = new URL(text);
   const path = url.pathname.replace(/\/+$/, "");
   url.pathname = path.endsWith(method) ? path : `${path}${method}`;
-  return url;
-}
-
-async function readBody(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > visionLimits.providerReplyBytes.max) throw new VisionProblem("provider_unreadable");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  return url.href;
 }
 
 /** `choices[0].message.content`: a text, or a list of parts some of which are text. */

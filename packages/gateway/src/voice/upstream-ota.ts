@@ -6,6 +6,7 @@ import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/proto
 import type { Clock } from "../clock.ts";
 import { messageOf, TendonError } from "../errors.ts";
 import type { OtaIdentity, UpstreamActivation } from "../provisioning/provisioning.ts";
+import { type OutboundAnswer, OutboundError, outboundPost } from "../outbound-fetch.ts";
 
 export interface UpstreamSettings {
   readonly url: string;
@@ -46,16 +47,16 @@ export class UpstreamOta {
     return status === 200;
   }
 
-  async #post(url: string, identity: OtaIdentity): Promise<{ status: number; text: string }> {
+  async #post(url: string, identity: OtaIdentity): Promise<OutboundAnswer> {
     if (this.#running >= voiceLimits.otaAtOnce.max) {
       throw new TendonError("rate_limited", "too many boards are asking the voice server's OTA address");
     }
-    const given = new AbortController();
-    const timer = this.#clock.after(voiceLimits.otaMs.max, () => given.abort());
     this.#running += 1;
     try {
-      const response = await fetch(url, {
-        method: "POST",
+      return await outboundPost(url, {
+        clock: this.#clock,
+        timeoutMs: voiceLimits.otaMs.max,
+        maxBytes: voiceLimits.otaBytes.max,
         headers: {
           ...identity.headers,
           "Content-Type": "application/json",
@@ -63,35 +64,18 @@ export class UpstreamOta {
           "Client-Id": identity.clientId,
         },
         body: identity.body,
-        // As the firmware: whoever sends a board elsewhere does not send it anywhere.
-        redirect: "manual",
-        signal: given.signal,
       });
-      return { status: response.status, text: await readBounded(response) };
     } catch (error) {
-      if (error instanceof TendonError) throw error;
-      const why = given.signal.aborted
-        ? "does not answer in time"
-        : `cannot be reached (${messageOf(error)})`;
+      const kind = error instanceof OutboundError ? error.kind : "unreachable";
+      if (kind === "too_large") {
+        throw new TendonError("payload_too_large", "the voice server's OTA address answers with too much");
+      }
+      const why = kind === "timeout" ? "does not answer in time" : `cannot be reached (${messageOf(error)})`;
       throw new TendonError("device_error", `the voice server's OTA address ${why}`);
     } finally {
-      timer.cancel();
       this.#running -= 1;
     }
   }
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > voiceLimits.otaBytes.max) {
-      throw new TendonError("payload_too_large", "the voice server's OTA address answers with too much");
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function readSettings(value: unknown): UpstreamSettings | undefined {
