@@ -1,18 +1,18 @@
 import type { EventEmitter } from "node:events";
 import net from "node:net";
-import { type Duplex, Readable } from "node:stream";
+import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { type ErrorCode, limits, readMqttClientId } from "@tendon/protocol";
-import type { Aedes, AuthenticateError, Client, PublishPacket } from "aedes";
+import { Aedes, type AuthenticateError, type Client, type PublishPacket, type Subscription } from "aedes";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
+import { gateReads } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import { isDevice, ownName } from "./client-names.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
 import { PacketGate } from "./packet-gate.ts";
-import { TakingAedes, taken } from "./taking-aedes.ts";
 import { pushTopic } from "./topics.ts";
 
 export interface BrokerNeeds {
@@ -42,7 +42,6 @@ interface DevicePeer {
   readonly early: Buffer[];
   /** A newer connection of the same device has been admitted. */
   displaced: boolean;
-  readonly takenExactlyOnce: Set<number>;
 }
 
 interface AppPeer {
@@ -53,8 +52,6 @@ interface AppPeer {
   disconnected: (() => void) | undefined;
   /** As with devices: what is asked before the answer could find its way back. */
   readonly early: { readonly topic: string; readonly bytes: Buffer }[];
-  /** Ids of messages of QoS 2: the broker looks for repeats only after it has asked us. */
-  readonly takenExactlyOnce: Set<number>;
 }
 
 const deviceTopic = "device-server";
@@ -67,10 +64,12 @@ const BAD_CLIENT_ID = 2;
 const UNAVAILABLE = 3;
 const BAD_CREDENTIALS = 4;
 const NOT_AUTHORISED = 5;
+/** The return code of a SUBACK for a filter that is refused. */
+const NOT_GRANTED = 128;
 
 export class EmbeddedBroker {
   readonly #needs: BrokerNeeds;
-  readonly #aedes: TakingAedes;
+  readonly #aedes: Aedes;
   readonly #peers = new Map<Client, DevicePeer | AppPeer>();
   /** The newest peer of each device. */
   readonly #devices = new Map<string, DevicePeer>();
@@ -85,7 +84,8 @@ export class EmbeddedBroker {
 
   private constructor(needs: BrokerNeeds) {
     this.#needs = needs;
-    this.#aedes = new TakingAedes({
+    this.#aedes = new Aedes({
+      mq: noDelivery,
       drainTimeout: drainPatienceMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
@@ -98,12 +98,13 @@ export class EmbeddedBroker {
       },
       authenticate: (client, username, password, done) =>
         this.#authenticate(client, username, password, done),
-      authorizePublish: (client, packet, done) => {
-        if (client !== null && !client.closed) this.#take(client, packet);
-        // Handed on; what the broker itself still carries says nothing and reaches nobody.
-        packet.topic = taken;
-        packet.payload = nothing;
+      authorizePublish: (_client, packet, done) => {
+        // The broker keeps no message for later subscribers.
         packet.retain = false;
+        done(null);
+      },
+      published: (packet, client: Client | null, done) => {
+        if (client !== null && !client.closed) this.#take(client, packet);
         done(null);
       },
       authorizeSubscribe: (client, subscription, done) => {
@@ -113,6 +114,7 @@ export class EmbeddedBroker {
     });
     this.#aedes.on("clientReady", (client) => this.#ready(client));
     this.#aedes.on("ping", (_packet, client) => this.#heard(client));
+    this.#aedes.on("subscribe", (subscriptions, client) => void this.#sendRetained(client, subscriptions));
     this.#aedes.on("unsubscribe", (filters, client) => this.#forgetFilters(client, filters));
     this.#aedes.on("clientDisconnect", (client) => this.#gone(client, "the device closed the connection"));
     this.#aedes.on("keepaliveTimeout", (client) =>
@@ -130,11 +132,6 @@ export class EmbeddedBroker {
   static async start(needs: BrokerNeeds): Promise<EmbeddedBroker> {
     const broker = new EmbeddedBroker(needs);
     await broker.#aedes.listen();
-    // Nothing is kept for those who come later: they are told what is true then. Its types forget this one.
-    const { persistence }: Aedes & { readonly persistence?: object } = broker.#aedes;
-    const createRetainedStreamCombi = (filters: readonly string[]) =>
-      Readable.from(packetsOf(needs.retained(filters)));
-    Object.assign(persistence ?? {}, { createRetainedStreamCombi });
     return broker;
   }
 
@@ -182,18 +179,14 @@ export class EmbeddedBroker {
     });
     if (socket instanceof net.Socket) socket.setNoDelay(true);
     const gate = new PacketGate(limits.mqttConnectBytes.max, limits.mqttPacketBytes.max);
-    const read = socket.read.bind(socket);
-    // The broker takes bytes by `read`: this is the one place where all of them pass before they are parsed.
-    socket.read = (size?: number) => {
-      const chunk: unknown = read(size);
-      const refused = chunk instanceof Uint8Array ? gate.admit(chunk) : undefined;
-      if (refused === undefined) return chunk;
+    gateReads(socket, (chunk) => {
+      const refused = gate.admit(chunk);
+      if (refused === undefined) return false;
       // It costs nothing to send: whoever does it again and again is not to fill the log.
       if (this.#needs.signInFailed(from) > 0) this.#needs.events.connectionThrottled();
       else this.#needs.events.connectionRefused({ code: "payload_too_large", reason: refused, from });
-      socket.destroy();
-      return null;
-    };
+      return true;
+    });
     this.#aedes.handle(socket);
   }
 
@@ -249,7 +242,6 @@ export class EmbeddedBroker {
     }
     // The broker tells of a client's end only once it is registered; one may break off before that.
     client.conn.once("close", () => this.#gone(client, "the device closed the connection"));
-    const takenExactlyOnce = new Set<number>();
     try {
       if (isDevice(client.id)) {
         const open = this.#needs.admitDevice(claim);
@@ -264,7 +256,6 @@ export class EmbeddedBroker {
           listener: undefined,
           early: [],
           displaced: false,
-          takenExactlyOnce,
         };
         this.#peers.set(client, peer);
         this.#devices.set(clientId, peer);
@@ -277,7 +268,6 @@ export class EmbeddedBroker {
           filters: new Set(),
           disconnected: undefined,
           early: [],
-          takenExactlyOnce,
         });
       }
       done(null, true);
@@ -312,13 +302,9 @@ export class EmbeddedBroker {
     }
   }
 
-  #take(client: Client, { topic, payload, qos, dup, messageId }: PublishPacket): void {
+  #take(client: Client, { topic, payload }: PublishPacket): void {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
-    if (qos === 2 && messageId !== undefined) {
-      if (dup && peer.takenExactlyOnce.has(messageId)) return;
-      peer.takenExactlyOnce.add(messageId);
-    }
     const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
     if (peer.kind === "app") this.#takeRequest(peer, topic, bytes);
     else if (topic === deviceTopic) this.#takeFrame(peer, bytes);
@@ -373,6 +359,18 @@ export class EmbeddedBroker {
     return peer.kind === "device" ? topic === pushTopic(peer.clientId) : peer.app.maySee(topic);
   }
 
+  /** A new subscriber gets the current state. Each message waits until the one before it is written. */
+  async #sendRetained(client: Client, subscriptions: readonly Subscription[]): Promise<void> {
+    if (this.#peers.get(client)?.kind !== "app") return;
+    const granted = subscriptions.filter(({ qos }) => Number(qos) !== NOT_GRANTED).map(({ topic }) => topic);
+    if (granted.length === 0) return;
+    for (const { topic, payload } of this.#needs.retained(granted)) {
+      if (client.closed) return;
+      const packet = { cmd: "publish", topic, payload, qos: 0, retain: true, dup: false } as const;
+      await new Promise<void>((resolve) => client.publish(packet, () => resolve()));
+    }
+  }
+
   #forgetFilters(client: Client, filters: readonly string[]): void {
     const peer = this.#peers.get(client);
     if (peer?.kind !== "app") return;
@@ -383,14 +381,15 @@ export class EmbeddedBroker {
   }
 }
 
-function* packetsOf(messages: Iterable<Retained>): Iterable<PublishPacket> {
-  for (const { topic, payload } of messages)
-    yield { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false };
-}
-
 /** Milliseconds of it; whoever says more before it is answered says too much. */
 const mostEarly = 32;
 
 class Refused extends Error {}
 
-const nothing = Buffer.alloc(0);
+/** In place of the broker's own delivery: what one client publishes reaches no other through the broker. */
+const noDelivery = {
+  on: (_topic: string, _listener: unknown, done?: () => void) => done?.(),
+  removeListener: (_topic: string, _listener: unknown, done?: () => void) => done?.(),
+  emit: (_packet: unknown, done?: () => void) => done?.(),
+  close: (done: () => void) => done(),
+};

@@ -1,0 +1,78 @@
+/** Holds what aedes-overrides.ts leans on: a version of aedes that takes its bytes in another way fails here. */
+import { Duplex } from "node:stream";
+import { Aedes } from "aedes";
+import mqttPacket from "mqtt-packet";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Inbox } from "../../../test/inbox.ts";
+import { gateReads } from "../src/broker/aedes-overrides.ts";
+
+const connect = mqttPacket.generate({
+  cmd: "connect",
+  protocolId: "MQTT",
+  protocolVersion: 4,
+  clean: true,
+  clientId: "one",
+  keepalive: 0,
+});
+const publish = mqttPacket.generate({
+  cmd: "publish",
+  topic: "a",
+  payload: "some text",
+  qos: 0,
+  retain: false,
+  dup: false,
+});
+
+/** A broker with one client, whose bytes a gate sees that admits so many of them. */
+async function openBroker(admitted: number) {
+  const connects = new Inbox<string>("CONNECT");
+  const published = new Inbox<string>("message");
+  const broker = await Aedes.createBroker({
+    preConnect(_client, { clientId }, done) {
+      connects.put(clientId);
+      done(null, true);
+    },
+    published(packet, _client, done) {
+      if (!packet.topic.startsWith("$SYS")) published.put(packet.payload.toString());
+      done(null);
+    },
+  });
+  onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
+  const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  let seen = 0;
+  gateReads(stream, (chunk) => {
+    seen += chunk.byteLength;
+    return seen > admitted;
+  });
+  broker.handle(stream);
+  return { stream, connects, published, seen: () => seen };
+}
+
+describe("the bytes of a connection", () => {
+  it("all pass the gate, each once, before aedes parses them", async () => {
+    const { stream, published, seen } = await openBroker(Number.POSITIVE_INFINITY);
+    const all = Buffer.concat([connect, publish, publish]);
+    // In pieces that end in the middle of packets.
+    for (let at = 0; at < all.length; at += 7) stream.push(all.subarray(at, at + 7));
+    expect([await published.take(), await published.take()]).toEqual(["some text", "some text"]);
+    expect(seen()).toBe(all.length);
+  });
+
+  it("are not parsed once the gate refuses them, and the connection is closed", async () => {
+    const { stream, connects } = await openBroker(0);
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    stream.push(connect);
+    await closed;
+    expect(connects.waiting).toEqual([]);
+  });
+
+  it("are refused also after CONNECT", async () => {
+    const { stream, connects, published } = await openBroker(connect.length);
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    stream.push(connect);
+    expect(await connects.take()).toBe("one");
+    stream.push(publish);
+    await closed;
+    expect(published.waiting).toEqual([]);
+  });
+});
