@@ -5,7 +5,6 @@
 import fs from "node:fs";
 import readline from "node:readline";
 import { type ImportRow, isMacAddress, macMistake, normaliseDeviceId } from "@tendon/protocol";
-import { splitCsvLine } from "./csv-line.ts";
 
 export type ImportLine =
   | { readonly line: number; readonly row: ImportRow }
@@ -144,4 +143,17 @@ function readTags(value: unknown): string[] | undefined {
   const tags = list.filter((tag) => tag !== "");
   const valid = tags.every((tag) => typeof tag === "string" && /^[A-Za-z0-9_.:-]{1,64}$/.test(tag));
   return valid && tags.length <= 32 ? [...new Set(tags as string[])] : undefined;
+}
+
+/** The fields of one line of CSV; `undefined` where a quote is opened and not closed, or stands where none may. */
+function splitCsvLine(line: string): string[] | undefined {
+  const fields: string[] = [];
+  const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
+  for (;;) {
+    const match = field.exec(line);
+    if (match === null) return undefined;
+    const [, quoted, bare = "", end] = match;
+    fields.push(quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"'));
+    if (end === "") return fields;
+  }
 }

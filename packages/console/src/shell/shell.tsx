@@ -8,10 +8,11 @@ import { api } from "../api/client.ts";
 import { becomeSomebody, nobody } from "../api/queries.ts";
 import { useSession } from "../api/session.tsx";
 import { useWords } from "../i18n/i18n.tsx";
+import { useLive } from "../live/live-context.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { SkeletonRows } from "../ui/states.tsx";
-import { ConnectionBanner } from "./connection-banner.tsx";
+import { Clock } from "../ui/time.tsx";
 import { isHere, usePlaces } from "./navigation.ts";
 import { Pages, usePagesFetchedAhead } from "./pages.tsx";
 import { Palette, usePaletteKey } from "./palette.tsx";
@@ -230,5 +231,23 @@ function BottomBar(props: {
         <SignOutItem />
       </Menu>
     </nav>
+  );
+}
+
+/** Says when what is shown is no longer live, and since when. */
+function ConnectionBanner() {
+  const { t } = useWords();
+  const state = useLive();
+  return (
+    <div role="status" aria-live="polite" className="sticky top-0 z-20">
+      {state.kind === "reconnecting" && (
+        <p className="flex items-center justify-center gap-2 bg-warn-soft px-4 py-2 text-sm text-warn">
+          <Icon name="refresh" size={14} />
+          <span>
+            {t("live.reconnecting")} <Clock at={new Date(state.since).toISOString()} />
+          </span>
+        </p>
+      )}
+    </div>
   );
 }

@@ -3,9 +3,9 @@ import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
 import type { Client } from "aedes";
 import { Batch } from "../batch.ts";
+import { pushTopic } from "./client-ids.ts";
 import type { AppConnection, DeviceConnection } from "./connections.ts";
 import { pushPackets } from "./push-packets.ts";
-import { pushTopic } from "./topics.ts";
 
 export function deviceConnection(client: Client): DeviceConnection {
   const packetOf = pushPackets(pushTopic(client.id));

@@ -9,11 +9,10 @@ import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
 import { gateReads } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
-import { isDevice, ownName } from "./client-names.ts";
+import { isDevice, ownName, pushTopic } from "./client-ids.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
 import { PacketGate } from "./packet-gate.ts";
-import { pushTopic } from "./topics.ts";
 
 export interface BrokerNeeds {
   readonly clock: Clock;

@@ -8,8 +8,8 @@ import mqtt, { type MqttClient } from "mqtt";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import { pushTopic } from "./client-ids.ts";
 import type { DeviceListener, OpenDevice } from "./connections.ts";
-import { pushTopic } from "./topics.ts";
 
 export interface OutsideBrokerNeeds {
   readonly clock: Clock;

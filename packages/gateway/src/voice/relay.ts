@@ -9,9 +9,8 @@ import {
   withoutWords,
 } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import type { AudioWay } from "./audio-path.ts";
+import { type AudioWay, besideTexts } from "./audio-path.ts";
 import { Conversation } from "./conversation.ts";
-import { besideTexts } from "./inline-audio-path.ts";
 import { type SignIn, type SignInNeeds, targetOf } from "./sign-in.ts";
 import type { UdpAudio } from "./udp-audio.ts";
 import { apartFromTexts } from "./udp-audio-path.ts";

@@ -2,10 +2,10 @@
  * The voice server's MCP with a board, served here [VOI-6]: it sees the board's tools for agents at once, from what is
  * known, and its calls take the way of all calls. Its ids are its own and meet nobody else's.
  */
+
 import { isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
-import { type ShownTool, toolPage } from "./tool-pages.ts";
 
 /** A board's tools, as far as its voice server may use them. */
 export interface BoardTools {
@@ -145,4 +145,30 @@ function inRpc(error: unknown): JsonObject {
   if (!(error instanceof TendonError)) return { code: INTERNAL, message: "internal: the call failed" };
   const message = error.code === "device_error" ? error.message : `${error.code}: ${error.message}`;
   return { code: error.kind.rpcCode, message };
+}
+
+/** A tool as a voice server is shown it: what the board itself would say of it. */
+interface ShownTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+/** The firmware's own page: voice servers are built for pages of this size, and some for no larger ones. */
+const pageBytes = 8_000;
+const reservedBytes = 30;
+
+/** [VOI-6] One page of the list; the cursor is the name of its first tool. `undefined` for a cursor that leads nowhere. */
+function toolPage(tools: readonly ShownTool[], cursor: string): JsonObject | undefined {
+  const start = cursor === "" ? 0 : tools.findIndex(({ name }) => name === cursor);
+  if (start < 0) return undefined;
+  const page: ShownTool[] = [];
+  let used = '{"tools":['.length + reservedBytes;
+  for (const tool of tools.slice(start)) {
+    used += Buffer.byteLength(JSON.stringify(tool)) + 1;
+    // A tool that is larger than a page has one to itself: the firmware gives up there, and all after it are lost.
+    if (used > pageBytes && page.length > 0) return { tools: page, nextCursor: tool.name };
+    page.push(tool);
+  }
+  return { tools: page };
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compileGlob } from "../../src/access/glob.ts";
 import { Policy } from "../../src/access/policy.ts";
 import type { Principal, Scope } from "../../src/access/principal.ts";
+import { compileGlob } from "../../src/access/rules.ts";
 import type { AccessRule } from "../../src/access-settings.ts";
 
 const device = { id: "02:00:00:00:00:01", alias: "desk", tags: ["office", "lamp"] };

@@ -1,4 +1,5 @@
 import { systemClock, type Timers } from "../clock.ts";
+import { DeviceOptionError } from "../errors.ts";
 import { AudioSession } from "./audio-session.ts";
 import { type ByteText, fromText, toText } from "./byte-text.ts";
 import type { CjsonNode } from "./cjson-parse.ts";
@@ -10,9 +11,10 @@ import { downloadImage } from "./firmware-image.ts";
 import { Lifeline } from "./lifeline.ts";
 import type { Machine } from "./machine.ts";
 import type { MainLoop } from "./main-loop.ts";
+import { mqttTransport } from "./mqtt-transport.ts";
 import { Provisioning } from "./provisioning.ts";
-import type { Transport, TransportHost } from "./transport.ts";
-import { transportOf } from "./transport-choice.ts";
+import type { Transport, TransportFactory, TransportHost } from "./transport.ts";
+import { webSocketTransport } from "./websocket-transport.ts";
 
 export interface ConnectionHost {
   readonly machine: Machine;
@@ -199,4 +201,17 @@ export class Connection {
       idle: () => conversation.enter("idle"),
     });
   }
+}
+
+/** Undefined where nothing but the configuration address is known, or nothing at all. */
+function transportOf(options: VirtualDeviceOptions): TransportFactory | undefined {
+  const { url, token, mqtt, transport, otaUrl, tls } = options;
+  if (otaUrl !== undefined && (url !== undefined || mqtt !== undefined || transport !== undefined)) {
+    throw new DeviceOptionError("a device that asks otaUrl for its address cannot be given another");
+  }
+  if (transport !== undefined) return transport;
+  if (mqtt !== undefined) return mqttTransport({ ...tls, ...mqtt });
+  return url === undefined
+    ? undefined
+    : webSocketTransport({ ...tls, url, ...(token === undefined ? {} : { token }) });
 }

@@ -46,7 +46,6 @@ export {
   provision,
 } from "./ota.ts";
 export type { FirmwareOffer } from "./ota-reply.ts";
-export { keepTalking } from "./talkative.ts";
 export {
   type BooleanProperty,
   defineTool,
@@ -70,5 +69,5 @@ export type {
   TransportFactory,
   TransportHost,
 } from "./transport.ts";
-export { type SpeakOptions, VirtualDevice } from "./virtual-device.ts";
+export { keepTalking, type SpeakOptions, VirtualDevice } from "./virtual-device.ts";
 export { type WebSocketOptions, webSocketTransport } from "./websocket-transport.ts";

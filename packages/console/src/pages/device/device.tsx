@@ -7,18 +7,19 @@ import { Redirect, useLocation, useParams } from "wouter";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { useStatus } from "../../api/status.ts";
+import { useTalks } from "../../api/talks.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
-import { SkeletonRows } from "../../ui/states.tsx";
+import { Panel, SkeletonRows } from "../../ui/states.tsx";
+import { TalkFacts, TalkState } from "../../ui/talk.tsx";
 import { ControlPad } from "./control-pad.tsx";
 import { DeviceHeader } from "./device-header.tsx";
 import { PhotoPanel } from "./photo-panel.tsx";
 import { StatusPanel } from "./status-panel.tsx";
 import { StoryTabs } from "./story-tabs.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
-import { VoicePanel } from "./voice-panel.tsx";
 
 export function DevicePage() {
   const { device: reference = "" } = useParams<{ device: string }>();
@@ -82,5 +83,21 @@ function Device({ device }: { readonly device: DeviceDetail }) {
       </div>
       <StoryTabs device={device} />
     </div>
+  );
+}
+
+/** There while the board talks to its voice server, and only then. */
+function VoicePanel({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useWords();
+  const { talks, fresh } = useTalks();
+  const talk = talks?.find((each) => each.device === device.id);
+  if (talk === undefined) return null;
+  return (
+    <Panel title={t("voice.title")} actions={<TalkState talk={talk} fresh={fresh} />}>
+      <div className="px-4 pt-1 pb-4">
+        <TalkFacts talk={talk} fresh={fresh} />
+        {!fresh && <p className="mt-3 text-sm text-soft">{t("live.memory")}</p>}
+      </div>
+    </Panel>
   );
 }

@@ -1,6 +1,7 @@
 /** The HTTP server: guards first, then routes; every failure leaves as a problem document. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { limits } from "@tendon/protocol";
@@ -12,7 +13,6 @@ import { OriginGuard } from "./origin-guard.ts";
 import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
 import { compileSerializer, compileValidator } from "./schema-compilers.ts";
-import { endSilentConnections } from "./silent-connections.ts";
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -121,4 +121,28 @@ function nameOf(schema: { readonly [key: string]: unknown }): string | undefined
 
 function pathOf(url: string): string {
   return url.split("?")[0] ?? url;
+}
+
+/** A board over a bad line needs a few seconds for its first request; who says nothing only takes up room. */
+const firstRequestMs = 15_000;
+const lookEveryMs = 5_000;
+
+/** Ends connections whose first request has not come in time; the runtime looks only at those that have begun one. */
+function endSilentConnections(server: Server, clock: Clock, tls: boolean): void {
+  /** In the order of their coming. */
+  const silentSince = new Map<Socket, number>();
+  server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
+    silentSince.set(socket, clock.monotonic());
+    socket.once("close", () => silentSince.delete(socket));
+  });
+  const heard = ({ socket }: IncomingMessage) => silentSince.delete(socket);
+  server.on("request", heard);
+  server.on("upgrade", heard);
+  const timer = clock.every(lookEveryMs, () => {
+    for (const [socket, since] of silentSince) {
+      if (clock.monotonic() - since < firstRequestMs) return;
+      socket.destroy();
+    }
+  });
+  server.once("close", () => timer.cancel());
 }

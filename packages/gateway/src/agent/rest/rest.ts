@@ -1,6 +1,6 @@
 /** REST under /api/v1: the same services as every other door, in requests and problem documents. */
-import type { NodeList, Provisioned } from "@tendon/protocol";
-import type { Tokens } from "../../access/access.ts";
+import { NodeList, type Provisioned } from "@tendon/protocol";
+import { requireScope, type Tokens } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
@@ -16,8 +16,8 @@ import { eventRoutes } from "./events.ts";
 import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
-import { nodeRoutes } from "./nodes.ts";
 import { provisioningRoutes } from "./provisioning.ts";
+import { failures } from "./route-parts.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { toolChangeRoutes } from "./tool-changes.ts";
@@ -67,5 +67,22 @@ export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
       });
     },
     { prefix: "/api/v1" },
+  );
+}
+
+function nodeRoutes(http: Http, nodes: () => NodeList): void {
+  http.get(
+    "/nodes",
+    {
+      schema: {
+        summary: "The nodes of this gateway, and the engines they stand on",
+        tags: ["operations"],
+        response: { 200: NodeList, ...failures },
+      },
+    },
+    (request) => {
+      requireScope(request.principal, "read");
+      return nodes();
+    },
   );
 }

@@ -1,4 +1,4 @@
-/** What a client id says of whose it is, before anybody has signed in. */
+/** What a client id means before its client has signed in, and the topic it stands for. */
 import { hash } from "node:crypto";
 import { clientIdMark } from "@tendon/protocol";
 
@@ -14,4 +14,9 @@ export function ownName(clientId: string, password: Buffer | undefined): string 
   if (isDevice(clientId)) return clientId;
   const owner = hash("sha256", password ?? noPassword, "base64url").slice(0, 16);
   return `${owner}/${clientId === "" ? hash("sha256", `${Math.random()}`, "hex").slice(0, 16) : clientId}`;
+}
+
+/** [MQT-5] Where a device is pushed to, subscribed or not. */
+export function pushTopic(clientId: string): string {
+  return `devices/p2p/${clientId}`;
 }
