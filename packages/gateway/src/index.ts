@@ -8,7 +8,6 @@ export {
   type ConfigSources,
   type LoadedConfig,
   loadConfig,
-  type Setting,
   settingsReference,
   withoutSecrets,
 } from "./config/config.ts";

@@ -2,7 +2,6 @@
  * The words on every wire: what devices, agents, apps and the gateway say to each other, how it is decoded, how much
  * of it is taken, and which errors come back. Pure: no sockets, no clock, no logger, nothing of Node.
  */
-
 export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
 export {
@@ -20,7 +19,6 @@ export {
   Job,
   RpcReplyBody,
   RpcRequestBody,
-  ToolResultBody,
 } from "./api/call.ts";
 export { consoleHeader, consolePaths } from "./api/console.ts";
 export {
@@ -76,7 +74,6 @@ export {
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
 export {
-  type Action,
   ActionMap,
   type Adjust,
   type Composition,
@@ -88,7 +85,6 @@ export {
   Actions,
   checkActions,
   type KnownAction,
-  type MapProblem,
   readArguments,
 } from "./control/actions.ts";
 export {
@@ -105,7 +101,7 @@ export {
   decodeAudio,
   encodeAudio,
 } from "./device/audio.ts";
-export { type BoardUrl, boardTlsPort, readBoardEndpoint, readBoardUrl } from "./device/board-url.ts";
+export { boardTlsPort, readBoardEndpoint, readBoardUrl } from "./device/board-url.ts";
 export {
   type DeviceMessage,
   decodeDeviceFrame,
@@ -116,7 +112,7 @@ export {
 } from "./device/codec.ts";
 export { type DeviceHello, type ServerHello, speaksMcp } from "./device/hello.ts";
 export { clientIdMark, isClientId, isMacAddress, macMistake, normaliseDeviceId } from "./device/identity.ts";
-export { type MqttIdentity, makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
+export { makeMqttClientId, readMqttClientId } from "./device/mqtt-identity.ts";
 export { isMonoOpus, opusDurationMs } from "./device/opus.ts";
 export {
   readUdpHeader,
@@ -145,18 +141,6 @@ export {
   encodeReady,
   encodeResult,
 } from "./lines/codec.ts";
-export type {
-  CallLine,
-  ClientLine,
-  ErrorLine,
-  EventLine,
-  LineId,
-  LineTool,
-  QuitLine,
-  ReadyLine,
-  ResultLine,
-  ServerLine,
-} from "./lines/messages.ts";
 export { didYouMean, editDistance, misspeltArguments, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
 export { inWords, originPattern } from "./pattern-words.ts";
@@ -175,7 +159,6 @@ export { leavesInsteadOfAnswering, upgradeTool } from "./tools/farewell.ts";
 export {
   aliasPattern,
   bareToolName,
-  type Digest,
   defaultAlias,
   exposedName,
   fitsAsExposedName,
@@ -183,13 +166,12 @@ export {
   shortenedName,
 } from "./tools/names.ts";
 export {
-  type Content,
   type InputRequired,
   normaliseResult,
   type ToolResult,
   textResult,
 } from "./tools/result.ts";
-export { toolTitle, wordsOf } from "./tools/title.ts";
-export { type RepairedTool, repairTool } from "./tools/tool-repair.ts";
+export { toolTitle } from "./tools/title.ts";
+export { repairTool } from "./tools/tool-repair.ts";
 export { visionLimits } from "./vision-limits.ts";
 export { voiceLimits } from "./voice-limits.ts";

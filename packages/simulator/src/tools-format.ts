@@ -36,7 +36,7 @@ export interface ToolEntry {
   readonly returns: ToolEffect;
 }
 
-export type ToolEffect =
+type ToolEffect =
   | { readonly do: "value"; readonly value: JsonValue }
   | { readonly do: "echo"; readonly property: string | undefined }
   | { readonly do: "store"; readonly key: string; readonly property: string }

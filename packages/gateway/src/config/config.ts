@@ -17,7 +17,7 @@ import { type Config, ConfigSchema } from "./schema.ts";
 import { asUpstreamList } from "./voice.ts";
 
 export { withoutSecrets } from "./masking.ts";
-export { type Setting, settingsReference } from "./reference.ts";
+export { settingsReference } from "./reference.ts";
 
 type Partially<T> = T extends readonly unknown[]
   ? T

@@ -31,7 +31,7 @@ export const FunctionCallRequest = Type.Object(
 );
 export type FunctionCallRequest = Static<typeof FunctionCallRequest>;
 
-export const ToolResultBody = Type.Object({
+const ToolResultBody = Type.Object({
   content: Type.Array(Type.Record(Type.String(), Type.Unknown())),
   isError: Type.Boolean(),
   structuredContent: Type.Optional(Type.Record(Type.String(), Type.Unknown())),

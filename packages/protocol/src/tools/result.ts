@@ -6,7 +6,7 @@
 import { isObject, type JsonObject, parseJson } from "../outcome.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
-export type Content =
+type Content =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly data: string; readonly mimeType: string }
   | { readonly type: "audio"; readonly data: string; readonly mimeType: string }

@@ -1,20 +1,20 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { DeviceOptionError } from "../errors.ts";
 
-export interface WifiNetwork {
+interface WifiNetwork {
   readonly type: "wifi";
   readonly ssid: string;
   /** dBm: -60 and better is strong, -70 and better medium, the rest weak. */
   readonly rssi: number;
 }
 
-export interface CellularNetwork {
+interface CellularNetwork {
   readonly type: "cellular";
   readonly carrier: string;
   readonly signal: "unknown" | "very weak" | "weak" | "medium" | "strong";
 }
 
-export interface EthernetNetwork {
+interface EthernetNetwork {
   readonly type: "ethernet";
   readonly ip?: string;
 }
@@ -27,7 +27,7 @@ export interface Screen {
   readonly monochrome?: boolean;
 }
 
-export interface Battery {
+interface Battery {
   readonly level: number;
   readonly charging: boolean;
 }
@@ -60,7 +60,7 @@ export interface BoardOptions {
   readonly aec?: boolean;
 }
 
-export interface BoardSerial {
+interface BoardSerial {
   readonly number: string;
   /** 32 bytes in hex. */
   readonly hmacKey: string;

@@ -42,7 +42,7 @@ export interface TlsTrust {
   readonly insecureTls?: boolean;
 }
 
-export interface DeviceTiming {
+interface DeviceTiming {
   /** Wait for the server's hello, 10 s. */
   readonly helloWaitMs?: number;
   /** From the order to reboot until the connection drops, 1 s. */

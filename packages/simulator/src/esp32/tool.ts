@@ -3,12 +3,12 @@ import { type ByteText, fromText, toText, wire } from "./byte-text.ts";
 import { type CjsonNode, member, toInt32 } from "./cjson-parse.ts";
 import { type JsonMembers, type JsonValue, printJson, quote } from "./cjson-print.ts";
 
-export interface BooleanProperty {
+interface BooleanProperty {
   readonly type: "boolean";
   readonly default?: boolean;
 }
 
-export interface IntegerProperty {
+interface IntegerProperty {
   readonly type: "integer";
   readonly default?: number;
   /** The firmware knows ranges only whole: both ends or neither. */
@@ -16,7 +16,7 @@ export interface IntegerProperty {
   readonly maximum?: number;
 }
 
-export interface StringProperty {
+interface StringProperty {
   readonly type: "string";
   readonly default?: string;
 }
@@ -34,7 +34,7 @@ type ValueOf<P extends ToolProperty> = P["type"] extends "boolean"
     ? number
     : string;
 /** Bytes of a string that are not UTF-8 arrive as lone surrogates U+DC80 to U+DCFF, and leave as the same bytes. */
-export type ToolArguments<P extends ToolProperties> =
+type ToolArguments<P extends ToolProperties> =
   P extends ReadonlyMap<string, ToolProperty>
     ? BoundArguments
     : { readonly [K in keyof P]: P[K] extends ToolProperty ? ValueOf<P[K]> : never };

@@ -7,7 +7,7 @@ import type { SimulatedHome } from "./simulated-home.ts";
 import { brief } from "./tools.ts";
 
 /** The protocol's version, not the program's. */
-export const protocolVersion = "0.1.0";
+const protocolVersion = "0.1.0";
 
 /** A line may have so many bytes: a call of the largest home has a few kilobytes. */
 export const longestLine = 1024 * 1024;

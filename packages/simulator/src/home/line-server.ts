@@ -21,7 +21,7 @@ export interface HomeServerOptions {
   readonly clock?: Clock;
 }
 
-export type HomeServerEnd = "quit" | "input-ended" | "output-gone" | "stopped";
+type HomeServerEnd = "quit" | "input-ended" | "output-gone" | "stopped";
 
 export interface HomeServer {
   /** Settles when nothing more will be read or written. */
