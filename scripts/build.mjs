@@ -23,7 +23,7 @@ async function bundleCommand() {
   const bundle = await rolldown({
     input: path.join(cli, "dist", "index.js"),
     platform: "node",
-    external: ["@photostructure/sqlite", "sharp", "pino", "pino-pretty"],
+    external: ["@photostructure/sqlite", "pino", "pino-pretty"],
     logLevel: "warn",
   });
   const dir = path.join(cli, "bundle");
