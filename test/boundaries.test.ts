@@ -98,6 +98,15 @@ interface Source {
   readonly imports: readonly Import[];
 }
 
+type Versions = Readonly<Record<string, string>>;
+
+interface Manifest {
+  readonly dependencies?: Versions;
+  readonly devDependencies?: Versions;
+  readonly optionalDependencies?: Versions;
+  readonly peerDependencies?: Versions;
+}
+
 const clause = /\b(?:import|export)\s+(type\s+)?([\w*{}\s,$]*?)\s*from\s*"([^"]+)"/g;
 /** Not the end of a text, such as that of the path "/devices/import". */
 const bare = /(?<![/"])\bimport\s*\(?\s*"([^"]+)"/g;
@@ -199,6 +208,22 @@ describe("packages", () => {
         .map((name) => `${file} imports ${name}`);
     });
     expect(wrong).toEqual([]);
+  });
+});
+
+describe("versions of dependencies", () => {
+  const folders = ["", "test/tools/", ...Object.keys(packages).map((name) => `packages/${name}/`)];
+
+  it.each(folders.map((folder) => `${folder}package.json`))("are exact in %s", (file) => {
+    const manifest = JSON.parse(fs.readFileSync(path.join(root, file), "utf8")) as Manifest;
+    const { dependencies, devDependencies, optionalDependencies, peerDependencies } = manifest;
+    const named = { ...dependencies, ...devDependencies, ...optionalDependencies, ...peerDependencies };
+    const loose = Object.entries(named).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
+    expect(loose).toEqual([]);
+  });
+
+  it("are written exactly by npm install", () => {
+    expect(fs.readFileSync(path.join(root, ".npmrc"), "utf8").split("\n")).toContain("save-exact=true");
   });
 });
 
