@@ -1,119 +1,76 @@
 /**
  * What is wrong with a text that is not JSON, and where, in the words the protocol's clients know (its specification
- * quotes them). Looked for only after JSON.parse has refused; never goes deeper than its own list of open brackets.
+ * quotes them). Used only after JSON.parse has refused: the messages of the runtime differ from version to version.
  */
 export function jsonFault(text: string): string {
-  const { what, at } = new FaultFinder(text).find();
+  const [what, at] = findFault(text);
   const before = [...text.slice(0, at)].length;
   return `${what}: line 1 column ${before + 1} (char ${before})`;
 }
 
-interface Fault {
-  readonly what: string;
-  readonly at: number;
-}
-
-const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const word = /true|false|null/y;
 const space = /[ \t\r\n]*/y;
+const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+/** A part of a string that is right. The specification's reader wants a character after the digits of an escape. */
+const stringPart = /[^"\\\p{Cc}]+|[\x7f-\x9f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}(?=.)/suy;
 
-class FaultFinder {
-  readonly #text: string;
-  #at = 0;
+function findFault(text: string): [what: string, at: number] {
+  let at = 0;
+  let fault: [string, number] | undefined;
+  /** Brackets that are open. A list instead of recursion: a line may open half a million. */
+  const open: string[] = [];
+  const skip = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at;
+    const length = pattern.exec(text)?.[0].length ?? 0;
+    at += length;
+    return length > 0;
+  };
+  const expect = (character: string, what: string): void => {
+    if (fault !== undefined) return;
+    if (text[at] === character) at += 1;
+    else fault = [what, at];
+    skip(space);
+  };
+  const readString = (): void => {
+    const begin = at;
+    at += 1;
+    while (skip(stringPart));
+    const next = text[at];
+    if (next === '"') at += 1;
+    else if (next === undefined || text.slice(at) === "\\")
+      fault = ["Unterminated string starting at", begin];
+    else if (next !== "\\") fault = ["Invalid control character at", at];
+    else if (text[at + 1] === "u") fault = ["Invalid \\uXXXX escape", at + 1];
+    else fault = ["Invalid \\escape", at];
+  };
+  const readKey = (): void => {
+    if (text[at] === '"') readString();
+    else fault = ["Expecting property name enclosed in double quotes", at];
+    skip(space);
+    expect(":", "Expecting ':' delimiter");
+  };
 
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  find(): Fault {
-    const open: ("[" | "{")[] = [];
-    this.#skip(space);
-    for (;;) {
-      const fault = this.#value(open) ?? this.#afterValue(open);
-      if (fault !== undefined) return fault;
-      if (open.length === 0) return { what: "Extra data", at: this.#at };
-    }
-  }
-
-  /** Up to and with the next plain value; brackets that open on the way are noted. */
-  #value(open: ("[" | "{")[]): Fault | undefined {
-    for (;;) {
-      const from = this.#at;
-      const first = this.#text[from];
-      if (first === '"') return this.#string();
-      if (first !== "[" && first !== "{") {
-        return this.#skip(word) || this.#skip(number) ? undefined : { what: "Expecting value", at: from };
+  skip(space);
+  while (fault === undefined) {
+    const first = text[at] ?? "";
+    if (first === "[" || first === "{") {
+      open.push(first === "[" ? "]" : "}");
+      at += 1;
+      skip(space);
+      if (text[at] !== open.at(-1)) {
+        if (first === "{") readKey();
+        continue;
       }
-      this.#at += 1;
-      this.#skip(space);
-      if (this.#text[this.#at] === (first === "[" ? "]" : "}")) {
-        this.#at += 1;
-        return undefined;
-      }
-      open.push(first);
-      const fault = first === "{" ? this.#key() : undefined;
-      if (fault !== undefined) return fault;
-    }
-  }
-
-  /** Closes what is closed here and goes on to where the next value must begin. */
-  #afterValue(open: ("[" | "{")[]): Fault | undefined {
-    for (;;) {
-      this.#skip(space);
-      const inside = open.at(-1);
-      if (inside === undefined) return undefined;
-      const next = this.#text[this.#at];
-      if (next === ",") {
-        this.#at += 1;
-        this.#skip(space);
-        return inside === "{" ? this.#key() : undefined;
-      }
-      if (next !== (inside === "[" ? "]" : "}")) return { what: "Expecting ',' delimiter", at: this.#at };
-      this.#at += 1;
+    } else if (first === '"') readString();
+    else if (!skip(scalar)) fault = ["Expecting value", at];
+    skip(space);
+    while (fault === undefined && open.length > 0 && text[at] === open.at(-1)) {
       open.pop();
+      at += 1;
+      skip(space);
     }
+    if (open.length === 0) fault ??= ["Extra data", at];
+    expect(",", "Expecting ',' delimiter");
+    if (fault === undefined && open.at(-1) === "}") readKey();
   }
-
-  #key(): Fault | undefined {
-    if (this.#text[this.#at] !== '"') {
-      return { what: "Expecting property name enclosed in double quotes", at: this.#at };
-    }
-    const fault = this.#string();
-    if (fault !== undefined) return fault;
-    this.#skip(space);
-    if (this.#text[this.#at] !== ":") return { what: "Expecting ':' delimiter", at: this.#at };
-    this.#at += 1;
-    this.#skip(space);
-    return undefined;
-  }
-
-  #string(): Fault | undefined {
-    const begin = this.#at;
-    for (let at = begin + 1; at < this.#text.length; at += 1) {
-      const letter = this.#text.charCodeAt(at);
-      if (letter === 0x22) {
-        this.#at = at + 1;
-        return undefined;
-      }
-      if (letter < 0x20) return { what: "Invalid control character at", at };
-      if (letter !== 0x5c) continue;
-      const escaped = this.#text[at + 1];
-      if (escaped === undefined) break;
-      if (escaped === "u") {
-        if (!/^[0-9a-fA-F]{4}.$/s.test(this.#text.slice(at + 2, at + 7))) {
-          return { what: "Invalid \\uXXXX escape", at: at + 1 };
-        }
-        at += 5;
-      } else if ('"\\/bfnrt'.includes(escaped)) at += 1;
-      else return { what: "Invalid \\escape", at };
-    }
-    return { what: "Unterminated string starting at", at: begin };
-  }
-
-  #skip(pattern: RegExp): boolean {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0] ?? "";
-    this.#at += found.length;
-    return found !== "";
-  }
+  return fault;
 }

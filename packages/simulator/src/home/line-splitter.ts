@@ -9,7 +9,6 @@ export interface LineHandler {
 }
 
 const newline = 10;
-const smallest = 4096;
 
 /**
  * Cuts bytes into lines and only then reads them as text, so that a character may be split across chunks. Holds at
@@ -19,7 +18,7 @@ export class LineSplitter {
   readonly #handler: LineHandler;
   readonly #longest: number;
   /** The beginning of a line whose end has not come yet. */
-  #pending = Buffer.alloc(0);
+  #pending: Buffer[] = [];
   #held = 0;
   #skipping = false;
 
@@ -31,61 +30,43 @@ export class LineSplitter {
   push(chunk: Buffer): void {
     let from = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-      this.#finish(chunk, from, end);
+      this.#add(chunk.subarray(from, end));
+      this.#finish();
       from = end + 1;
     }
-    if (from < chunk.length) this.#keep(chunk, from, chunk.length);
+    if (from < chunk.length) this.#add(Buffer.from(chunk.subarray(from)));
   }
 
   /** A last line without its newline is a line, too. */
   end(): void {
-    if (this.#held > 0) this.#release();
+    if (this.#held > 0) this.#finish();
   }
 
-  #finish(chunk: Buffer, from: number, end: number): void {
-    if (this.#skipping) this.#skipping = false;
-    else if (this.#held > 0) {
-      this.#keep(chunk, from, end);
-      if (this.#skipping) this.#skipping = false;
-      else this.#release();
-    } else if (end - from > this.#longest) this.#handler.tooLong();
-    else this.#give(chunk, from, end);
-  }
-
-  #keep(chunk: Buffer, from: number, end: number): void {
+  #add(part: Buffer): void {
     if (this.#skipping) return;
-    const held = this.#held + end - from;
-    if (held > this.#longest) {
-      this.#drop();
-      this.#skipping = true;
-      this.#handler.tooLong();
-      return;
-    }
-    if (held > this.#pending.length) {
-      const larger = Buffer.allocUnsafe(Math.max(smallest, Math.min(2 * held, this.#longest)));
-      this.#pending.copy(larger, 0, 0, this.#held);
-      this.#pending = larger;
-    }
-    chunk.copy(this.#pending, this.#held, from, end);
-    this.#held = held;
+    this.#held += part.length;
+    this.#pending.push(part);
+    if (this.#held <= this.#longest) return;
+    this.#clear();
+    this.#skipping = true;
+    this.#handler.tooLong();
   }
 
-  #release(): void {
-    const whole = this.#pending;
-    const length = this.#held;
-    this.#drop();
-    this.#give(whole, 0, length);
-  }
-
-  #drop(): void {
-    this.#held = 0;
-    if (this.#pending.length > smallest) this.#pending = Buffer.alloc(0);
-  }
-
-  #give(bytes: Buffer, from: number, end: number): void {
-    const text = bytes.toString("utf8", from, end);
+  #finish(): void {
+    const [first = Buffer.alloc(0), ...rest] = this.#pending;
+    const bytes = rest.length === 0 ? first : Buffer.concat(this.#pending);
+    const skipped = this.#skipping;
+    this.#clear();
+    if (skipped) return;
+    const text = bytes.toString();
     // Bad bytes turn into this character, which may also have been sent as such.
-    if (text.includes("\ufffd") && !isUtf8(bytes.subarray(from, end))) this.#handler.notText();
+    if (text.includes("\ufffd") && !isUtf8(bytes)) this.#handler.notText();
     else this.#handler.line(text);
+  }
+
+  #clear(): void {
+    this.#pending = [];
+    this.#held = 0;
+    this.#skipping = false;
   }
 }
