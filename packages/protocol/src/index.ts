@@ -131,16 +131,7 @@ export { SchemaValidator } from "./json-schema/validator.ts";
 export type { SchemaProblem } from "./json-schema/words.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { type Bound, firmwareLimits, limits } from "./limits.ts";
-export {
-  decodeClientLine,
-  decodeServerLine,
-  encodeCall,
-  encodeError,
-  encodeEvent,
-  encodeQuit,
-  encodeReady,
-  encodeResult,
-} from "./lines/codec.ts";
+export { decodeServerLine, encodeCall, encodeQuit } from "./lines/codec.ts";
 export { didYouMean, editDistance, misspeltArguments, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
 export { inWords, originPattern } from "./pattern-words.ts";

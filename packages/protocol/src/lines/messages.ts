@@ -8,14 +8,6 @@ export type LineId = Static<typeof LineId>;
 
 const JsonRecord = Type.Record(Type.String(), Type.Unknown());
 
-/** A tool as a process announces it. */
-export interface LineTool {
-  readonly name: string;
-  readonly description: string;
-  readonly input_schema: object;
-  readonly output_schema?: object;
-}
-
 /** The server speaks first. Each tool is looked at by itself later: a bad one must not take the others with it. */
 export const ReadyLine = Type.Object({
   type: Type.Literal("ready"),
@@ -23,14 +15,6 @@ export const ReadyLine = Type.Object({
   tools: Type.Array(Type.Unknown(), { maxItems: limits.toolsPerDevice.max }),
 });
 export type ReadyLine = Static<typeof ReadyLine>;
-
-export const CallLine = Type.Object({
-  type: Type.Literal("call"),
-  id: LineId,
-  tool: Type.String({ minLength: 1 }),
-  args: Type.Optional(Type.Union([JsonRecord, Type.Null()])),
-});
-export type CallLine = Static<typeof CallLine>;
 
 /** `ok` says nothing that `type` does not; a server that leaves it out is understood. */
 export const ResultLine = Type.Object({
@@ -58,8 +42,4 @@ export const EventLine = Type.Object({
 });
 export type EventLine = Static<typeof EventLine>;
 
-export const QuitLine = Type.Object({ type: Type.Literal("quit") });
-export type QuitLine = Static<typeof QuitLine>;
-
 export type ServerLine = ReadyLine | ResultLine | ErrorLine | EventLine;
-export type ClientLine = CallLine | QuitLine;
