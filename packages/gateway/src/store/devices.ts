@@ -9,9 +9,7 @@ import {
   writeChanges,
   writeDevice,
 } from "./device-row.ts";
-import { atomically, type Database, stepAside } from "./engine.ts";
-
-const pageRows = 5_000;
+import { atomically, type Database, pagesOf } from "./engine.ts";
 
 /** Every device the gateway knows. What is written here is on the disk when the promise resolves. */
 export class Devices {
@@ -23,23 +21,16 @@ export class Devices {
     this.#clock = clock;
   }
 
-  /** All of them, by id; read in pages, so that a large fleet does not hold anything else up. */
+  /** All of them, by id. */
   async all(): Promise<StoredDevice[]> {
     const devices: StoredDevice[] = [];
-    for (let after = ""; ; ) {
-      const rows = await this.#db
-        .selectFrom("tendon_devices")
-        .selectAll()
-        .where("id", ">", after)
-        .orderBy("id")
-        .limit(pageRows)
-        .execute();
-      for (const row of rows) devices.push(readDevice(row));
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < pageRows) return devices;
-      after = last.id;
-      await stepAside();
-    }
+    const select = this.#db.selectFrom("tendon_devices").selectAll().orderBy("id");
+    const pages = pagesOf(
+      (after, limit) => select.where("id", ">", after).limit(limit).execute(),
+      ({ id }) => id,
+    );
+    for await (const rows of pages) for (const row of rows) devices.push(readDevice(row));
+    return devices;
   }
 
   async get(id: string): Promise<StoredDevice | undefined> {
@@ -116,20 +107,13 @@ export class Devices {
   /** Every alias that resolves, the earlier ones too: alias -> device. */
   async aliases(): Promise<Map<string, string>> {
     const aliases = new Map<string, string>();
-    for (let after = ""; ; ) {
-      const rows = await this.#db
-        .selectFrom("tendon_aliases")
-        .select(["alias", "device"])
-        .where("alias", ">", after)
-        .orderBy("alias")
-        .limit(pageRows)
-        .execute();
-      for (const { alias, device } of rows) aliases.set(alias, device);
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < pageRows) return aliases;
-      after = last.alias;
-      await stepAside();
-    }
+    const select = this.#db.selectFrom("tendon_aliases").select(["alias", "device"]).orderBy("alias");
+    const pages = pagesOf(
+      (after, limit) => select.where("alias", ">", after).limit(limit).execute(),
+      ({ alias }) => alias,
+    );
+    for await (const rows of pages) for (const { alias, device } of rows) aliases.set(alias, device);
+    return aliases;
   }
 
   /** Forgets a device and all that hangs on it; its calls stay in the history. */

@@ -26,6 +26,24 @@ export async function atomically<Result>(
   return db.isTransaction ? await work(db) : await db.transaction().execute(work);
 }
 
+/** So many rows are read in one go. */
+const pageRows = 5_000;
+
+/** All rows in the order of their key, a page at a time: a large fleet has millions, and holds nothing else up. */
+export async function* pagesOf<Row>(
+  read: (after: string, limit: number) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => string,
+): AsyncGenerator<readonly Row[]> {
+  for (let after = ""; ; ) {
+    const rows = await read(after, pageRows);
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    after = keyOf(last);
+    await stepAside();
+  }
+}
+
 /** SQLite answers without ever leaving the thread: long work has to step aside by itself. */
 export async function stepAside(): Promise<void> {
   await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { identifier } from "./codec.ts";
-import { atomically, type Database, stepAside } from "./engine.ts";
+import { atomically, type Database, pagesOf } from "./engine.ts";
 
 export interface ExposedName {
   readonly name: string;
@@ -8,7 +8,6 @@ export interface ExposedName {
   readonly tool: string;
 }
 
-const pageRows = 5_000;
 const claimRows = 500;
 
 /** The names agents know. One that was given stays its device's for as long as that exists. */
@@ -76,21 +75,12 @@ export class ExposedNames {
       .execute();
   }
 
-  /** All of them, a page at a time: a large fleet has millions, which need not be in memory together. */
-  async *pages(): AsyncGenerator<readonly ExposedName[]> {
-    for (let after = ""; ; ) {
-      const rows = await this.#db
-        .selectFrom("tendon_names")
-        .select(["name", "device", "tool"])
-        .where("name", ">", after)
-        .orderBy("name")
-        .limit(pageRows)
-        .execute();
-      if (rows.length > 0) yield rows;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < pageRows) return;
-      after = last.name;
-      await stepAside();
-    }
+  /** All of them, a page at a time. */
+  pages(): AsyncGenerator<readonly ExposedName[]> {
+    const select = this.#db.selectFrom("tendon_names").select(["name", "device", "tool"]).orderBy("name");
+    return pagesOf(
+      (after, limit) => select.where("name", ">", after).limit(limit).execute(),
+      ({ name }) => name,
+    );
   }
 }

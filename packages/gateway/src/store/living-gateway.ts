@@ -59,7 +59,7 @@ function saysUnlocked(word: string): boolean {
   }
 }
 
-function readText(file: string): string | undefined {
+export function readText(file: string): string | undefined {
   try {
     return fs.readFileSync(file, "utf8");
   } catch {

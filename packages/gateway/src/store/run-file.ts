@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
-import { runFileName } from "./living-gateway.ts";
+import { readText, runFileName } from "./living-gateway.ts";
 
 /** Settings that decide about addresses, and about who is let in there. */
 interface AddressConfig {
@@ -52,7 +52,7 @@ export function announceGateway(config: AddressConfig, listening: Listening): ()
   fs.renameSync(`${file}.${process.pid}`, file);
   return () => {
     // Another gateway on the same folder may have written its own since.
-    if (read(file) === text) fs.rmSync(file, { force: true });
+    if (readText(file) === text) fs.rmSync(file, { force: true });
   };
 }
 
@@ -61,12 +61,4 @@ function withoutCredentials(broker: string): string {
   url.username = "";
   url.password = "";
   return url.href;
-}
-
-function read(file: string): string | undefined {
-  try {
-    return fs.readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ToolDefinition, ToolSetAside } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { flag, fromJson, identifier, optional, toJson } from "./codec.ts";
-import { atomically, type Database, stepAside } from "./engine.ts";
+import { atomically, type Database, pagesOf } from "./engine.ts";
 
 export interface ToolListContent {
   readonly tools: readonly ToolDefinition[];
@@ -19,7 +19,6 @@ export interface StoredToolList extends ToolList {
   readonly listedAt: number;
 }
 
-const pageRows = 5_000;
 const unusedForMs = 24 * 60 * 60_000;
 
 /**
@@ -70,23 +69,18 @@ export class ToolLists {
   async all(): Promise<Map<string, StoredToolList>> {
     const contents = await this.#contents();
     const lists = new Map<string, StoredToolList>();
-    for (let after = ""; ; ) {
-      const rows = await this.#db
-        .selectFrom("tendon_tool_lists")
-        .selectAll()
-        .where("device", ">", after)
-        .orderBy("device")
-        .limit(pageRows)
-        .execute();
+    const select = this.#db.selectFrom("tendon_tool_lists").selectAll().orderBy("device");
+    const pages = pagesOf(
+      (after, limit) => select.where("device", ">", after).limit(limit).execute(),
+      ({ device }) => device,
+    );
+    for await (const rows of pages) {
       for (const row of rows) {
         const content = contents.get(row.digest);
         if (content !== undefined) lists.set(row.device, read(row, content));
       }
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < pageRows) return lists;
-      after = last.device;
-      await stepAside();
     }
+    return lists;
   }
 
   /** One step of tidying up; says how many contents went. */
