@@ -4,7 +4,7 @@ import { NoGateway } from "../errors.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
 import { type McpToken, mcpToken } from "../mcp-token.ts";
 import { readTarget, type Target, type TargetOptions } from "../target.ts";
-import { failure, type Message, parseMessage, requestIdOf } from "./message.ts";
+import { answeredBy, failure, type Message, parseMessage, type RequestId, requestIdOf } from "./message.ts";
 
 export interface GatewayConnectionOptions extends TargetOptions {
   /** Under the gateway's address, such as /mcp. */
@@ -165,4 +165,23 @@ export async function errorReply(response: Response, request: Message): Promise<
   const { code, detail, title } = body;
   if (typeof code === "string") return failure(request, code, String(detail ?? title ?? ""));
   return failure(request, "bad_request", `the gateway replied with HTTP status ${response.status}`);
+}
+
+/** Writes every message of a response; returns false where the reply to the request was not among them. */
+export async function forwardMessages(
+  response: Response,
+  id: RequestId | undefined,
+  write: (message: Message) => void,
+): Promise<boolean> {
+  let answered = false;
+  for await (const { message } of messagesOf(response)) {
+    answered ||= answeredBy(message) === id;
+    write(message);
+  }
+  return answered;
+}
+
+export function connectionLost(request: Message): Message {
+  const detail = "the connection to the gateway was lost before it answered";
+  return failure(request, "device_disconnected", detail);
 }

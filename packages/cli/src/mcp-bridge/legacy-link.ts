@@ -3,14 +3,15 @@
  * the client's own `initialize`, so that the client only sees a notification that the lists may have changed.
  */
 import {
+  connectionLost,
   errorReply,
+  forwardMessages,
   type GatewayConnection,
   GatewayUnavailable,
   messagesOf,
   pause,
 } from "./gateway-connection.ts";
 import {
-  answeredBy,
   failure,
   isMessage,
   type Message,
@@ -117,18 +118,9 @@ export class LegacyLink {
       if (id !== undefined) this.#write(refusal);
       return;
     }
-    let answered = id === undefined;
-    for await (const { message: reply } of messagesOf(response)) {
-      answered ||= answeredBy(reply) === id;
-      this.#write(reply);
-    }
+    const answered = await forwardMessages(response, id, this.#write);
     // A cancelled request gets no reply. For any other request, the connection to the gateway was lost.
-    const cancelled = id !== undefined && !this.#pending.has(id);
-    if (!answered && !cancelled) {
-      this.#write(
-        failure(message, "device_disconnected", "the connection to the gateway was lost before it answered"),
-      );
-    }
+    if (id !== undefined && !answered && this.#pending.has(id)) this.#write(connectionLost(message));
   }
 
   /** Reads the session's event stream and reopens it whenever it ends. */

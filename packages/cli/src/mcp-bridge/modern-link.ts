@@ -1,7 +1,9 @@
 /** MCP without sessions (since 2026-07-28). A gateway restart affects only the requests in flight. */
 import { OperationError } from "../errors.ts";
 import {
+  connectionLost,
   errorReply,
+  forwardMessages,
   type GatewayConnection,
   GatewayUnavailable,
   messagesOf,
@@ -55,19 +57,7 @@ export class ModernLink {
         retryMs,
       );
       if (!response.ok) return this.#write(await errorReply(response, message));
-      let answered = false;
-      for await (const { message: reply } of messagesOf(response)) {
-        answered ||= answeredBy(reply) === id;
-        this.#write(reply);
-      }
-      if (!answered)
-        this.#write(
-          failure(
-            message,
-            "device_disconnected",
-            "the connection to the gateway was lost before it answered",
-          ),
-        );
+      if (!(await forwardMessages(response, id, this.#write))) this.#write(connectionLost(message));
     } catch (error) {
       if (!signal.aborted) this.#write(failureOf(message, error));
     } finally {
