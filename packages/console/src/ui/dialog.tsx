@@ -6,6 +6,7 @@ import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { useWords } from "../i18n/i18n.tsx";
 import { Button } from "./button.tsx";
+import { ProblemNote } from "./problem.tsx";
 
 export function Dialog(props: {
   readonly open: boolean;
@@ -54,20 +55,22 @@ export function Confirm(props: {
   readonly title: string;
   readonly effect: string;
   readonly action: string;
-  readonly busy?: boolean;
+  /** What confirming does: while it runs it cannot be confirmed again, and why it failed is shown. */
+  readonly request?: { readonly isPending: boolean; readonly error: unknown };
   readonly children?: ReactNode;
 }) {
-  const { open, onClose, onConfirm, title, effect, action, busy = false, children } = props;
+  const { open, onClose, onConfirm, title, effect, action, request, children } = props;
   const { t } = useWords();
   return (
     <Dialog open={open} onClose={onClose} title={title} description={effect}>
       <div className="flex flex-col gap-4 overflow-y-auto p-5">
         {children}
+        {request !== undefined && request.error !== null && <ProblemNote error={request.error} />}
         <div className="flex flex-wrap justify-end gap-2">
           <Button autoFocus onClick={onClose}>
             {t("action.cancel")}
           </Button>
-          <Button look="danger" disabled={busy} onClick={onConfirm}>
+          <Button look="danger" disabled={request?.isPending ?? false} onClick={onConfirm}>
             {action}
           </Button>
         </div>

@@ -6,7 +6,6 @@ import { keys } from "../../api/queries.ts";
 import { useWords } from "../../i18n/i18n.tsx";
 import { forgetDevice } from "../../live/freshness.ts";
 import { Confirm } from "../../ui/dialog.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
 
 interface EndingProps {
   readonly device: DeviceDetail;
@@ -43,13 +42,11 @@ function AdmissionDialog({
       open={open}
       onClose={onClose}
       onConfirm={() => decide.mutate()}
-      busy={decide.isPending}
+      request={decide}
       title={t(`${decision}.title`, { device: device.alias })}
       effect={t(`${decision}.effect`)}
       action={t(`device.${decision}`)}
-    >
-      {decide.isError && <ProblemNote error={decide.error} />}
-    </Confirm>
+    />
   );
 }
 
@@ -71,12 +68,10 @@ export function DeleteDialog({ device, open, onClose }: EndingProps) {
       open={open}
       onClose={onClose}
       onConfirm={() => remove.mutate()}
-      busy={remove.isPending}
+      request={remove}
       title={t("delete.title", { device: device.alias })}
       effect={t("delete.effect")}
       action={t("device.delete")}
-    >
-      {remove.isError && <ProblemNote error={remove.error} />}
-    </Confirm>
+    />
   );
 }

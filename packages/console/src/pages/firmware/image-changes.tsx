@@ -53,13 +53,11 @@ export function HaltDialog({ image, open, onClose }: ChangeProps & { readonly op
       open={open}
       onClose={onClose}
       onConfirm={() => change.mutate({ state: "halted" })}
-      busy={change.isPending}
+      request={change}
       title={t("firmware.haltTitle", image)}
       effect={t("firmware.haltEffect")}
       action={t("firmware.halt")}
-    >
-      {change.isError && <ProblemNote error={change.error} />}
-    </Confirm>
+    />
   );
 }
 
@@ -73,7 +71,7 @@ export function ResumeDialog({ image, onClose }: ChangeProps) {
       open
       onClose={onClose}
       onConfirm={() => change.mutate({ state: "offered", ...(retry ? { retry } : {}) })}
-      busy={change.isPending}
+      request={change}
       title={t("firmware.resumeTitle", image)}
       effect={t("firmware.resumeEffect", image)}
       action={t("firmware.resume")}
@@ -84,7 +82,6 @@ export function ResumeDialog({ image, onClose }: ChangeProps) {
           <label htmlFor={id}>{t("firmware.retry")}</label>
         </span>
       )}
-      {change.isError && <ProblemNote error={change.error} />}
     </Confirm>
   );
 }
@@ -97,12 +94,10 @@ export function RemoveDialog({ image, open, onClose }: ChangeProps & { readonly 
       open={open}
       onClose={onClose}
       onConfirm={() => removal.mutate()}
-      busy={removal.isPending}
+      request={removal}
       title={t("firmware.removeTitle", image)}
       effect={t("firmware.removeEffect")}
       action={t("firmware.remove")}
-    >
-      {removal.isError && <ProblemNote error={removal.error} />}
-    </Confirm>
+    />
   );
 }
