@@ -1,12 +1,13 @@
+import fs from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { selfSigned } from "../../../test/self-signed.ts";
 import { MqttLink } from "../src/esp32/mqtt-link.ts";
 import { keepaliveSeconds, type MqttOptions, parseEndpoint } from "../src/esp32/mqtt-settings.ts";
 import type { OpenOutcome } from "../src/index.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
-import { selfSigned } from "./self-signed.ts";
 
-const identity = selfSigned();
 let broker: ScriptedBroker;
+let cert = "";
 const links: MqttLink[] = [];
 
 afterEach(async () => {
@@ -30,11 +31,13 @@ async function dialled(tls: boolean, options: Partial<MqttOptions> = {}, pings =
 
 describe("TLS", () => {
   beforeEach(async () => {
-    broker = await ScriptedBroker.start({ tls: identity });
+    const files = selfSigned();
+    cert = fs.readFileSync(files.cert, "utf8");
+    broker = await ScriptedBroker.start({ tls: { cert, key: fs.readFileSync(files.key, "utf8") } });
   });
 
   it("trusts the authority it was given", async () => {
-    expect(await dialled(true, { ca: identity.cert })).toEqual({ ok: true });
+    expect(await dialled(true, { ca: cert })).toEqual({ ok: true });
   });
 
   it("trusts anyone where certificates are not looked at", async () => {
