@@ -5,8 +5,8 @@
 import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { messageOf, TendonError } from "../errors.ts";
-import type { OtaIdentity, UpstreamActivation } from "../provisioning/provisioning.ts";
 import { type OutboundAnswer, OutboundError, outboundPost } from "../outbound-fetch.ts";
+import type { OtaIdentity, UpstreamActivation } from "../provisioning/provisioning.ts";
 
 export interface UpstreamSettings {
   readonly url: string;
