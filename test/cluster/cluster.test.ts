@@ -112,6 +112,12 @@ describe("a device on another node", () => {
       site.rest("POST", `/devices/${firstDevice}/control`, { action });
     const first = new Speaker(await one.join({ tools: stockTools }), 35);
     await act(one, "mute");
+    // What one node answers another comes after what it has broadcast before.
+    await until(
+      async () => (await two.device(firstDevice))["online"] === true,
+      "the device at the other node",
+    );
+    await two.device(firstDevice);
     first.device.cut();
     const there = new Speaker(await two.join({ tools: stockTools }), first.volume);
     expect((await two.call(firstDevice, volumeTool, { volume: 60 })).status).toBe(200);

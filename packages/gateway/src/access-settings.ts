@@ -17,24 +17,24 @@ const AccessRule = Type.Object(
         minProperties: 1,
         maxProperties: 16,
         description:
-          "Of arguments by name: a value, a list of values, `{min, max}`, `{pattern}` or `{present}`",
+          "Conditions by argument name: a value, a list of values, `{min, max}`, `{pattern}` or `{present}`",
       }),
     ),
     principal: Type.Optional(pattern("Who asks: a token's name or id")),
     effect: Type.Enum(["allow", "confirm", "deny"], {
-      description: "`deny` beats `confirm` beats `allow`",
+      description: "`deny` overrides `confirm`, and `confirm` overrides `allow`",
     }),
     via: Type.Optional(
       Type.Enum(["any", "queue"], {
         description:
-          "With `confirm`: `queue` insists on the approvals queue; `any` (default) also takes the word of the person in front of an MCP client",
+          "With `confirm`: `queue` always uses the approvals queue; `any` (default) also accepts the approval of the person in front of an MCP client",
       }),
     ),
     reason: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: "A few words for whoever is refused or has to decide",
+        description: "A short text for the caller and for the person who decides",
       }),
     ),
   },
@@ -47,24 +47,23 @@ export const AccessSettings = Type.Object(
     rules: Type.Array(AccessRule, {
       default: [],
       maxItems: limits.accessRules.max,
-      description:
-        "Who may call what with which arguments: `{device?, tag?, tool?, args?, principal?, effect}`",
+      description: "Access rules: `{device?, tag?, tool?, args?, principal?, effect}`",
       page: "guides/access.md",
     }),
     default: Type.Enum(["allow", "confirm", "deny"], {
       default: "allow",
-      description: "What holds for a call that no rule names",
+      description: "The effect for a call that no rule matches",
     }),
     quarantine: Type.Boolean({
       default: false,
       description:
-        "Keep a known tool that has changed shut until an operator accepts it: `tendon device changes`, `tendon device accept`",
+        "Quarantine a known tool that has changed until an operator accepts it: `tendon device changes`, `tendon device accept`",
     }),
     urlHosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
       default: [],
       maxItems: limits.urlHosts.max,
       description:
-        "Hosts that address arguments (`url`, `uri`, …) may lead to, such as `files.example` or `*.example`; none by default",
+        "Allowed hosts of URL arguments (`url`, `uri`, …), such as `files.example` or `*.example`; none by default",
     }),
   },
   strict,
@@ -78,13 +77,13 @@ function rate(perSecond: number, burst: number, what: string) {
         exclusiveMinimum: 0,
         maximum: 1_000_000,
         default: perSecond,
-        description: `${what}, a second, for long`,
+        description: `${what}, sustained rate per second`,
       }),
       burst: Type.Integer({
         minimum: 1,
         maximum: 10_000_000,
         default: burst,
-        description: `${what}, at once`,
+        description: `${what}, burst`,
       }),
     },
     strict,

@@ -12,24 +12,25 @@ const Port = Type.Integer({ minimum: 0, maximum: 65535 });
 
 const StdioDevice = Type.Object(
   {
-    alias: Type.String({ pattern: aliasPattern, description: "Its id and its alias" }),
+    alias: Type.String({ pattern: aliasPattern, description: "The id and the alias of the device" }),
     command: Type.String({ minLength: 1, description: "The program" }),
-    args: Type.Optional(Type.Array(Type.String(), { description: "What it is called with" })),
+    args: Type.Optional(Type.Array(Type.String(), { description: "The arguments of the program" })),
     env: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
-        description: "Beside PATH, HOME and LANG, which it inherits, and nothing else",
+        description:
+          "Environment variables in addition to PATH, HOME and LANG; the program inherits nothing else",
       }),
     ),
-    cwd: Type.Optional(Type.String({ minLength: 1, description: "The folder it runs in" })),
+    cwd: Type.Optional(Type.String({ minLength: 1, description: "The working directory" })),
     protocol: Type.Optional(
       Type.Enum(["lines", "mcp"], {
         description:
-          "`lines` (default): one JSON message a line, beginning with `ready`; `mcp`: a standard MCP server",
+          "`lines` (default): one JSON message per line, starting with `ready`; `mcp`: a standard MCP server",
       }),
     ),
     restart: Type.Optional(
       Type.Enum(["always", "on-failure", "never"], {
-        description: "What happens when it ends by itself; `always` by default",
+        description: "When to restart a program that exits; `always` by default",
       }),
     ),
   },
@@ -43,31 +44,31 @@ export const ConfigSchema = Type.Object(
         host: Type.String({
           minLength: 1,
           default: "127.0.0.1",
-          description: "Address to listen on; `0.0.0.0` lets boards on the network in",
+          description: "Address to listen on; `0.0.0.0` accepts connections from the network",
         }),
         port: Type.Integer({
           ...Port,
           default: 8000,
-          description: "Port of everything but MQTT; 0 picks a free one",
+          description: "Port for everything except MQTT; 0 selects a free port",
         }),
         publicUrl: Type.Optional(
           Type.String({
             pattern: "^https?://[^/]+",
             description:
-              "How devices and people reach this gateway, where that is not the address it listens on",
-            unset: "the address itself, or that of this machine on its network",
+              "The address at which devices and people reach this gateway, if it differs from the address it listens on",
+            unset: "the listening address, or that of this machine on its network",
           }),
         ),
         trustProxy: Type.Boolean({
           default: false,
           description:
-            "Believe `X-Forwarded-*` of one proxy in front: callers count by the address it has added",
+            "Trust the `X-Forwarded-*` headers of one proxy: rate limits use the address that it adds",
         }),
         allowedOrigins: Type.Array(Type.String({ pattern: originPattern, maxLength: 256 }), {
           default: [],
           maxItems: limits.allowedOrigins.max,
           description:
-            "Origins of web pages elsewhere that may use `/mcp` and the REST API with a token, such as `https://agent.example`; never with the console's cookie",
+            "Origins of other web pages that may use `/mcp` and the REST API with a token, such as `https://agent.example`; never with the console's cookie",
           page: "guides/agents.md",
         }),
       },
@@ -78,28 +79,28 @@ export const ConfigSchema = Type.Object(
         port: Type.Integer({
           ...Port,
           default: 1883,
-          description: "The embedded MQTT broker, on `http.host`; 0 picks a free port",
+          description: "Port of the embedded MQTT broker, on `http.host`; 0 selects a free port",
           page: "reference/mqtt.md",
         }),
         tlsPort: Type.Optional(
           Type.Integer({
             ...Port,
-            description: "MQTT over TLS; the firmware does TLS on 8883 only",
-            unset: "8883 where there is a certificate",
+            description: "Port for MQTT over TLS; the firmware uses TLS on 8883 only",
+            unset: "8883 if there is a certificate",
           }),
         ),
         broker: Type.Optional(
           Type.String({
             pattern: "^mqtts?://[^/]+",
-            description: "An outside broker instead of the embedded one: `mqtts://user:password@host:8883`",
+            description: "An external broker instead of the embedded one: `mqtts://user:password@host:8883`",
             page: "reference/mqtt.md",
           }),
         ),
         publicEndpoint: Type.Optional(
           Type.String({
             pattern: "^[^:/]+(:\\d+)?$",
-            description: "`host` or `host:port` that devices are given",
-            unset: "the host of `http.publicUrl`, or the address itself",
+            description: "`host` or `host:port` in the settings of devices",
+            unset: "the host of `http.publicUrl`, or the listening address",
           }),
         ),
       },
@@ -111,7 +112,7 @@ export const ConfigSchema = Type.Object(
           Type.String({
             minLength: 1,
             description:
-              "Certificate chain, a PEM file: the port speaks TLS, MQTT too on its own; looked at again while running",
+              "Certificate chain, a PEM file. With it the HTTP port uses TLS, and MQTT over TLS has its own port; Tendon reloads a changed file",
             page: "operations/tls.md",
           }),
         ),
@@ -128,38 +129,37 @@ export const ConfigSchema = Type.Object(
       Type.String({
         pattern: "^(nats|tls)://[^/]+",
         description:
-          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of several on one PostgreSQL; the name, `tendon` by default, keeps two fleets on one server apart; `?replicas=3` has three servers of a NATS cluster keep each thing",
+          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of a cluster with a shared PostgreSQL; the name (default `tendon`) separates fleets on one NATS server; with `?replicas=3`, three servers of a NATS cluster store the data",
       }),
     ),
     storage: Type.String({
       pattern: "^(sqlite:|postgres(ql)?://.+)$",
       default: "sqlite:",
       description:
-        "`sqlite:` is a file in the data folder; or `postgres://user:password@host/database`, which is waited for at the start, for 30 s",
+        "`sqlite:` is a file in the data folder; or `postgres://user:password@host/database`, for which a start waits up to 30 s",
     }),
     devices: Type.Object(
       {
         admission: Type.Enum(["approve", "list", "open", "closed"], {
           default: "approve",
           description:
-            "Who may connect beside devices that have credentials. `approve`: whoever a person approves; `list`: imported devices; `open`: anybody; `closed`: nobody new",
+            "The policy for devices without credentials. `approve`: a person approves each; `list`: imported devices only; `open`: all devices; `closed`: none",
           page: "operations/provisioning.md",
         }),
         transport: Type.Enum(["mqtt", "websocket"], {
           default: "mqtt",
-          description: "What a board that asks the OTA address is told to use",
+          description: "The transport in the settings of boards",
         }),
         stdio: Type.Array(StdioDevice, {
           default: [],
           maxItems: limits.processes.max,
-          description:
-            "Programs that are devices: started, watched and ended with the gateway. From the file only",
+          description: "Programs as devices: the gateway starts, restarts and ends them. In the file only",
           page: "guides/processes.md",
         }),
         capabilities: Type.Record(Type.String(), Type.Unknown(), {
           default: {},
           description:
-            "Merged into the capabilities of every `initialize`, e.g. `vision: {url: …, token: …}` for a vision server of your own",
+            "Merged into the capabilities of every `initialize`, e.g. `vision: {url: …, token: …}` for your own vision server",
         }),
       },
       strict,
@@ -170,30 +170,30 @@ export const ConfigSchema = Type.Object(
           minimum: 1,
           maximum: limits.callTimeoutMs.max,
           default: 30_000,
-          description: "How long a call waits, in ms, when its caller does not say; photos get 75 s",
+          description: "Default deadline of a call, in ms; photos have 75 s",
         }),
         queue: Type.Integer({
           minimum: 1,
           maximum: 1_000,
           default: limits.queuedCallsPerDevice.max,
-          description: "How many calls may wait for one device",
+          description: "Maximum number of calls that wait for one device",
         }),
         keepArguments: Type.Boolean({
           default: false,
           description:
-            "Keep the arguments of calls in the history, up to 16 KiB each; otherwise only their digest is kept",
+            "Store the arguments of calls in the history, up to 16 KiB each; otherwise only their digest",
         }),
         keepDays: Type.Integer({
           minimum: 1,
           maximum: 36_500,
           default: 90,
-          description: "How long a call stays in the history",
+          description: "Days that a call stays in the history",
         }),
         keepCount: Type.Integer({
           minimum: 0,
           maximum: 1_000_000_000,
           default: 1_000_000,
-          description: "How many calls the history has at most; the oldest go first, a few at a time",
+          description: "Maximum number of calls in the history; the oldest are deleted first",
         }),
       },
       strict,
@@ -206,14 +206,14 @@ export const ConfigSchema = Type.Object(
           maximum: 1_000,
           default: 40,
           description:
-            "How many tools `/mcp` lists, the seven compact ones among them; beyond it device tools are found by search",
+            "Maximum number of tools that `/mcp` lists, including the seven compact ones; above it, agents find device tools by search",
           page: "guides/search.md",
         }),
         offlineGraceMs: Type.Integer({
           minimum: 0,
           maximum: 2_000_000_000,
           default: 900_000,
-          description: "How long the tools of a device that has left stay in lists, in ms",
+          description: "Time that the tools of an offline device stay in lists, in ms",
         }),
       },
       strict,
@@ -224,7 +224,7 @@ export const ConfigSchema = Type.Object(
         actions: Type.Unsafe<ActionMap>({
           ...ActionMap,
           default: {},
-          description: "More actions of device_control, or other ones under the same names",
+          description: "Additional actions of device_control, or replacements of existing ones",
           page: "reference/device-control.md",
         }),
       },
@@ -237,14 +237,14 @@ export const ConfigSchema = Type.Object(
             {
               url: Type.String({
                 pattern: "^https?://",
-                description: "Any OpenAI-compatible address that explains pictures",
+                description: "OpenAI-compatible address of the vision provider",
                 page: "guides/vision.md",
               }),
-              model: Type.String({ minLength: 1, description: "The model to ask for" }),
+              model: Type.String({ minLength: 1, description: "The name of the model" }),
               apiKey: Type.Optional(
                 Type.String({
                   minLength: 1,
-                  description: "Its key; best from `TENDON_VISION_PROVIDER_API_KEY`",
+                  description: "The API key; preferably from `TENDON_VISION_PROVIDER_API_KEY`",
                 }),
               ),
             },
@@ -254,14 +254,14 @@ export const ConfigSchema = Type.Object(
         keepMs: Type.Integer({
           minimum: 1_000,
           default: 3_600_000,
-          description: "How long a picture is kept, in ms",
+          description: "Time that a photo is kept, in ms",
         }),
         keepBytes: Type.Integer({
           minimum: 4_194_304,
           default: 268_435_456,
-          description: "How much all pictures together may take, in bytes",
+          description: "Maximum size of all photos together, in bytes",
         }),
-        keepCount: Type.Integer({ minimum: 1, default: 1_000, description: "How many pictures are kept" }),
+        keepCount: Type.Integer({ minimum: 1, default: 1_000, description: "Maximum number of photos" }),
       },
       strict,
     ),
@@ -271,19 +271,19 @@ export const ConfigSchema = Type.Object(
         comeBackMs: Type.Integer({
           minimum: 1_000,
           default: 600_000,
-          description: "How long a board that has fetched an image may take to come back with it, in ms",
+          description: "Time for a board to come back after it has downloaded an image, in ms",
           page: "guides/firmware-updates.md",
         }),
         haltFailures: Type.Integer({
           minimum: 1,
           default: 3,
-          description: "An image is halted when so many boards have not come back with it …",
+          description: "An image is halted when this number of boards has failed …",
         }),
         haltPercent: Type.Integer({
           minimum: 0,
           maximum: 100,
           default: 10,
-          description: "… and they are this many of a hundred of those whose end is known",
+          description: "… and they are at least this percentage of the boards with a known result",
         }),
       },
       strict,
@@ -292,7 +292,7 @@ export const ConfigSchema = Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
           default: "info",
-          description: "What is logged, to stderr; `warn` is the default of `tendon serve` on a terminal",
+          description: "Level of the log on stderr; `warn` is the default of `tendon serve` on a terminal",
         }),
       },
       strict,

@@ -9,7 +9,7 @@ const VoiceUpstream = Type.Object(
     url: Type.Optional(
       Type.String({
         pattern: "^wss?://[^/]+",
-        description: "The voice server's WebSocket address; with `signIn: ota` the one it gives is used",
+        description: "The voice server's WebSocket address; with `signIn: ota` its OTA address returns it",
       }),
     ),
     device: Type.Optional(Type.String({ minLength: 1, description: "For this device only, by id or alias" })),
@@ -17,28 +17,28 @@ const VoiceUpstream = Type.Object(
     signIn: Type.Optional(
       Type.Enum(["device", "token", "ota"], {
         description:
-          "`device` (default): with the board's own identity; `token`: with a fixed token; `ota`: with the settings that the OTA address gives for the board",
+          "`device` (default): the board's own identity; `token`: a fixed token; `ota`: the settings that the voice server's OTA address returns for the board",
       }),
     ),
     token: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "The fixed token; better in a file, or in `TENDON_VOICE_TOKEN`",
+        description: "The fixed token; preferably in a file, or in `TENDON_VOICE_TOKEN`",
       }),
     ),
-    tokenFile: Type.Optional(Type.String({ minLength: 1, description: "A file that holds the fixed token" })),
+    tokenFile: Type.Optional(Type.String({ minLength: 1, description: "A file with the fixed token" })),
     ota: Type.Optional(
       Type.String({ pattern: "^https?://[^/]+", description: "The voice server's own OTA address" }),
     ),
     framing: Type.Optional(
       Type.Enum([1, 2, 3], {
-        description: "How audio of boards over MQTT is framed on its way to the voice server; `1` by default",
+        description: "Framing of audio to the voice server, for boards over MQTT; `1` by default",
       }),
     ),
     vision: Type.Optional(
       Type.Enum(["upstream", "here"], {
         description:
-          "Who explains the photos that the voice server asks for: itself (upstream, default) or this gateway",
+          "Where photos that the voice server requests are described: by its own vision address (`upstream`, default) or by this gateway (`here`)",
       }),
     ),
   },
@@ -51,25 +51,26 @@ export const VoiceSchema = Type.Object(
       default: [],
       maxItems: voiceLimits.upstreams.max,
       description:
-        "The voice server boards talk to: one address, or a list in which `device` and `tag` say for whom; without any, boards are for tools only",
+        "The voice server of boards: one address, or a list with `device` and `tag`; without one, boards offer tools only",
       page: "guides/voice.md",
     }),
     token: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "The fixed token of upstreams with `signIn: token`; best from `TENDON_VOICE_TOKEN`",
+        description:
+          "The fixed token of upstreams with `signIn: token`; preferably from `TENDON_VOICE_TOKEN`",
       }),
     ),
     keepTexts: Type.Boolean({
       default: false,
-      description: "Keep what is said, as text, among the frames that the console shows of a device",
+      description: "Include the texts of conversations in the frames that the console shows",
     }),
     udpPort: Type.Integer({
       minimum: 0,
       maximum: 65_535,
       default: 8884,
       description:
-        "UDP port for the audio of boards over MQTT, opened where there is a voice server; 0 picks a free one",
+        "UDP port for the audio of boards over MQTT, opened if there is a voice server; 0 selects a free port",
     }),
   },
   strict,
