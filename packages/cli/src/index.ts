@@ -1,7 +1,13 @@
 /** The `tendon` command. Each subcommand's file is loaded only when the subcommand runs. */
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError } from "commander";
+import { connectionOptions, described, gatewayCommand, wholeNumber } from "./command-options.ts";
+import { addApprovalsCommand } from "./commands/approvals-arguments.ts";
+import { addConfigCommand } from "./commands/config-arguments.ts";
+import { addDeviceCommand } from "./commands/device-arguments.ts";
 import { addFirmwareCommand } from "./commands/firmware-arguments.ts";
 import { addHomeCommand } from "./commands/home-arguments.ts";
+import { addSimulateCommand } from "./commands/simulate-arguments.ts";
+import { addTokenCommand } from "./commands/token-arguments.ts";
 import { OperationError, UsageError } from "./errors.ts";
 import { version } from "./version.ts";
 
@@ -107,165 +113,16 @@ function build(): Command {
     (await import("./commands/voice.ts")).voice(options),
   );
 
-  const simulate = program.command("simulate").description("Run simulated devices and servers.");
-  gatewayOptions(simulate.command("esp32"))
-    .description("Run virtual ESP32 devices. On a local gateway they provision themselves.")
-    .addOption(
-      new Option("--transport <name>", "transport of the devices (default ws)").choices(["ws", "mqtt"]),
-    )
-    .option("--count <number>", "number of devices", wholeNumber, 1)
-    .option(
-      "--id <mac>",
-      "id of the first device; the others count up from it (default 02:00:00:00:10:01; with --await-approval a random one)",
-    )
-    .option("--board <name>", "board name", "virtual-esp32")
-    .option("--tools <file>", "additional tools from a YAML, JSON or JavaScript file")
-    .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
-    .option("--ota", "request their settings at every boot, as real boards do, and install offered firmware")
-    .option(
-      "--await-approval",
-      "start as factory-new boards: with a new Client-Id, show a code and wait for approval",
-    )
-    .option("--device-token <token>", "device token, when --url is a ws:// or wss:// address")
-    .option("--speak <pause>", "talk to a voice server, with this pause after each answer, such as 5s")
-    .action(async (options) => (await import("./commands/simulate.ts")).simulateEsp32(options));
-
-  simulate
-    .command("voice-server")
-    .description(
-      "Run a scripted voice server. It recognizes no speech and answers every question with a chime.",
-    )
-    .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--port <number>", "port to listen on, 0 for any free one", wholeNumber, 8001)
-    .option("--require-token <token>", "reject connections without this token")
-    .option("--packets <number>", "number of audio packets that make a question", wholeNumber, 10)
-    .option("--call-tool <name>", "device tool to call before each answer")
-    .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
-    .option("--json", "print JSON")
-    .action(async (options) =>
-      (await import("./commands/simulate-voice-server.ts")).simulateVoiceServer(options),
-    );
-
+  const simulate = addSimulateCommand(program);
   addHomeCommand(program);
-
-  const device = program.command("device").description("Approve, rename, tag, revoke and delete devices.");
-  gatewayOptions(device.command("approve"))
-    .description("Approve a device by its activation code or its id.")
-    .argument("<code|device>", "six digits, or the id of a device that is waiting for approval")
-    .action(async (name, options) =>
-      (await import("./commands/device-admission.ts")).approveDevice(name, options),
-    );
-  gatewayOptions(device.command("pending"))
-    .description("List the devices that are waiting for approval.")
-    .action(async (options) => (await import("./commands/device-admission.ts")).pendingDevices(options));
-  gatewayOptions(device.command("revoke"))
-    .description("Revoke a device's credentials and disconnect it.")
-    .argument("<device>", "id or alias")
-    .action(async (name, options) =>
-      (await import("./commands/device-admission.ts")).revokeDevice(name, options),
-    );
-  gatewayOptions(device.command("transport"))
-    .description("Set the transport that a device is given the next time it starts.")
-    .argument("<device>", "id or alias")
-    .argument("<transport>", "mqtt, websocket, or default for the gateway's setting")
-    .action(async (name, transport, options) =>
-      (await import("./commands/device-admission.ts")).setTransport(name, transport, options),
-    );
-  gatewayOptions(device.command("import"))
-    .description("Import devices that may connect without approval.")
-    .argument("<file>", "CSV with a header (id, serial, hmac_key, tags), or one JSON object per line")
-    .action(async (file, options) =>
-      (await import("./commands/device-import.ts")).importDevices(file, options),
-    );
-  gatewayOptions(device.command("changes"))
-    .description("Show the tools that changed since they were first accepted.")
-    .argument("[device]", "id or alias; all devices by default")
-    .action(async (name, options) =>
-      (await import("./commands/device-changes.ts")).toolChanges(name, options),
-    );
-  gatewayOptions(device.command("accept"))
-    .description("Accept a changed tool.")
-    .argument("<device>", "id or alias")
-    .argument("<tool>", "name of the tool")
-    .option("--digest <digest>", "accept only this digest, as shown by `device changes`")
-    .action(async (name, tool, options) =>
-      (await import("./commands/device-changes.ts")).acceptTool(name, tool, options),
-    );
-  gatewayOptions(device.command("rename"))
-    .description("Give a device another alias. The old alias keeps working.")
-    .argument("<device>", "id or alias")
-    .argument("<alias>", "lower-case letters, digits and dashes, starting with a letter")
-    .action(async (name, alias, options) =>
-      (await import("./commands/device.ts")).renameDevice(name, alias, options),
-    );
-  gatewayOptions(device.command("tag"))
-    .description("Replace the tags of a device.")
-    .argument("<device>", "id or alias")
-    .argument("[tags...]", "the new tags; none removes all tags")
-    .action(async (name, tags, options) =>
-      (await import("./commands/device.ts")).tagDevice(name, tags, options),
-    );
-  gatewayOptions(device.command("delete"))
-    .description("Delete a device and its credentials.")
-    .argument("<device>", "id or alias")
-    .action(async (name, options) => (await import("./commands/device.ts")).deleteDevice(name, options));
-
-  const approvals = program.command("approvals").description("Approve or deny calls that require approval.");
-  gatewayOptions(approvals.command("list", { isDefault: true }))
-    .description("List the calls that are waiting for approval.")
-    .option("--all", "include those that are decided, used or expired")
-    .action(async (options) => (await import("./commands/approvals.ts")).listApprovals(options));
-  for (const [word, description] of [
-    ["approve", "Allow a call once, within ten minutes. You cannot approve your own calls."],
-    ["deny", "Deny a call."],
-  ] as const) {
-    gatewayOptions(approvals.command(word))
-      .description(description)
-      .argument("<id>", "id of the approval request")
-      .action(async (id, options) =>
-        (await import("./commands/approvals.ts")).decideApproval(id, word, options),
-      );
-  }
-
-  const token = program.command("token").description("Create, list and revoke tokens.");
-  gatewayOptions(token.command("create"))
-    .description("Create a token. It is shown only once.")
-    .argument("<name>", "name of the program, agent or person it is for")
-    .option("--scope <scope...>", "read, call, call:user, provision, admin (default read call)")
-    .option("--device <id...>", "only these devices")
-    .option("--tag <tag...>", "only devices with these tags")
-    .option("--expires <time>", "expiry date, such as 2027-01-31")
-    .action(async (name, options) => (await import("./commands/token.ts")).createToken(name, options));
-  gatewayOptions(token.command("list"))
-    .description("List the tokens, without their secrets.")
-    .action(async (options) => (await import("./commands/token.ts")).listTokens(options));
-  gatewayOptions(token.command("revoke"))
-    .description("Revoke a token and close its open connections.")
-    .argument("<id|name>", "id of the token, or its name if no other token has the same")
-    .action(async (name, options) => (await import("./commands/token.ts")).revokeToken(name, options));
-
-  const firmware = addFirmwareCommand(program, gatewayOptions);
-
-  const config = program.command("config").description("Check or show the configuration.");
-  for (const [name, description] of [
-    ["check", "Check whether the gateway would start with the configuration."],
-    ["show", "Print the effective configuration, with secrets hidden."],
-  ] as const) {
-    const command = config
-      .command(name)
-      .description(description)
-      .option(
-        "--config <file>",
-        "configuration file (default tendon.yaml in the working folder or the data folder)",
-      )
-      .option("--data <folder>", "data folder (default ./data)")
-      .option("--json", "print JSON")
-      .action(async (options) => {
-        const commands = await import("./commands/config.ts");
-        await (name === "check" ? commands.checkConfig(options) : commands.showConfig(options));
-      });
-    if (name === "check") command.option("--allow-open", "check as for `tendon serve --allow-open`");
-  }
+  const groups = [
+    simulate,
+    addDeviceCommand(program),
+    addApprovalsCommand(program),
+    addTokenCommand(program),
+    addFirmwareCommand(program),
+    addConfigCommand(program),
+  ];
 
   const bridge = "stdio MCP server for desktop clients: a bridge to the running gateway";
   connectionOptions(described(program, "mcp", bridge), "a token of its own, kept in DATA/mcp-token")
@@ -279,46 +136,10 @@ function build(): Command {
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
   // Subcommands do not inherit these settings. Without them, commander ends the process on an unknown option.
-  for (const command of [
-    ...program.commands,
-    ...simulate.commands,
-    ...config.commands,
-    ...token.commands,
-    ...approvals.commands,
-    ...device.commands,
-    ...firmware.commands,
-  ]) {
+  for (const command of [program, ...groups].flatMap(({ commands }) => commands)) {
     command.exitOverride().showHelpAfterError("(run with --help for usage)");
   }
   return program;
-}
-
-function gatewayCommand(program: Command, name: string, description: string): Command {
-  return gatewayOptions(described(program, name, description));
-}
-
-function described(program: Command, name: string, description: string): Command {
-  return program
-    .command(name)
-    .description(`${description[0]?.toUpperCase()}${description.slice(1)}.`)
-    .summary(description);
-}
-
-function gatewayOptions(command: Command): Command {
-  const token = "DATA/admin-token, for the data folder's gateway";
-  return connectionOptions(command, token).option("--json", "print JSON");
-}
-
-function connectionOptions(command: Command, token: string): Command {
-  return command
-    .option("--url <url>", "address of the gateway (TENDON_URL; default: the data folder's gateway)")
-    .option("--token <token>", `token to use (TENDON_TOKEN; default: ${token})`)
-    .option("--data <folder>", "the gateway's data folder (TENDON_DATA; default ./data)");
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("It must be a whole number.");
-  return Number(text);
 }
 
 /** Prints the error without a stack trace and returns the exit code: 1 the operation failed, 2 wrong usage. */

@@ -1,7 +1,8 @@
 /** Arguments of `tendon firmware`. The implementation is loaded only when a subcommand runs. */
 import type { Command } from "commander";
+import { gatewayOptions } from "../command-options.ts";
 
-export function addFirmwareCommand(program: Command, gatewayOptions: (command: Command) => Command): Command {
+export function addFirmwareCommand(program: Command): Command {
   const firmware = program.command("firmware").description("Roll out firmware to boards, in stages.");
   gatewayOptions(firmware.command("add"))
     .description("Add an image. Boards with that name are offered it the next time they start.")

@@ -1,0 +1,56 @@
+/** Arguments of `tendon device`. The implementation is loaded only when a subcommand runs. */
+import type { Command } from "commander";
+import { gatewayOptions } from "../command-options.ts";
+
+export function addDeviceCommand(program: Command): Command {
+  const device = program.command("device").description("Approve, rename, tag, revoke and delete devices.");
+  gatewayOptions(device.command("approve"))
+    .description("Approve a device by its activation code or its id.")
+    .argument("<code|device>", "six digits, or the id of a device that is waiting for approval")
+    .action(async (name, options) => (await import("./device-admission.ts")).approveDevice(name, options));
+  gatewayOptions(device.command("pending"))
+    .description("List the devices that are waiting for approval.")
+    .action(async (options) => (await import("./device-admission.ts")).pendingDevices(options));
+  gatewayOptions(device.command("revoke"))
+    .description("Revoke a device's credentials and disconnect it.")
+    .argument("<device>", "id or alias")
+    .action(async (name, options) => (await import("./device-admission.ts")).revokeDevice(name, options));
+  gatewayOptions(device.command("transport"))
+    .description("Set the transport that a device is given the next time it starts.")
+    .argument("<device>", "id or alias")
+    .argument("<transport>", "mqtt, websocket, or default for the gateway's setting")
+    .action(async (name, transport, options) =>
+      (await import("./device-admission.ts")).setTransport(name, transport, options),
+    );
+  gatewayOptions(device.command("import"))
+    .description("Import devices that may connect without approval.")
+    .argument("<file>", "CSV with a header (id, serial, hmac_key, tags), or one JSON object per line")
+    .action(async (file, options) => (await import("./device-import.ts")).importDevices(file, options));
+  gatewayOptions(device.command("changes"))
+    .description("Show the tools that changed since they were first accepted.")
+    .argument("[device]", "id or alias; all devices by default")
+    .action(async (name, options) => (await import("./device-changes.ts")).toolChanges(name, options));
+  gatewayOptions(device.command("accept"))
+    .description("Accept a changed tool.")
+    .argument("<device>", "id or alias")
+    .argument("<tool>", "name of the tool")
+    .option("--digest <digest>", "accept only this digest, as shown by `device changes`")
+    .action(async (name, tool, options) =>
+      (await import("./device-changes.ts")).acceptTool(name, tool, options),
+    );
+  gatewayOptions(device.command("rename"))
+    .description("Give a device another alias. The old alias keeps working.")
+    .argument("<device>", "id or alias")
+    .argument("<alias>", "lower-case letters, digits and dashes, starting with a letter")
+    .action(async (name, alias, options) => (await import("./device.ts")).renameDevice(name, alias, options));
+  gatewayOptions(device.command("tag"))
+    .description("Replace the tags of a device.")
+    .argument("<device>", "id or alias")
+    .argument("[tags...]", "the new tags; none removes all tags")
+    .action(async (name, tags, options) => (await import("./device.ts")).tagDevice(name, tags, options));
+  gatewayOptions(device.command("delete"))
+    .description("Delete a device and its credentials.")
+    .argument("<device>", "id or alias")
+    .action(async (name, options) => (await import("./device.ts")).deleteDevice(name, options));
+  return device;
+}
