@@ -4,20 +4,21 @@
  * idempotency and the history are in this module too.
  */
 
-import type { JsonObject, ToolResult } from "@tendon/protocol";
+import { type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
 import { type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Relay } from "../device/device.ts";
-import type { TendonError } from "../errors.ts";
+import { TendonError } from "../errors.ts";
 import { type DeviceRecord, refuseArguments, untilListed } from "../fleet/fleet.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { awaitListing } from "./await-listing.ts";
 import { requireApproval, useApproval } from "./call-approval.ts";
+import { asReported, isToolError, textOf } from "./call-end.ts";
 import { CallTraces } from "./call-traces.ts";
 import { CallTurn } from "./call-turn.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { InFlight } from "./in-flight.ts";
-import { type FinishedReply, type Pipeline, runCall, type Step } from "./pipeline.ts";
+import type { CallInProgress, FinishedReply, Pipeline, Step } from "./pipeline.ts";
 
 export { Approvals } from "./approvals.ts";
 export { Control } from "./control.ts";
@@ -207,3 +208,55 @@ const checkRuleArguments: Step = ({ ruling }) => {
   if (ruling !== undefined) refuseArguments(ruling.malformed);
   return undefined;
 };
+
+/** Takes a call through the steps to its device, and records how it ended, whatever happens. */
+async function runCall<Result>(
+  { steps, dispatch }: Pipeline<Result>,
+  call: CallInProgress,
+  finished: FinishedCalls,
+): Promise<FinishedReply<Result>> {
+  const { principal, record, tool, args, turn } = call;
+  let outcome = "internal";
+  let queuedMs = 0;
+  let durationMs: number | undefined;
+  let detail: string | undefined;
+  let unsent = false;
+  try {
+    for (const step of steps) {
+      const passed = step(call);
+      if (passed !== undefined) await passed;
+    }
+    const { result, queuedMs: queued } = await dispatch(call);
+    queuedMs = rounded(queued);
+    durationMs = rounded(turn.elapsedMs);
+    outcome = isToolError(result) ? "tool_error" : "ok";
+    if (tool === upgradeTool) detail = textOf(result);
+    return { callId: turn.callId, device: record.id, tool, result, queuedMs, durationMs };
+  } catch (error) {
+    const known =
+      error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
+    outcome = known.code;
+    detail = known.message;
+    unsent = known.context["sent"] === false;
+    throw asReported(known, turn.callId, record.catalogue.find(tool));
+  } finally {
+    // The history has the duration that the caller was given.
+    durationMs ??= rounded(turn.elapsedMs);
+    finished.add({
+      turn,
+      args,
+      device: record.id,
+      tool,
+      principal: principal.name,
+      outcome,
+      queuedMs,
+      durationMs,
+      detail,
+      unsent,
+    });
+  }
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
