@@ -1,6 +1,6 @@
 /**
- * A real Chromium against a real gateway: one browser for all test files of a worker, which ends with it, and a fresh
- * profile for each test.
+ * A real Chromium against a real gateway. All test files of a worker share one browser, which ends with the worker; each
+ * test has a new profile.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -16,7 +16,7 @@ import type { Site } from "../site.ts";
 
 let shared: Promise<Browser> | undefined;
 
-/** The headless shell is the same engine without a window, and starts a page for three quarters of the CPU time. */
+/** The headless shell is the same engine without a window, and needs 25 % less CPU time to start a page. */
 const programs = ["chromium-headless-shell", "chromium"];
 
 async function browser(): Promise<Browser> {
@@ -31,7 +31,7 @@ async function browser(): Promise<Browser> {
   return await shared;
 }
 
-/** What the browser's console complained about; a test that expects a refused request names its status. */
+/** Errors in the browser's console. A test that expects a rejected request names its status. */
 class Complaints {
   readonly all: string[] = [];
   readonly #expected: RegExp[] = [];
@@ -58,7 +58,7 @@ export interface OpenPage {
   readonly complaints: Complaints;
 }
 
-/** A page that nobody has signed in to yet. */
+/** Opens a page without signing in. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await (await browser()).newContext({
     viewport: { width: 1280, height: 800 },
@@ -76,7 +76,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   return { page, context, complaints };
 }
 
-/** Signed in by the link that `serve` prints, and at the given address. */
+/** Signs in with the link that `serve` prints, and opens the given address. */
 export async function openConsole(
   site: Site,
   at = "/",

@@ -1,4 +1,4 @@
-/** What the console asks for beside the REST of everybody, over HTTP. */
+/** The REST endpoints that only the console uses. */
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../manual-clock.ts";
 import { type RawDevice, textContent, tool } from "../raw-device.ts";
@@ -22,7 +22,7 @@ async function as(site: Site, request: object): Promise<Record<string, string>> 
 }
 
 describe("frames of a device", () => {
-  it("[CON-6] are told both ways, oldest first, to administrators only", async () => {
+  it("[CON-6] are returned in both directions, oldest first, to administrators only", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")] });
     const frames = await framesOf(site, device.id);
@@ -37,7 +37,7 @@ describe("frames of a device", () => {
     expect(unknown.body["code"]).toBe("device_unknown");
   });
 
-  it("[CON-6] have their secrets masked, also inside a text that is JSON itself", async () => {
+  it("[CON-6] have their secrets masked, also inside text that contains JSON", async () => {
     const site = await openSite({
       config: { devices: { capabilities: { vision: { url: "http://127.0.0.1/v", token: "hidden-1" } } } },
     });
@@ -54,7 +54,7 @@ describe("frames of a device", () => {
     expect(story.body["arguments"]).toEqual({ ssid: "shown", password: "•••" });
   });
 
-  it("[CON-6] are bounded: long ones cut, old ones gone, more kept of those somebody looks at", async () => {
+  it("[CON-6] are bounded: long frames are truncated, old ones dropped, and more are kept while a client reads them", async () => {
     const site = await openSite();
     const first = await site.join({ tools: [tool("a")] });
     const second = await site.join({ deviceId: "02:00:00:00:00:02", tools: [tool("a")] });
@@ -80,8 +80,8 @@ describe("frames of a device", () => {
   });
 });
 
-describe("the story of a call", () => {
-  it("tells asked, sent and ended with the device's own words", async () => {
+describe("a call trace", () => {
+  it("has the times of request, sending and end, and the device's message", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a", { n: { type: "integer" } })] });
     const call = site.call(device.id, "a", { n: 1 });
@@ -103,7 +103,7 @@ describe("the story of a call", () => {
     expect(story.body).toMatchObject({ outcome: "arguments_invalid", sentAt: null });
   });
 
-  it("has the answer that came too late", async () => {
+  it("includes a late answer", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")] });
     const events = await site.events("?type=call.late");
@@ -116,7 +116,7 @@ describe("the story of a call", () => {
     expect(body).toMatchObject({ outcome: "device_timeout", late: { failed: false } });
   });
 
-  it("is not told of calls that never were, nor of devices one may not know", async () => {
+  it("is not found for unknown calls and for devices outside the token's limit", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")] });
     const refused = await site.call(device.id, "none");
@@ -131,7 +131,7 @@ describe("the story of a call", () => {
 });
 
 describe("the overview", () => {
-  it("counts devices, calls, failures and times, and forgets what is older than its range", async () => {
+  it("counts devices, calls, failures and times, without entries older than its range", async () => {
     const clock = new ManualClock();
     const rules = [{ tool: "asked", effect: "confirm" as const }];
     const site = await openSite({ clock, config: { access: { rules } } });
@@ -146,7 +146,7 @@ describe("the overview", () => {
     await call("slow", 900);
     await call("fast", 10);
     await site.call(device.id, "none");
-    // One that waits for a person is a call, and no failure.
+    // A call that waits for approval counts as a call, not as a failure.
     expect((await site.call(device.id, "asked")).body["code"]).toBe("approval_required");
     const { body } = await site.rest("GET", "/overview?range=15m");
     expect(body).toMatchObject({
@@ -167,7 +167,7 @@ describe("the overview", () => {
     expect((await site.rest("GET", "/overview?range=24h")).body).toMatchObject({ calls: 4 });
   });
 
-  it("counts the calls of earlier runs from the history, once, and says since when it counts", async () => {
+  it("counts the calls of earlier runs from the history, once, and returns the start of counting", async () => {
     const clock = new ManualClock();
     const first = await openSite({ clock });
     const device = await first.join({ tools: [tool("a")] });
@@ -207,7 +207,7 @@ describe("the overview", () => {
     expect((await second.rest("GET", "/calls")).body["calls"]).toHaveLength(3);
   });
 
-  it("is for those who may read, and see all devices", async () => {
+  it("requires the scope read without a device limit", async () => {
     const site = await openSite();
     const caller = await as(site, { scopes: ["call"] });
     const limited = await as(site, { scopes: ["read"], devices: { tags: ["kitchen"] } });
@@ -219,7 +219,7 @@ describe("the overview", () => {
 });
 
 describe("a virtual device from the console", () => {
-  it("is started by whoever runs the gateway, and offered only then", async () => {
+  it("is started for administrators, and offered only in a demo gateway", async () => {
     const site = await openSite();
     expect((await site.rest("POST", "/demo/devices")).body["code"]).toBe("not_found");
     const started = await openSite({

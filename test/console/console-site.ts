@@ -1,4 +1,4 @@
-/** A gateway with what a console wants to show: two virtual boards, one with a battery, and the simulated home. */
+/** A gateway for console tests, with two virtual boards (one with a battery) and the simulated home. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
@@ -22,7 +22,7 @@ export function clientIdOf(mac: string): string {
   return `00000000-0000-4000-8000-${mac.replaceAll(":", "")}`;
 }
 
-/** A virtual board that is connected and listed. */
+/** Starts a virtual board and waits until it is connected and listed. */
 export async function startBoard(
   site: Site,
   mac: string,
@@ -45,7 +45,7 @@ export async function startBoard(
   return device;
 }
 
-/** The simulated home as a program of the gateway; its state lives in a folder of the site. */
+/** The simulated home as a stdio device, with its state in the site's folder. */
 export function homeProgram(folder: string) {
   const data = path.join(folder, "home");
   return {

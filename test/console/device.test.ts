@@ -8,8 +8,8 @@ import { desk, openConsoleSite, startBoard, untilOnline } from "./console-site.t
 
 const address = `/devices/${desk}`;
 
-describe("the page of a device", () => {
-  it("turns its knobs and shows the device's own answer", async () => {
+describe("the device page", () => {
+  it("changes values with its controls and shows the device's answer", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, address);
@@ -20,7 +20,7 @@ describe("the page of a device", () => {
     await page.getByText("71 %").waitFor();
     await page.getByLabel("Screen", { exact: true }).selectOption("dark");
     await until(() => device.state.get("theme") === "dark", "the device's theme");
-    // Somebody else turns it; the page follows.
+    // Another client changes the value; the page follows.
     await site.call(desk, "self.audio_speaker.set_volume", { volume: 15 });
     await page.getByText("15 %").waitFor();
     await page.getByRole("button", { name: "Louder", exact: true }).click();
@@ -30,19 +30,19 @@ describe("the page of a device", () => {
     complaints.check();
   });
 
-  it("tells what is true when it is opened, not what was before the last call", async () => {
+  it("shows the status at opening, not the one before the last call", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk");
     await site.rest("POST", `/devices/${desk}/control`, { action: "mute" });
     expect(device.state.get("volume")).toBe(0);
-    // To put the mute together the level was read, so the last status tells of 70.
+    // The mute action read the level first, so the last status has 70.
     expect(await site.device(desk)).toMatchObject({ status: { value: { audio_speaker: { volume: 70 } } } });
     const { page, complaints } = await openConsole(site, address);
     await page.getByText("0 %", { exact: true }).waitFor();
     complaints.check();
   });
 
-  it("goes back and says why when the device does not do it", async () => {
+  it("restores the value and shows the reason when the device fails", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk", { autoReconnect: false });
     const { page } = await openConsole(site, address);
@@ -53,7 +53,7 @@ describe("the page of a device", () => {
     expect(await page.getByRole("slider", { name: "Volume" }).getAttribute("data-disabled")).not.toBeNull();
   });
 
-  it("says beside a knob why it cannot be turned, and leads to where it is asked for", async () => {
+  it("explains beside a control why it is disabled, and links to the request form", async () => {
     const rules = [
       { tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "guest" },
       { tool: "self.screen.*", effect: "deny" as const, principal: "guest" },
@@ -70,15 +70,15 @@ describe("the page of a device", () => {
       return await page.locator(`[id="${id}"]`).textContent();
     };
     const volume = page.getByRole("slider", { name: "Volume", exact: true });
-    await page.getByText("A person has to approve each change.").waitFor();
-    expect(await reason(volume)).toBe("A person has to approve each change. Ask for one");
+    await page.getByText("Each change requires approval.").waitFor();
+    expect(await reason(volume)).toBe("Each change requires approval. Request a change");
     for (const knob of [
       page.getByRole("slider", { name: "Brightness", exact: true }),
       page.getByLabel("Screen", { exact: true }),
     ]) {
-      expect(await reason(knob)).toBe("Your token may not change this.");
+      expect(await reason(knob)).toBe("Your token cannot change this.");
     }
-    await page.getByRole("link", { name: "Ask for one" }).click();
+    await page.getByRole("link", { name: "Request a change" }).click();
     await page.getByRole("slider", { name: "volume", exact: true }).and(page.locator(":focus")).waitFor();
     await device.stop();
     await page.getByText("Disconnected. Showing what the device reported last.").waitFor();
@@ -95,7 +95,7 @@ describe("the page of a device", () => {
     complaints.check();
   });
 
-  it("shows as a word what the device has no tool for", async () => {
+  it("shows a value as text when the device has no tool to change it", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("self.get_device_status")] });
     const { page, complaints } = await openConsole(site, `/devices/${device.id}`);
@@ -108,7 +108,7 @@ describe("the page of a device", () => {
     complaints.check();
   });
 
-  it("has a form for every tool, made from its schema and checked before anything is sent", async () => {
+  it("shows a form for every tool, generated from its schema and checked before sending", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, address);
@@ -120,7 +120,7 @@ describe("the page of a device", () => {
     const snapshot = page.getByRole("listitem").filter({ hasText: "self.screen.snapshot" });
     await page.getByText("self.screen.snapshot").click();
     await snapshot.getByRole("button", { name: "Run", exact: true }).click();
-    await snapshot.getByText("Has to be given").waitFor();
+    await snapshot.getByText("Enter a value").waitFor();
     expect((await site.rest("GET", "/calls?tool=self.screen.snapshot")).body["calls"]).toEqual([]);
     await item.getByRole("button", { name: "Copy as" }).click();
     for (const name of ["curl", "Command", "MCP"]) await page.getByRole("menuitem", { name }).waitFor();
@@ -129,23 +129,23 @@ describe("the page of a device", () => {
     complaints.check();
   });
 
-  it("asks before a tool that is for people only, and names what it does", async () => {
+  it("asks for confirmation before a user-only tool, and explains its effect", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, address);
     const reboot = page.getByRole("listitem").filter({ hasText: "self.reboot" });
-    await page.getByRole("heading", { name: "For people only" }).waitFor();
+    await page.getByRole("heading", { name: "User-only tools" }).waitFor();
     await reboot.getByRole("button", { name: "Run", exact: true }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("Restarts the device. It is away for about ten seconds.").waitFor();
+    await dialog.getByText("Restarts the device. It is offline for about ten seconds.").waitFor();
     await dialog.getByText(`desk (${desk})`).waitFor();
-    // Nothing that happens by accident: the harmless answer has the focus, and Escape is one.
+    // Cancel has the focus, and Escape cancels too.
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Cancel");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     expect((await site.rest("GET", "/calls?tool=self.reboot")).body["calls"]).toEqual([]);
     await reboot.getByRole("button", { name: "Run", exact: true }).click();
-    await dialog.getByRole("button", { name: "Yes: Reboot" }).click();
+    await dialog.getByRole("button", { name: "Run Reboot" }).click();
     await reboot.getByText("done: the device left to carry it out").waitFor();
     expect((await site.rest("GET", "/calls?tool=self.reboot")).body["calls"]).toMatchObject([
       { outcome: "ok" },
@@ -160,13 +160,13 @@ describe("the page of a device", () => {
     const { page, complaints } = await openConsole(site, address);
     await page.getByLabel("Question about the photo").fill("Who is there?");
     await page.getByRole("button", { name: "Take photo", exact: true }).click();
-    const picture = page.getByRole("img", { name: "Picture from the device" });
+    const picture = page.getByRole("img", { name: "Image from the device" });
     await picture.waitFor();
     expect(await page.evaluate("document.querySelector('main img').naturalWidth")).toBeGreaterThan(10);
     complaints.check();
   });
 
-  it("tells its story: calls, events, and frames without their secrets", async () => {
+  it("shows the device's calls, events and frames, with secrets masked", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk");
     await site.call(desk, "self.camera.take_photo", { question: "?" });
@@ -191,7 +191,7 @@ describe("the page of a device", () => {
     complaints.check();
   });
 
-  it("is renamed, tagged, revoked and deleted", async () => {
+  it("renames, tags, revokes and deletes the device", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, "/devices/desk");

@@ -4,8 +4,8 @@ import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
 
-describe("the fleet", () => {
-  it("shows each device with what it tells of itself, live, found by search and filter", async () => {
+describe("the fleet page", () => {
+  it("shows each device with its status, live, and finds it by search and filter", async () => {
     const site = await openConsoleSite();
     const first = await startBoard(site, desk, "desk", {
       board: { name: "esp-box-3", battery: { level: 82, charging: true } },
@@ -40,14 +40,14 @@ describe("the fleet", () => {
     complaints.check();
   });
 
-  it("announces a new device instead of moving the rows", async () => {
+  it("announces a new device without moving the rows", async () => {
     const site = await openConsoleSite();
     await startBoard(site, kitchen, "kitchen");
     const { page } = await openConsole(site);
     await page.getByRole("link", { name: /kitchen/ }).waitFor();
     await startBoard(site, desk, "desk");
     await page.getByRole("button", { name: "Show 1 new device" }).click();
-    // It may have been read before it had its alias, of which no event tells.
+    // The row may have been read before the alias was set, which no event announces.
     const added = /^(desk|esp-box-3)/;
     const names = page.getByRole("list", { name: "Fleet" }).getByRole("link");
     await names.filter({ hasText: added }).waitFor();
@@ -57,7 +57,7 @@ describe("the fleet", () => {
     ]);
   });
 
-  it("puts names in the order in which they are read, and ids as text", async () => {
+  it("sorts names naturally and ids as text", async () => {
     const site = await openSite();
     const ends = ["20", "1f", "10", "0a", "0b", "0c", "0d"];
     for (const end of ends) await site.join({ deviceId: `02:00:00:00:00:${end}` });
@@ -83,7 +83,7 @@ describe("the fleet", () => {
     complaints.check();
   });
 
-  it("holds hundreds of rows and keeps only those in sight in the page; arrows lead through them", async () => {
+  it("renders only the visible rows of hundreds, and moves through them with arrow keys", async () => {
     const site = await openSite();
     const hex = (value: number) => value.toString(16).padStart(2, "0");
     const ids = Array.from(
@@ -106,7 +106,7 @@ describe("the fleet", () => {
     await page.locator('[data-at="299"]:focus').waitFor();
   });
 
-  it("is as it was for whoever comes back from a device: search, order, place and focus", async () => {
+  it("keeps search, order, position and focus when the user comes back from a device", async () => {
     const site = await openSite();
     const ids = Array.from({ length: 60 }, (_, at) => `02:00:00:03:00:${String(at + 10)}`);
     for (const deviceId of ids)
@@ -121,7 +121,7 @@ describe("the fleet", () => {
     await last.waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: /0069$/ }).waitFor();
-    // The keyboard goes on at the page, not at the top of the menu.
+    // The focus is on the page, not at the top of the menu.
     await page.locator("#main:focus").waitFor();
     await page.keyboard.press("Escape");
     await last.waitFor();
@@ -132,7 +132,7 @@ describe("the fleet", () => {
     complaints.check();
   });
 
-  it("says what to do when it is empty, and starts a virtual device", async () => {
+  it("explains what to do when it is empty, and starts a virtual device", async () => {
     const site = await openConsoleSite({
       startDemoDevice: async () => {
         await startBoard(site, desk, "desk");
@@ -143,7 +143,7 @@ describe("the fleet", () => {
     await page.getByText("No devices yet").waitFor();
     await page.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
     const warning = page.getByRole("status").filter({ hasText: "Boards cannot reach this address" });
-    await warning.getByText(/^127\.0\.0\.1 is this machine only: .* --host 0\.0\.0\.0/).waitFor();
+    await warning.getByText(/^Only this machine can reach 127\.0\.0\.1: .* --host 0\.0\.0\.0/).waitFor();
     await page.getByRole("button", { name: "Start a virtual device" }).click();
     await page.getByRole("link", { name: /desk/ }).waitFor();
     complaints.check();
@@ -151,12 +151,12 @@ describe("the fleet", () => {
 
   const otaAddresses = [
     ["en", "http://192.0.2.7:8000", undefined],
-    ["zh", "http://localhost:8000", "localhost 只指本机：.*http\\.publicUrl"],
-    ["es", "http://[fd00::1]:8000", "El firmware no puede leer esta dirección\\."],
+    ["zh", "http://localhost:8000", "只有本机能访问 localhost：.*http\\.publicUrl"],
+    ["es", "http://[fd00::1]:8000", "El firmware no puede interpretar esta dirección\\."],
   ] as const;
   it.each(otaAddresses)(
-    "says in %s whether boards can use the address %s",
-    async (locale, publicUrl, said) => {
+    "explains in %s whether boards can use the address %s",
+    async (locale, publicUrl, expected) => {
       const site = await openConsoleSite({ config: { http: { publicUrl } } });
       const { page } = await openConsole(
         site,
@@ -169,12 +169,12 @@ describe("the fleet", () => {
         .getByRole("main")
         .getByRole("status")
         .getByText(/publicUrl/);
-      expect(await warning.count()).toBe(said === undefined ? 0 : 1);
-      if (said !== undefined) expect(await warning.textContent()).toMatch(new RegExp(`^${said}`));
+      expect(await warning.count()).toBe(expected === undefined ? 0 : 1);
+      if (expected !== undefined) expect(await warning.textContent()).toMatch(new RegExp(`^${expected}`));
     },
   );
 
-  it("lets a board in by the code it shows", async () => {
+  it("approves a board by the code it shows", async () => {
     const site = await openConsoleSite();
     const answer = await fetch(`${site.url}/xiaozhi/ota/`, {
       method: "POST",
@@ -195,7 +195,7 @@ describe("the fleet", () => {
     complaints.check();
   });
 
-  it("offers only what the token may do", async () => {
+  it("offers only the actions that the token allows", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const made = await site.rest("POST", "/tokens", { name: "viewer", scopes: ["read"] });
@@ -204,7 +204,7 @@ describe("the fleet", () => {
     });
     const { page, complaints } = await openConsole(site, "/", {}, String(code.body["url"]));
     await page.getByRole("link", { name: /desk/ }).click();
-    await page.getByRole("heading", { name: "For people only" }).waitFor();
+    await page.getByRole("heading", { name: "User-only tools" }).waitFor();
     for (const name of ["Rename and tag", "Refresh status", "Take photo", "Louder"]) {
       expect(await page.getByRole("button", { name, exact: true }).count(), name).toBe(0);
     }

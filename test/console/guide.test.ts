@@ -1,4 +1,4 @@
-/** The guides that the console leads to are pages to read, also where there is no internet. */
+/** The guides in the console, which work without internet access. */
 import fs from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openSite } from "../site.ts";
@@ -13,10 +13,10 @@ const guides = ["", "guides/", "reference/", "operations/"].flatMap((folder) =>
 );
 
 describe("a guide", () => {
-  it("opens from the page it is about, as text with headings, tables and commands, and leads back", async () => {
+  it("opens from its page with headings, tables and commands, and links back", async () => {
     const site = await openSite();
     const { page, context, complaints } = await openConsole(site, "/firmware");
-    // Nothing but the gateway answers.
+    // Only the gateway is reachable.
     await context.route(
       (url) => !url.href.startsWith(site.url),
       (route) => route.abort(),
@@ -35,7 +35,7 @@ describe("a guide", () => {
     complaints.check();
   });
 
-  it("leads to other guides and to places in them, and names files that are not here", async () => {
+  it("links to other guides and their sections, and names files that are not served", async () => {
     const site = await openSite();
     const { page, complaints } = await openConsole(site, "/voice");
     await page.getByRole("link", { name: "Read the guide" }).click();
@@ -52,7 +52,7 @@ describe("a guide", () => {
     complaints.check();
   });
 
-  it("is there for every page of the documentation, whole, also on a narrow screen", async () => {
+  it("exists for every page of the documentation and fits a narrow screen", async () => {
     const site = await openSite();
     const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
     for (const { name, file } of guides) {
@@ -67,7 +67,7 @@ describe("a guide", () => {
     complaints.check();
   });
 
-  it("says in other languages that it is in English", async () => {
+  it("says in the other languages that it is in English", async () => {
     const site = await openSite();
     const { page } = await openConsole(site, "/guides/voice", { locale: "zh-CN" });
     await page.getByText("本指南为英文。").waitFor();

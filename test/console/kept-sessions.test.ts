@@ -1,4 +1,4 @@
-/** Sessions of the console over restarts of the gateway [CON-1], and what a page is told of one that has ended. */
+/** Console sessions across gateway restarts [CON-1], and the reason that a page gets for an ended session. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -12,7 +12,7 @@ import { secretWatch } from "../secret-watch.ts";
 const adminToken = "an-admin-token-for-sessions";
 const hourMs = 3_600_000;
 
-/** One data folder and the gateways that run on it one after the other, by one clock. */
+/** One data folder, and the gateways that run with it one after the other on one clock. */
 class Gateways {
   readonly clock = new ManualClock();
   readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-sessions-"));
@@ -73,7 +73,7 @@ class Gateways {
     return String(headers["set-cookie"]).split(";")[0] ?? "";
   }
 
-  /** The name of who is signed in, or why nobody is. */
+  /** The name of the session's principal, or the reason why the session has ended. */
   async who(cookie: string): Promise<unknown> {
     const { body } = await this.ask("GET", "/session", { cookie });
     const { principal, ended } = body as { principal: { name: string } | null; ended?: string };
@@ -88,8 +88,8 @@ class Gateways {
   }
 }
 
-describe("a session of the console", () => {
-  it("[CON-1] goes on after a restart, and its cookie is in no file", async () => {
+describe("a console session", () => {
+  it("[CON-1] continues after a restart, and its cookie is stored in no file", async () => {
     const gateways = await Gateways.start();
     const admin = await gateways.signIn();
     const viewer = await gateways.signIn((await gateways.token("viewer")).token);
@@ -105,7 +105,7 @@ describe("a session of the console", () => {
       expect(fs.readFileSync(path.join(parentPath, name)).includes(secret), name).toBe(false);
   });
 
-  it("[CON-1] that was signed out stays out, also after a restart", async () => {
+  it("[CON-1] stays ended after sign-out, also after a restart", async () => {
     const gateways = await Gateways.start();
     const [gone, stays] = [await gateways.signIn(), await gateways.signIn()];
     expect((await gateways.ask("DELETE", "/session", { cookie: gone })).status).toBe(204);
@@ -137,14 +137,14 @@ describe("a session of the console", () => {
     expect(await gateways.who(second)).toBe("unknown");
   });
 
-  it("[CON-1] of an administrator whose token was replaced does not come back", async () => {
+  it("[CON-1] ends when the administrator's token was replaced", async () => {
     const gateways = await Gateways.start();
     const cookie = await gateways.signIn();
     await gateways.restart("another-admin-token-than-before");
     expect(await gateways.who(cookie)).toBe("token");
   });
 
-  it("[CON-1] counts its idle time over a restart, from its last use", async () => {
+  it("[CON-1] counts its idle time across a restart, from its last use", async () => {
     const gateways = await Gateways.start();
     const [used, idle] = [await gateways.signIn(), await gateways.signIn()];
     gateways.clock.advance(8 * hourMs);
@@ -155,7 +155,7 @@ describe("a session of the console", () => {
     expect([await gateways.who(used), await gateways.who(idle)]).toEqual(["admin", "idle"]);
   });
 
-  it("[CON-1] ends after a week, restarts or not", async () => {
+  it("[CON-1] ends after a week, with or without restarts", async () => {
     const gateways = await Gateways.start();
     const cookie = await gateways.signIn();
     for (let day = 0; day < 14; day += 1) {
@@ -167,7 +167,7 @@ describe("a session of the console", () => {
     expect(await gateways.who(cookie)).toBe("age");
   });
 
-  it("makes room for others, over a restart too: beyond 256 the one idle longest ends", async () => {
+  it("ends when there are more than 256 and it was idle the longest, also across a restart", async () => {
     const gateways = await Gateways.start();
     const [first, second] = [await gateways.signIn(), await gateways.signIn()];
     gateways.clock.advance(1_000);
@@ -177,7 +177,7 @@ describe("a session of the console", () => {
     expect([await gateways.who(first), await gateways.who(second)]).toEqual(["admin", "displaced"]);
   });
 
-  it("says why a request is refused", async () => {
+  it("returns the reason when it rejects a request", async () => {
     const gateways = await Gateways.start();
     const cookie = await gateways.signIn();
     gateways.clock.advance(12 * hourMs);

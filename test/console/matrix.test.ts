@@ -1,4 +1,4 @@
-/** Every page in every language, width and theme: all of it translated, nothing wider than the screen, no complaint. */
+/** Every page in every language, width and theme: fully translated, not wider than the screen, and without errors. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -54,7 +54,7 @@ const longAlias = "a-name-of-24-characters-";
 const widths = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } } as const;
 const themes = ["light", "dark"] as const;
 
-/** A gateway in which something has happened, with words long enough to be in the way. */
+/** A gateway with activity and with long texts. */
 async function livelySite(): Promise<{ site: Site; pages: string[] }> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
@@ -111,7 +111,7 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
   };
 }
 
-/** An image that the desk was offered, fetched, and did not come back with. */
+/** An image that the desk was offered and downloaded, and failed to run. */
 async function failedUpdate(site: Site): Promise<void> {
   const { body } = await handIn(site, makeImage());
   const board = { id: desk, clientId: clientIdOf(desk) };
@@ -126,7 +126,7 @@ interface Seen {
   readonly lang: string;
   readonly theme: string;
   readonly text: string;
-  /** By how many pixels it is wider than the screen. */
+  /** By how many pixels the page is wider than the screen. */
   readonly wide: number;
 }
 
@@ -134,9 +134,8 @@ const quietMs = 100;
 const patienceMs = 15_000;
 
 /**
- * Goes there without loading the page anew, as a link would, and looks when the page has come to rest: its heading is
- * there, nothing is being waited for, and nothing has moved for a moment. All of it inside the page, because asking from
- * outside whether it is there yet takes longer than the page does.
+ * Navigates without reloading, as a link would, and waits until the page is stable: its heading is there, no request is
+ * pending, and nothing has moved for a moment. The check runs inside the page, because polling from outside is slower.
  */
 async function go(page: Page, at: string, heading: string): Promise<void> {
   const script = `new Promise((resolve, reject) => {
@@ -186,14 +185,14 @@ function judge({ text, wide }: Seen, where: string): void {
   expect(own, `${where}: a key instead of words`).toEqual([]);
 }
 
-/** Each width in a browser profile of its own, both at once: most of the time of each goes by waiting. */
+/** Runs each width in its own browser profile, both at once, because each mostly waits. */
 async function inEveryWidth(
   visit: (options: BrowserContextOptions, name: string) => Promise<void>,
 ): Promise<void> {
   await Promise.all(Object.entries(widths).map(([name, viewport]) => visit({ viewport }, name)));
 }
 
-/** The page follows the system's theme at once: what was looked at in one is looked at in the other. */
+/** Checks the page in both themes. It follows the system's theme at once. */
 async function inEveryTheme(page: Page, look: (theme: string) => Promise<void>): Promise<void> {
   for (const theme of themes) {
     await page.emulateMedia({ colorScheme: theme });
@@ -202,7 +201,7 @@ async function inEveryTheme(page: Page, look: (theme: string) => Promise<void>):
 }
 
 describe.each(languages)("in %s", (language) => {
-  it("every page is whole, in both themes, on a desk and on a phone", { timeout: 90_000 }, async () => {
+  it("every page is complete in both themes, on wide and narrow screens", { timeout: 90_000 }, async () => {
     const { site, pages } = await livelySite();
     await inEveryWidth(async (options, width) => {
       const { page, context, complaints } = await openConsole(site, "/", { ...options, locale: language });
@@ -226,7 +225,7 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** From outside, because the page's own policy lets no other script in; once, because it is long. */
+/** Injected from outside, because the page's CSP allows no other script; once, because it is large. */
 async function bringInspector(page: Page): Promise<void> {
   await page.evaluate(axe.source);
 }
@@ -243,8 +242,8 @@ async function seriousFindings(page: Page): Promise<string[]> {
     );
 }
 
-describe("for everybody", () => {
-  it("no page has a serious accessibility finding", { timeout: 120_000 }, async () => {
+describe("accessibility", () => {
+  it("has no serious finding on any page", { timeout: 120_000 }, async () => {
     const { site, pages } = await livelySite();
     await inEveryWidth(async (options, width) => {
       const { page, context } = await openConsole(site, "/", options);
@@ -264,18 +263,18 @@ describe("for everybody", () => {
       await go(page, "/guides/firmware-updates", "Firmware updates");
       await expectNone(page, "a guide");
       await context.close();
-      const entrance = await openPage(options);
-      await entrance.page.goto(site.url);
-      await entrance.page.getByLabel("Token or code").waitFor();
-      await bringInspector(entrance.page);
-      await expectNone(entrance.page, "the entrance");
-      await entrance.context.close();
+      const signInPage = await openPage(options);
+      await signInPage.page.goto(site.url);
+      await signInPage.page.getByLabel("Token or code").waitFor();
+      await bringInspector(signInPage.page);
+      await expectNone(signInPage.page, "the sign-in page");
+      await signInPage.context.close();
     });
   });
 });
 
-describe("the choices of a person", () => {
-  it("hold over a reload, whatever the browser wishes", async () => {
+describe("the user's choices", () => {
+  it("survive a reload, whatever the browser's preferences are", async () => {
     const site = await openConsoleSite();
     const { page } = await openConsole(site, "/", { locale: "es-MX" });
     await page.getByRole("heading", { name: "Flota" }).waitFor();

@@ -1,4 +1,4 @@
-/** The built page as the gateway serves it: headers, compression, caching, and which addresses are its own. */
+/** The built console as the gateway serves it: headers, compression, caching and addresses. */
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,13 +8,13 @@ import { ask, askAll } from "../http-client.ts";
 import { openSite } from "../site.ts";
 
 const built = fileURLToPath(new URL("../../packages/gateway/dist/console/", import.meta.url));
-const mostScriptBytes = 250 * 1024;
+const maxScriptBytes = 250 * 1024;
 
 function assets(): string[] {
   return fs.readdirSync(path.join(built, "assets")).filter((name) => /\.(js|css)$/.test(name));
 }
 
-/** What a browser loads before anything is clicked: the page's own scripts and what they import at once. */
+/** The files that a browser loads at first: the page's scripts and their static imports. */
 function firstLoad(): Set<string> {
   const found = new Set<string>();
   const follow = (name: string) => {
@@ -30,7 +30,7 @@ function firstLoad(): Set<string> {
 }
 
 describe("the console's page", () => {
-  it("[CON-5] comes with a policy that allows its own files and nothing else", async () => {
+  it("[CON-5] has a CSP that allows only its own files", async () => {
     const site = await openSite();
     const { status, headers, text } = await askAll(site.url, { path: "/" });
     expect(status).toBe(200);
@@ -44,7 +44,7 @@ describe("the console's page", () => {
     for (const [, address = ""] of text.matchAll(/(?:src|href)="([^"]+)"/g)) expect(address).toMatch(/^\//);
   });
 
-  it("is at its own addresses, and nothing else is", async () => {
+  it("is served at its own addresses only", async () => {
     const site = await openSite();
     const status = async (at: string) => (await askAll(site.url, { path: at })).status;
     for (const at of [
@@ -76,13 +76,13 @@ describe("the console's page", () => {
     expect(await status("/docs")).toBe(200);
   });
 
-  it("is not served to a foreign Host", async () => {
+  it("is not served for a foreign Host", async () => {
     const site = await openSite();
     const { status } = await askAll(site.url, { path: "/calls", headers: { host: "evil.example" } });
     expect(status).toBe(403);
   });
 
-  it("has files that never change, in the best encoding the browser takes", async () => {
+  it("serves immutable files in the best encoding that the browser accepts", async () => {
     const site = await openSite();
     const script = assets().find((name) => name.endsWith(".js")) ?? "";
     const at = `/assets/${script}`;
@@ -110,10 +110,10 @@ describe("the console's page", () => {
     expect(again.status).toBe(304);
   });
 
-  it(`loads less than ${mostScriptBytes / 1024} KB of script at first, compressed`, () => {
+  it(`loads less than ${maxScriptBytes / 1024} KB of compressed script at first`, () => {
     const names = [...firstLoad()];
     expect(names.length).toBeGreaterThan(1);
     const bytes = names.map((name) => fs.statSync(path.join(built, "assets", `${name}.gz`)).size);
-    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(mostScriptBytes);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(maxScriptBytes);
   });
 });

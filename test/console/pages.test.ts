@@ -1,10 +1,10 @@
-/** Going from page to page: what was fetched ahead is there at once. */
+/** Navigation between pages: preloaded pages appear at once. */
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { openConsole } from "./browser.ts";
 import { openConsoleSite } from "./console-site.ts";
 
-/** How many of these two have been fetched by the page itself, and have run. */
+/** How many of these two pages have been loaded and run. */
 const fetched = `(async () => {
   const files = performance.getEntriesByType("resource").map(({ name }) => name);
   const pages = files.filter((name) => /\\/assets\\/(connect|calls)-[^/]*\\.js$/.test(name));
@@ -12,14 +12,14 @@ const fetched = `(async () => {
   return await new Promise((resolve) => setTimeout(() => resolve(pages.length)));
 })()`;
 
-/** What is there when the browser paints next. */
+/** The content at the browser's next paint. */
 const atOnce = (at: string) => `new Promise((resolve) => {
   history.pushState(null, "", ${JSON.stringify(at)});
   requestAnimationFrame(() => setTimeout(() => resolve(document.querySelector("h1")?.textContent ?? "nothing")));
 })`;
 
 describe("the pages", () => {
-  it("are fetched while nobody waits, and then shown without a pause", async () => {
+  it("are loaded in advance, and then shown without delay", async () => {
     const site = await openConsoleSite();
     const { page, complaints } = await openConsole(site);
     await until(async () => (await page.evaluate(fetched)) === 2, "the pages to be fetched ahead");

@@ -1,4 +1,4 @@
-/** ⌘K finds the tools of the whole fleet, and leads to their forms without a hand on the mouse. */
+/** The palette (⌘K) finds the tools of the whole fleet and opens their forms by keyboard. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -11,7 +11,7 @@ import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
 describe("tools in the palette", () => {
-  it("are found on devices nobody has looked at yet, and open with the focus in their form", async () => {
+  it("are found on devices that were not opened before, and open with the focus in their form", async () => {
     const site = await openConsoleSite();
     const board = await startBoard(site, desk, "desk");
     const away = await startBoard(site, kitchen, "kitchen", { autoReconnect: false });
@@ -23,7 +23,7 @@ describe("tools in the palette", () => {
     await page.keyboard.type("volume");
     const options = page.getByRole("option");
     await options.filter({ hasText: "desk › Set volume" }).waitFor();
-    // Who is here comes first, who is away says so.
+    // Online devices come first; offline ones are marked.
     const titles = await options.allTextContents();
     expect(titles).toEqual(["desk › Set volumeself.audio_speaker.set_volume", "kitchen › Set volumeOffline"]);
     await page.keyboard.press("Enter");
@@ -36,7 +36,7 @@ describe("tools in the palette", () => {
     await page.keyboard.press("Enter");
     await until(() => board.state.get("volume") === 1, "the volume of the form");
 
-    // The same once more, from the same page, and one that is for people only.
+    // Again from the same page, and then a user-only tool.
     await page.keyboard.press("Control+k");
     await page.keyboard.type("desk vol");
     await options.filter({ hasText: "desk › Set volume" }).waitFor();
@@ -56,7 +56,7 @@ describe("tools in the palette", () => {
     complaints.check();
   });
 
-  it("are found by touch, too, on a phone", async () => {
+  it("are found by touch on a narrow screen", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
@@ -70,7 +70,7 @@ describe("tools in the palette", () => {
     complaints.check();
   });
 
-  it("keep what is typed: a page that is drawn late does not take the focus from an open palette", async () => {
+  it("keep the input: a page that renders late does not take the focus from an open palette", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site);
@@ -95,7 +95,7 @@ describe("tools in the palette", () => {
     complaints.check();
   });
 
-  it("come from 2,000 devices a few at a time", async () => {
+  it("are listed a few at a time for 2,000 devices", async () => {
     const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fleet-"));
     onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
     const names = ["self.audio_speaker.set_volume", "self.screen.set_brightness"];

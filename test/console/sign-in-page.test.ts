@@ -3,8 +3,8 @@ import { ManualClock } from "../manual-clock.ts";
 import { adminToken, openSite } from "../site.ts";
 import { openConsole, openPage } from "./browser.ts";
 
-describe("the entrance", () => {
-  it("opens with the printed link, which leaves no trace in the address", async () => {
+describe("the sign-in page", () => {
+  it("signs in with the printed link and removes the code from the address", async () => {
     const site = await openSite();
     const { page, complaints } = await openConsole(site);
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
@@ -12,20 +12,20 @@ describe("the entrance", () => {
     complaints.check();
   });
 
-  it("opens with a link pasted into the tab that asks who is there", async () => {
+  it("signs in with a link pasted into its own tab", async () => {
     const site = await openSite();
     const { page, complaints } = await openPage();
     await page.goto(`${site.url}/`);
     await page.getByLabel("Token or code").waitFor();
     complaints.expectRefusal(401);
-    // In the tab itself: only the fragment changes, and nothing is loaded.
+    // In the same tab only the fragment changes, and nothing is loaded.
     await page.evaluate(`location.hash = ${JSON.stringify(new URL(site.tendon.consoleLink()).hash)}`);
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
     expect(page.url()).toBe(`${site.url}/`);
     complaints.check();
   });
 
-  it("opens with a token and Enter, says what is wrong with another, and lets go again", async () => {
+  it("signs in with a token and Enter, rejects a wrong token, and signs out", async () => {
     const site = await openSite();
     const { page, context, complaints } = await openPage();
     await page.goto(`${site.url}/calls`);
@@ -48,34 +48,37 @@ describe("the entrance", () => {
   });
 
   const sentences = {
-    en: "its administrator's token is in the file admin-token of its data folder.",
+    en: "The admin token is in the file admin-token in the gateway's data folder.",
     zh: "管理员令牌在网关数据文件夹的 admin-token 文件里。",
-    es: "el token de su administrador está en el archivo admin-token de su carpeta de datos.",
-    vi: "token của quản trị viên nằm trong tệp admin-token ở thư mục dữ liệu của gateway.",
+    es: "El token de administrador está en el archivo admin-token de la carpeta de datos de la pasarela.",
+    vi: "Token quản trị nằm trong tệp admin-token ở thư mục dữ liệu của gateway.",
   };
-  it.each(Object.entries(sentences))("says in %s, once, where the right token is", async (locale, words) => {
-    const site = await openSite();
-    const { page } = await openPage({ locale });
-    await page.goto(`${site.url}/`);
-    const field = page.locator("input[name=secret]");
-    await field.fill("not-a-token");
-    await field.press("Enter");
-    await page.getByRole("alert").waitFor();
-    const said = (await page.getByRole("alert").textContent()) ?? "";
-    expect(said).toContain(words);
-    expect(said.match(/[.。]/g)).toHaveLength(1);
-    const describedBy = await field.getAttribute("aria-describedby");
-    expect(await page.locator(`[id="${describedBy ?? ""}"]`).textContent()).toBe(said);
-  });
+  it.each(Object.entries(sentences))(
+    "explains in %s, once, where the admin token is",
+    async (locale, sentence) => {
+      const site = await openSite();
+      const { page } = await openPage({ locale });
+      await page.goto(`${site.url}/`);
+      const field = page.locator("input[name=secret]");
+      await field.fill("not-a-token");
+      await field.press("Enter");
+      await page.getByRole("alert").waitFor();
+      const alert = (await page.getByRole("alert").textContent()) ?? "";
+      expect(alert).toContain(sentence);
+      expect(alert.match(/[.。]/g)).toHaveLength(2);
+      const describedBy = await field.getAttribute("aria-describedby");
+      expect(await page.locator(`[id="${describedBy ?? ""}"]`).textContent()).toBe(alert);
+    },
+  );
 
-  it("says of a link that was used already where a new one comes from, and of too many tries to wait", async () => {
+  it("explains how to replace a used link, and asks to wait after too many attempts", async () => {
     const site = await openSite();
     const link = site.tendon.consoleLink();
     await (await openConsole(site, "/", {}, link)).context.close();
     const { page } = await openPage();
     await page.goto(link);
     await page
-      .getByText("This link has been used or is too old; the command below prints a new one.")
+      .getByText("This link was already used or has expired. Run the command below to get a new one.")
       .waitFor();
     const field = page.getByLabel("Token or code");
     for (let attempt = 0; attempt < 10; attempt += 1) {
@@ -85,12 +88,12 @@ describe("the entrance", () => {
       await answered;
       await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
     }
-    await page.getByText("Too many wrong tries from here; wait a few seconds, then try again.").waitFor();
+    await page.getByText("Too many failed attempts. Wait a few seconds, then try again.").waitFor();
   });
 });
 
-describe("a page whose gateway restarts", () => {
-  it("stays signed in, and goes on counting", async () => {
+describe("an open page during a gateway restart", () => {
+  it("stays signed in and continues to update", async () => {
     const site = await openSite();
     const device = await site.join();
     await site.call(device.id, "nothing");
@@ -98,12 +101,12 @@ describe("a page whose gateway restarts", () => {
     await page.getByRole("definition").filter({ hasText: /^1$/ }).first().waitFor();
     device.cut();
     await site.tendon.stop();
-    await page.getByText("Connection lost, trying again.").waitFor();
+    await page.getByText("Connection lost, reconnecting.").waitFor();
     const again = await openSite({
       config: { data: site.folder, http: { port: Number(new URL(site.url).port) } },
     });
     const back = await again.join();
-    await page.getByText("Connection lost, trying again.").waitFor({ state: "detached" });
+    await page.getByText("Connection lost, reconnecting.").waitFor({ state: "detached" });
     await again.call(back.id, "nothing");
     await page.getByRole("definition").filter({ hasText: /^2$/ }).waitFor();
     expect(
@@ -112,7 +115,7 @@ describe("a page whose gateway restarts", () => {
   });
 });
 
-describe("a page that is no longer signed in", () => {
+describe("a page whose session has ended", () => {
   const languages = {
     en: ["You were signed out", "Sessions end after 12 hours without use."],
     zh: ["你已退出登录", "会话在 12 小时未使用后结束。"],
@@ -120,26 +123,26 @@ describe("a page that is no longer signed in", () => {
     vi: ["Bạn đã bị đăng xuất", "Phiên kết thúc sau 12 giờ không sử dụng."],
   };
   it.each(Object.entries(languages))(
-    "says in %s that it was, why, and what to do",
+    "explains in %s why it ended and what to do",
     async (locale, [title = "", why = ""]) => {
       const clock = new ManualClock();
       const site = await openSite({ clock });
       const { page } = await openConsole(site, "/calls", { locale });
       clock.advance(12 * 3_600_000);
       await page.reload();
-      const said = page.getByRole("status").filter({ hasText: title });
-      await said.waitFor();
-      expect(await said.textContent()).toContain(why);
+      const notice = page.getByRole("status").filter({ hasText: title });
+      await notice.waitFor();
+      expect(await notice.textContent()).toContain(why);
       await page.getByText("npx tendon console").waitFor();
       await page.locator("input[name=secret]").fill(adminToken);
       await page.locator("input[name=secret]").press("Enter");
       await page.getByRole("navigation").first().waitFor();
       expect(page.url()).toBe(`${site.url}/calls`);
-      expect(await said.count()).toBe(0);
+      expect(await notice.count()).toBe(0);
     },
   );
 
-  it("says so at once when its token is revoked, and in a tab whose neighbour signs out", async () => {
+  it("says so at once when its token is revoked, or when another tab signs out", async () => {
     const site = await openSite();
     const { body } = await site.rest("POST", "/tokens", { name: "viewer", scopes: ["read"] });
     const viewer = await openPage();

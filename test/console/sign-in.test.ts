@@ -1,4 +1,4 @@
-/** The session of a page [CON-1…4], asked over HTTP as a browser, and as whoever pretends to be one. */
+/** Console sessions over HTTP [CON-1…4], as a browser uses them and as an attacker might. */
 import { describe, expect, it } from "vitest";
 import { EventReader } from "../event-reader.ts";
 import { type Answer, ask, askAll } from "../http-client.ts";
@@ -14,7 +14,7 @@ interface Asked {
   readonly body?: unknown;
 }
 
-/** A request as the page sends it; a header that is `undefined` is left out. */
+/** Sends a request as the page does. Headers that are `undefined` are omitted. */
 async function page(site: Site, path: string, asked: Asked = {}): Promise<Answer> {
   const all = {
     origin: site.url,
@@ -42,7 +42,7 @@ function codeOf(link: string): string {
 }
 
 describe("signing in", () => {
-  it("[CON-1] gives a cookie that counts under /api/v1 only and that no script can read", async () => {
+  it("[CON-1] sets a cookie that is valid under /api/v1 only and that no script can read", async () => {
     const site = await openSite();
     const { answer, cookie } = await signIn(site, adminToken);
     expect(answer.status).toBe(200);
@@ -62,7 +62,7 @@ describe("signing in", () => {
     expect((await signIn(restarted, adminToken)).cookie.split("=")[0]).not.toBe(cookie.split("=")[0]);
   });
 
-  it("[CON-1] sets Secure where the page came over TLS", async () => {
+  it("[CON-1] sets Secure when the page was loaded over TLS", async () => {
     const site = await openSite({ config: { http: { trustProxy: true } } });
     const answer = await page(site, "/api/v1/session", {
       method: "POST",
@@ -72,7 +72,7 @@ describe("signing in", () => {
     expect(answer.headers["set-cookie"]?.[0]).toMatch(/; Secure$/);
   });
 
-  it("says without a session that nobody is signed in, which is no error", async () => {
+  it("returns no principal without a session, which is not an error", async () => {
     const site = await openSite();
     const { status, body } = await page(site, "/api/v1/session");
     expect({ status, body }).toEqual({ status: 200, body: { principal: null, gateway: null } });
@@ -80,7 +80,7 @@ describe("signing in", () => {
     expect((await page(site, "/api/v1/devices", { cookie: "tendon_x=y" })).status).toBe(401);
   });
 
-  it("[CON-2] takes the code of a printed link, once, however it is typed", async () => {
+  it("[CON-2] accepts the code of a printed link once, however it is typed", async () => {
     const site = await openSite();
     const link = site.tendon.consoleLink();
     expect(link).toMatch(new RegExp(`^${site.url}/#code=([a-z0-9]{4}-){3}[a-z0-9]{4}$`));
@@ -89,7 +89,7 @@ describe("signing in", () => {
     expect((await signIn(site, codeOf(link))).answer.body["code"]).toBe("unauthenticated");
   });
 
-  it("[CON-2] gives whoever has a token a code for the same token, for a quarter of an hour", async () => {
+  it("[CON-2] creates a code for the caller's token, valid for 15 minutes", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const made = await site.rest("POST", "/tokens", { name: "viewer", scopes: ["read"] });
@@ -103,7 +103,7 @@ describe("signing in", () => {
     expect((await signIn(site, String(second.body["code"]))).answer.status).toBe(401);
   });
 
-  it("[CON-3] makes an address wait that sends wrong secrets, and forgives it", async () => {
+  it("[CON-3] makes an address wait after wrong secrets, for a limited time", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     for (let attempt = 0; attempt < 10; attempt += 1) {
@@ -115,15 +115,15 @@ describe("signing in", () => {
     expect((await signIn(site, adminToken)).answer.status).toBe(200);
   });
 
-  it("refuses a secret that is too long, or none", async () => {
+  it("rejects a missing secret and one that is too long", async () => {
     const site = await openSite();
     expect((await signIn(site, "x".repeat(513))).answer.body["code"]).toBe("bad_request");
     expect((await signIn(site, "")).answer.body["code"]).toBe("bad_request");
   });
 });
 
-describe("a page's requests", () => {
-  it("[CON-4] that change something need an equal Origin, port and all, and the header", async () => {
+describe("requests of the page", () => {
+  it("[CON-4] need an equal Origin including the port, and the console's header, when they change something", async () => {
     const site = await openSite();
     const { cookie } = await signIn(site, adminToken);
     const make = (headers: Record<string, string | undefined>) =>
@@ -152,14 +152,14 @@ describe("a page's requests", () => {
     expect(stolen.status).toBe(403);
   });
 
-  it("go by their token where they have one, cookie or not", async () => {
+  it("use their token if they have one, with or without a cookie", async () => {
     const site = await openSite();
     const { cookie } = await signIn(site, adminToken);
     const headers = { authorization: "Bearer wrong" };
     expect((await page(site, "/api/v1/devices", { cookie, headers })).status).toBe(401);
   });
 
-  it("do not count outside of /api/v1", async () => {
+  it("are not authenticated outside /api/v1", async () => {
     const site = await openSite();
     const { cookie } = await signIn(site, adminToken);
     const answer = await page(site, "/mcp", { method: "POST", cookie, body: {} });
@@ -168,7 +168,7 @@ describe("a page's requests", () => {
 });
 
 describe("a session", () => {
-  it("ends by signing out, with its open streams", async () => {
+  it("ends at sign-out, with its open streams", async () => {
     const site = await openSite();
     const { cookie } = await signIn(site, adminToken);
     const stream = new EventReader(await ask(site.url, { path: "/api/v1/events", headers: { cookie } }));
@@ -179,7 +179,7 @@ describe("a session", () => {
     expect((await page(site, "/api/v1/devices", { cookie })).status).toBe(401);
   });
 
-  it("ends with its token, revoked or expired", async () => {
+  it("ends when its token is revoked or expires", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const expiresAt = new Date(clock.now() + 3_600_000).toISOString();
@@ -196,7 +196,7 @@ describe("a session", () => {
     expect(await status(second.cookie)).toBe(401);
   });
 
-  it("ends after twelve hours without use, and after a week in any case", async () => {
+  it("ends after twelve hours without use, and after a week at the latest", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const idle = (await signIn(site, adminToken)).cookie;

@@ -1,4 +1,4 @@
-/** Talks as a person sees them: a board speaks to a scripted voice server while the page is open. */
+/** Conversations in the console: a board talks to a scripted voice server while the page is open. */
 import { VirtualDevice } from "@tendon/simulator";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,8 +9,8 @@ import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
 
 const sentence = "a sentence that is nobody's business";
 
-async function talkative(): Promise<{ site: Site; upstream: Upstream; host: string }> {
-  // It answers when the test says so.
+async function openVoiceSite(): Promise<{ site: Site; upstream: Upstream; host: string }> {
+  // The voice server answers when the test tells it to.
   const script = { sentences: [sentence], heard: sentence, questionPackets: 1_000 };
   const upstream = await openUpstream({ script });
   const { url } = upstream.server;
@@ -27,14 +27,16 @@ async function as(site: Site, scopes: string[]): Promise<string> {
 const places = (page: Page) => page.getByRole("navigation").first();
 
 describe("the voice page", () => {
-  it("shows a talk while it lasts, in numbers, and none of its words", { timeout: 30_000 }, async () => {
-    const { site, upstream, host } = await talkative();
+  it("shows an active conversation with its statistics, and none of its content", {
+    timeout: 30_000,
+  }, async () => {
+    const { site, upstream, host } = await openVoiceSite();
     const board = await startBoard(site, kitchen, "kitchen");
     const { page, complaints } = await openConsole(site, "/voice");
-    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     await board.openAudio();
     const visitor = await upstream.visitors.take();
-    await page.getByText("1 board is talking").waitFor();
+    await page.getByText("1 active conversation").waitFor();
     const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
     await talk.getByText(host).waitFor();
     await talk.getByText("Listening").waitFor();
@@ -50,16 +52,16 @@ describe("the voice page", () => {
     await talk.getByText(/^0:\d\d$/).waitFor();
     expect(await page.locator("body").textContent()).not.toContain(sentence);
     visitor.close();
-    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     complaints.check();
   });
 
-  it("is on the device's own page too, and goes with the talk", { timeout: 30_000 }, async () => {
-    const { site, host } = await talkative();
+  it("appears on the device page too, while the conversation lasts", { timeout: 30_000 }, async () => {
+    const { site, host } = await openVoiceSite();
     const board = await startBoard(site, kitchen, "kitchen");
     const { page, complaints } = await openConsole(site, `/devices/${kitchen}`);
     const panel = page.locator("section").filter({ has: page.getByRole("heading", { name: "Voice" }) });
-    await page.getByText("Tools an agent may use").waitFor();
+    await page.getByText("Agent tools").waitFor();
     expect(await panel.count()).toBe(0);
     await board.openAudio();
     await panel.getByText("Listening").waitFor();
@@ -71,26 +73,26 @@ describe("the voice page", () => {
     complaints.check();
   });
 
-  it("has a board at once that was never here before and talks from its first word", async () => {
+  it("shows a new board at once when it starts with a conversation", async () => {
     const upstream = await openUpstream();
     const voice = { udpPort: 0, upstream: [{ url: upstream.server.url }] };
     const site = await openConsoleSite({ config: { voice, devices: { admission: "open" } } });
     const { page, complaints } = await openConsole(site, "/voice");
-    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     const url = `${site.url.replace("http", "ws")}/xiaozhi/v1/`;
     const board = new VirtualDevice({ url, board: { mac: desk } });
     onTestFinished(() => board.stop());
     await board.connect();
-    await page.getByText("1 board is talking").waitFor();
+    await page.getByText("1 active conversation").waitFor();
     complaints.check();
   });
 
-  it("does not pass old numbers off as live ones", { timeout: 30_000 }, async () => {
-    const { site } = await talkative();
+  it("marks old statistics as not live", { timeout: 30_000 }, async () => {
+    const { site } = await openVoiceSite();
     const board = await startBoard(site, kitchen, "kitchen");
     await board.openAudio();
     const { page, context } = await openConsole(site, "/voice");
-    await page.getByText("1 board is talking").waitFor();
+    await page.getByText("1 active conversation").waitFor();
     await context.setOffline(true);
     const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
     await talk.getByText("Last known").waitFor();
@@ -98,16 +100,16 @@ describe("the voice page", () => {
     expect(await talk.getByText(/^0:\d\d$/).count()).toBe(0);
     await board.closeAudio();
     await context.setOffline(false);
-    await page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    await page.getByRole("heading", { name: "No active conversations" }).waitFor();
   });
 
-  it("is for those who may look, and says how to set a voice server up where there is none", async () => {
-    const { site } = await talkative();
+  it("requires the scope read, and explains how to set up a voice server when there is none", async () => {
+    const { site } = await openVoiceSite();
     const reader = await openConsole(site, "/", {}, await as(site, ["read"]));
     await places(reader.page).getByRole("link", { name: "Voice" }).click();
-    await reader.page.getByRole("heading", { name: "Nobody is talking" }).waitFor();
+    await reader.page.getByRole("heading", { name: "No active conversations" }).waitFor();
     const caller = await openConsole(site, "/voice", {}, await as(site, ["call"]));
-    await caller.page.getByText("Your token may not look at devices: that needs read.").waitFor();
+    await caller.page.getByText("Your token cannot view devices. It needs the scope read.").waitFor();
     expect(await places(caller.page).getByRole("link", { name: "Voice" }).count()).toBe(0);
 
     const plain = await openConsoleSite();

@@ -1,4 +1,4 @@
-/** Calls, approvals, the home, the overview, connecting an agent, finding one's way. */
+/** Calls, approvals, the home, the overview, connecting an agent, and navigation. */
 
 import fs from "node:fs";
 import os from "node:os";
@@ -10,21 +10,21 @@ import { openConsole } from "./browser.ts";
 import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
 describe("calls", () => {
-  it("are listed live, filtered, told as a story, and tried again", async () => {
+  it("are listed live, filtered, shown with their trace, and repeated", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk");
     await site.call(desk, "self.audio_speaker.set_volume", { volume: 20 });
     const { page, complaints } = await openConsole(site, "/calls");
     const list = page.getByRole("list", { name: "Calls" });
     await list.getByText("self.audio_speaker.set_volume").waitFor();
-    // Live: a call of somebody else appears by itself.
+    // A call by another client appears automatically.
     await site.call(desk, "self.audio_speaker.set_volume", { volume: 400 });
-    await list.getByText("The values do not fit").waitFor();
+    await list.getByText("Invalid arguments").waitFor();
     await page.getByLabel("Outcome").selectOption("ok");
-    await list.getByText("The values do not fit").waitFor({ state: "detached" });
+    await list.getByText("Invalid arguments").waitFor({ state: "detached" });
     await list.getByRole("link").first().click();
     const timeline = page.getByRole("list", { name: "Timeline" });
-    for (const word of ["Asked", "Allowed", "Sent", "Answered"])
+    for (const word of ["Requested", "Allowed", "Sent", "Answered"])
       await timeline.getByText(word, { exact: true }).waitFor();
     await page.getByText("volume:").waitFor();
     await page.getByText(/"method":"tools\/call"/).waitFor();
@@ -36,7 +36,7 @@ describe("calls", () => {
     complaints.check();
   });
 
-  it("that failed say why and what to do", async () => {
+  it("that failed show the reason and what to do", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk", { autoReconnect: false });
     await device.stop();
@@ -46,14 +46,14 @@ describe("calls", () => {
     await page.getByText("The device is offline").waitFor();
     await page.getByRole("list", { name: "Timeline" }).getByText("Not sent").waitFor();
     await page.getByText("Check its power and network").waitFor();
-    await page.getByText("No values").waitFor();
+    await page.getByText("No arguments").waitFor();
     await page.getByRole("main").getByRole("link", { name: "Calls", exact: true }).click();
     await page.getByRole("heading", { name: "Calls", exact: true }).waitFor();
   });
 });
 
 describe("approvals", () => {
-  it("show who asks for what exactly, and the agent gets its answer at once", async () => {
+  it("show the caller and the exact call, and the agent gets its answer at once", async () => {
     const config = {
       access: { rules: [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }] },
     };
@@ -71,9 +71,9 @@ describe("approvals", () => {
     const { page, complaints } = await openConsole(site, "/approvals");
     await page.getByText("No pending approvals").waitFor();
     expect((await ask(33)).body["code"]).toBe("approval_required");
-    await page.getByText("agent asks: Set volume on desk").waitFor();
+    await page.getByText("agent requests Set volume on desk").waitFor();
     await page.getByText("volume:").waitFor();
-    await page.getByText("1 request waits").first().waitFor({ state: "attached" });
+    await page.getByText("1 pending approval").first().waitFor({ state: "attached" });
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("No pending approvals").waitFor();
     expect((await ask(33)).status).toBe(200);
@@ -86,8 +86,8 @@ describe("approvals", () => {
   });
 });
 
-describe("an approval that is somebody else's to decide", () => {
-  it("says so beside the two answers", async () => {
+describe("an approval that the user cannot decide", () => {
+  it("explains why beside the disabled buttons", async () => {
     const rules = [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }];
     const site = await openConsoleSite({ config: { access: { rules } } });
     await startBoard(site, desk, "desk");
@@ -103,7 +103,7 @@ describe("an approval that is somebody else's to decide", () => {
       expect(await button.isDisabled()).toBe(true);
       const id = (await button.getAttribute("aria-describedby")) ?? "";
       expect(await page.locator(`[id="${id}"]`).textContent()).toBe(
-        "You asked for this yourself; somebody else has to decide.",
+        "You made this request. Another person has to decide.",
       );
     }
     complaints.check();
@@ -111,7 +111,7 @@ describe("an approval that is somebody else's to decide", () => {
 });
 
 describe("the home", () => {
-  it("is a plan of rooms that are switched by a click or a key", async () => {
+  it("is a floor plan whose rooms are switched by a click or a key", async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
     onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
     const site = await openConsoleSite({ processes: [homeProgram(folder)] });
@@ -133,25 +133,25 @@ describe("the home", () => {
     await page.getByText("0 of 5 on").waitFor();
     await page.getByRole("switch", { name: "Alarm" }).click();
     await page.getByText("Alarm armed").waitFor();
-    // Somebody else switches; the plan follows.
+    // Another client switches the light; the plan follows.
     await site.call("home", "set_light_state", { name: "cocina", on: true });
     await page.getByRole("switch", { name: "Light: cocina", checked: true }).waitFor();
     complaints.check();
   });
 
-  it("says where to get one", async () => {
+  it("explains how to get one", async () => {
     const { page } = await openConsole(await openConsoleSite(), "/home");
     await page.getByText("npx tendon serve --demo").waitFor();
   });
 });
 
 describe("the overview", () => {
-  it("draws what happened", async () => {
+  it("shows statistics and charts", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     for (const volume of [10, 20, 300]) await site.call(desk, "self.audio_speaker.set_volume", { volume });
     const { page, complaints } = await openConsole(site, "/overview");
-    await page.getByText("The values do not fit").waitFor();
+    await page.getByText("Invalid arguments").waitFor();
     await page.getByText("self.audio_speaker.set_volume").waitFor();
     await page.getByRole("figure", { name: /Calls per second/ }).waitFor();
     expect(await page.locator("canvas").count()).toBe(3);
@@ -162,12 +162,12 @@ describe("the overview", () => {
 });
 
 describe("connecting an agent", () => {
-  it("makes a token, fills the snippets, and lights up when the agent comes", async () => {
+  it("creates a token, fills the snippets, and shows when the agent connects", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, "/connect");
     await page.getByLabel("Name of the token").fill("claude");
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     const token = (await page.getByRole("figure", { name: "Token" }).textContent()) ?? "";
     expect(token).toMatch(/^tdn_/);
     await page.getByText("Waiting for claude").waitFor();
@@ -186,8 +186,8 @@ describe("connecting an agent", () => {
   });
 });
 
-describe("finding one's way", () => {
-  it("goes to any device or page by a few letters", async () => {
+describe("navigation", () => {
+  it("opens any device or page by a few letters", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site);
@@ -199,7 +199,7 @@ describe("finding one's way", () => {
     await page.getByText("self.audio_speaker.set_volume").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
-    // A tool of a device that was looked at, opened where it stands.
+    // A tool of a device that was opened before, opened in place.
     await page.keyboard.press("Control+k");
     await page.keyboard.type("set_vol");
     await page.getByRole("option", { name: /set_volume/ }).waitFor();
@@ -211,18 +211,18 @@ describe("finding one's way", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.goto(`${site.url}/calls/unknown`);
-    await page.getByText("Nothing is here").waitFor();
+    await page.getByText("Not found").waitFor();
     complaints.expectRefusal(404);
     complaints.check();
   });
 
-  it("says when it is not live, catches up, and knows when it has been signed out", async () => {
+  it("shows when it is not live, catches up, and notices a sign-out", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk", { autoReconnect: false });
     const { page, context } = await openConsole(site);
     await page.getByText("1 online").waitFor();
     await context.setOffline(true);
-    await page.getByText("Connection lost, trying again.").waitFor();
+    await page.getByText("Connection lost, reconnecting.").waitFor();
     await page.getByRole("img", { name: "Last known" }).waitFor();
     await device.stop();
     await untilOnline(site, desk, false);
@@ -230,10 +230,10 @@ describe("finding one's way", () => {
     await page.getByText("0 online · 1 offline").waitFor();
     expect(await page.getByText("Connection lost").count()).toBe(0);
     await site.tendon.stop();
-    await page.getByText("Connection lost, trying again.").waitFor();
+    await page.getByText("Connection lost, reconnecting.").waitFor();
   });
 
-  it("returns to the entrance when its token is revoked", async () => {
+  it("returns to the sign-in page when its token is revoked", async () => {
     const site = await openConsoleSite();
     const made = await site.rest("POST", "/tokens", { name: "guest", scopes: ["read"] });
     const as = { authorization: `Bearer ${String(made.body["token"])}` };

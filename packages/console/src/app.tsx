@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from "react";
 import { ApiError, onSignedOut } from "./api/client.ts";
 import { learnWhySignedOut, sessionQuery } from "./api/queries.ts";
 import { SessionProvider } from "./api/session.tsx";
-import { type Catalogue, type LanguageCode, languages, WordsProvider } from "./i18n/i18n.tsx";
+import { type Catalogue, I18nProvider, type LanguageCode, languages } from "./i18n/i18n.tsx";
 import { LiveProvider } from "./live/live-context.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { writeChoice } from "./shell/choices.ts";
@@ -18,7 +18,7 @@ function createClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        // What the gateway has refused it refuses again; only a gateway that does not answer is asked once more.
+        // Retry only when the gateway did not answer: a rejected request would be rejected again.
         retry: (count, error) => error instanceof ApiError && error.code === "unreachable" && count < 2,
         refetchOnWindowFocus: false,
       },
@@ -38,14 +38,14 @@ export function App({ firstLanguage }: { readonly firstLanguage: Chosen }) {
   }, [language.code]);
   return (
     <QueryClientProvider client={client}>
-      <WordsProvider code={language.code} catalogue={language.catalogue} choose={choose}>
+      <I18nProvider code={language.code} catalogue={language.catalogue} choose={choose}>
         <Door />
-      </WordsProvider>
+      </I18nProvider>
     </QueryClientProvider>
   );
 }
 
-/** Outside: signing in. Inside: everything else. */
+/** Shows the sign-in page or, with a session, the console. */
 function Door() {
   const client = useQueryClient();
   const { data } = useQuery(sessionQuery);

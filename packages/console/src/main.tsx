@@ -1,4 +1,4 @@
-/** Starts the page: the language first, so that nothing is shown in another one, then the application. */
+/** Starts the console. Loads the language first, so that no text appears in another one. */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";

@@ -12,13 +12,13 @@ function aliases(devices: readonly Device[], sortBy: SortBy = "alias"): string[]
 }
 
 describe("the order of devices", () => {
-  it("reads numbers in names that somebody chose", () => {
+  it("sorts numbers in chosen names by value", () => {
     const names = ["lamp-10", "lamp-2", "lamp", "hall-1f", "hall-10"];
     const devices = names.map((alias, at) => device(`02:00:00:00:ff:0${at}`, alias));
     expect(aliases(devices)).toEqual(["hall-1f", "hall-10", "lamp", "lamp-2", "lamp-10"]);
   });
 
-  it("takes the end of an id as text, also behind a number and before one", () => {
+  it("sorts the end of an id as text, after and before a number", () => {
     const devices = ["1e30", "000a", "0010", "00a1", "001f"].map((end) =>
       device(`02:00:00:00:${end.slice(0, 2)}:${end.slice(2)}`, `esp-box-3-${end}`),
     );
@@ -31,7 +31,7 @@ describe("the order of devices", () => {
     );
   });
 
-  it("falls back to the name, and at last to the id", () => {
+  it("falls back to the name, and then to the id", () => {
     const devices = [
       device("b", "same", { lastSeenAt: "2026-01-01T00:00:00.000Z", toolCount: 3 }),
       device("a", "same", { lastSeenAt: "2026-01-01T00:00:00.000Z", toolCount: 3 }),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { formSchema } from "../src/pages/device/form-schema.ts";
 
-describe("a form", () => {
-  it("asks for an address whose default is a sentence, as stock boards have it", () => {
+describe("formSchema", () => {
+  it("makes an address required when its default is a description, as on stock boards", () => {
     const sentence = "The URL of the firmware binary file to download and install";
     const schema = {
       type: "object",
@@ -18,7 +18,7 @@ describe("a form", () => {
     });
   });
 
-  it("leaves every other schema as it is", () => {
+  it("returns every other schema unchanged", () => {
     for (const schema of [
       { type: "object" },
       { type: "object", properties: { url: { type: "string", default: "https://example.com/a.bin" } } },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createValidator } from "../src/forms/validator.ts";
-import { createWords, languages } from "../src/i18n/i18n.tsx";
+import { createI18n, languages } from "../src/i18n/i18n.tsx";
 
 const schema = {
   type: "object" as const,
@@ -13,36 +13,36 @@ const schema = {
 };
 
 async function problems(values: Record<string, unknown>): Promise<Record<string, string | undefined>> {
-  const validator = createValidator(createWords("en", await languages.en.load()));
+  const validator = createValidator(createI18n("en", await languages.en.load()));
   const { errors } = validator.validateFormData(values, schema);
   return Object.fromEntries(errors.map(({ property, message }) => [property ?? "", message]));
 }
 
 describe("the form's validator", () => {
-  it("says nothing about values that fit", async () => {
+  it("reports nothing for valid values", async () => {
     expect(await problems({ volume: 5, name: "x", mode: "a" })).toEqual({});
   });
 
-  it("puts each problem at its field, in the page's own words", async () => {
+  it("reports each problem at its field, in the page's language", async () => {
     expect(await problems({ volume: 300, mode: "c" })).toEqual({
       ".volume": "At most 100",
-      ".name": "Has to be given",
-      ".mode": "None of the choices",
+      ".name": "Enter a value",
+      ".mode": "Not one of the choices",
     });
     expect(await problems({ volume: "x", name: "x" })).toMatchObject({
-      ".volume": "Has to be of the kind integer",
+      ".volume": "Must be of type integer",
     });
     expect(await problems({ volume: -1, name: "x" })).toEqual({ ".volume": "At least 0" });
   });
 
-  it("takes a field that was emptied as one that is not there", async () => {
+  it("treats an emptied field as missing", async () => {
     expect(await problems({ volume: 5, name: undefined, mode: undefined })).toEqual({
-      ".name": "Has to be given",
+      ".name": "Enter a value",
     });
   });
 
-  it("[MCP-14] runs no expression of a device: the page would stand still", async () => {
-    const validator = createValidator(createWords("en", await languages.en.load()));
+  it("[MCP-14] never runs a device's regular expression, which could block the page", async () => {
+    const validator = createValidator(createI18n("en", await languages.en.load()));
     const text = `${"a".repeat(60)}!`;
     const expressions = {
       type: "object" as const,

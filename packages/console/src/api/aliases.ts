@@ -1,4 +1,4 @@
-/** Names for ids that stand in histories and events, from whatever lists the page has read anyway. */
+/** Aliases for the ids in histories and events, from the device lists that the page has already loaded. */
 
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import type { DeviceDetail, DeviceList } from "@tendon/protocol";

@@ -9,32 +9,32 @@ function approvalsQuery(state?: ApprovalView["state"]) {
     queryKey: [...keys.approvals, state ?? "all"] as const,
     queryFn: ({ signal }) => api<ApprovalList>(`/approvals${query({ state, limit: 100 })}`, { signal }),
     staleTime: 10_000,
-    // Requests run out by themselves, which nobody announces.
+    // No event announces that a request has expired, so the list is polled.
     refetchInterval: 30_000,
   });
 }
 
-/** Those that wait, or all of them; nobody is asked who may not be told. */
+/** The waiting approvals or all of them. Not requested when the token cannot read approvals. */
 export function useApprovals(state?: ApprovalView["state"]) {
   const { may } = useSession();
   return useQuery({ ...approvalsQuery(state), enabled: may("call") || may("call:user") });
 }
 
-/** How many wait, for the badge that is everywhere. */
+/** The number of waiting approvals, for the badge in the navigation. */
 export function useWaitingCount(): number {
   return useApprovals("waiting").data?.approvals.length ?? 0;
 }
 
 export interface Decision {
   readonly id: string;
-  readonly word: "approve" | "deny";
+  readonly decision: "approve" | "deny";
 }
 
 export function useDecide() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, word }: Decision) =>
-      api<ApprovalView>(`/approvals/${inPath(id)}/${word}`, { method: "POST" }),
+    mutationFn: ({ id, decision }: Decision) =>
+      api<ApprovalView>(`/approvals/${inPath(id)}/${decision}`, { method: "POST" }),
     onSettled: () => client.invalidateQueries({ queryKey: keys.approvals }),
   });
 }

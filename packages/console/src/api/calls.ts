@@ -1,4 +1,4 @@
-/** Doing things: one tool, or one device_control action, with the device's own answer. */
+/** Calls one tool or one device_control action, and returns the device's answer. */
 
 import { useMutation } from "@tanstack/react-query";
 import type { CallReply, ControlResponse } from "@tendon/protocol";

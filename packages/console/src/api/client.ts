@@ -1,7 +1,7 @@
-/** REST as the page uses it: the session's cookie, our header on everything, and problems as they are. */
+/** The console's REST client: session cookie, the console's header on every request, and problem documents as errors. */
 import { consoleHeader, type Problem } from "@tendon/protocol";
 
-/** A request that failed, in the words of the error catalogue. */
+/** A failed request, with its problem document. */
 export class ApiError extends Error {
   readonly problem: Problem;
 
@@ -27,7 +27,7 @@ const unreachable: Problem = {
 
 const signedOutListeners = new Set<() => void>();
 
-/** Told when the gateway no longer knows the session. */
+/** Called when the gateway no longer knows the session. */
 export function onSignedOut(listener: () => void): () => void {
   signedOutListeners.add(listener);
   return () => signedOutListeners.delete(listener);
@@ -40,7 +40,7 @@ export function apiHeaders(): Record<string, string> {
 export interface Send {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
-  /** A file that is sent as it is, in place of a body. */
+  /** A file to send as the body. */
   readonly file?: Blob;
   readonly signal?: AbortSignal | undefined;
 }
@@ -69,7 +69,7 @@ export async function api<Body>(
   throw new ApiError(isProblem(answer) ? answer : { ...unreachable, status: response.status });
 }
 
-/** A file that came with the page. */
+/** Loads a file that the gateway serves with the console. */
 export async function fileText(url: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, { signal }).catch((error: unknown) => {
     if (signal.aborted) throw error;
@@ -79,12 +79,12 @@ export async function fileText(url: string, signal: AbortSignal): Promise<string
   return await response.text();
 }
 
-/** device_control answers a failure in its own shape, which has the same words in it. */
+/** device_control replies to a failure in its own format, with the same fields as a problem document. */
 function isProblem(answer: unknown): answer is Problem {
   return typeof answer === "object" && answer !== null && "code" in answer && typeof answer.code === "string";
 }
 
-/** For an address: everything but what a path may have. */
+/** Encodes a path segment, except for characters that a path allows. */
 export function inPath(text: string): string {
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }

@@ -1,4 +1,4 @@
-/** Talks between boards and their voice server, in numbers. Events say when one begins or ends; the numbers are asked for meanwhile. */
+/** Conversations of boards with their voice server. Events announce their start and end; their statistics are polled. */
 
 import { useQuery } from "@tanstack/react-query";
 import type { VoiceSession, VoiceSessionList } from "@tendon/protocol";
@@ -8,27 +8,27 @@ import { api } from "./client.ts";
 import { keys } from "./queries.ts";
 import { useSession } from "./session.tsx";
 
-const countEveryMs = 1_000;
-/** A talk that began before the page had its event stream is found by this. */
-const lookEveryMs = 15_000;
-/** Numbers of a talk that are older than this are no longer true. */
-const trueForMs = 5_000;
+const refreshEveryMs = 1_000;
+/** Finds conversations that started before the page had its event stream. */
+const discoverEveryMs = 15_000;
+/** Statistics older than this are out of date. */
+const staleAfterMs = 5_000;
 
-export function useTalks() {
+export function useConversations() {
   const { may, gateway } = useSession();
   const live = useIsLive();
   const now = useNow();
   const { data, error, dataUpdatedAt } = useQuery({
-    queryKey: keys.talks,
+    queryKey: keys.conversations,
     queryFn: ({ signal }) => api<VoiceSessionList>("/voice/sessions", { signal }),
     enabled: gateway.voice && may("read"),
-    staleTime: countEveryMs,
+    staleTime: refreshEveryMs,
     refetchInterval: ({ state }) => {
       if (!live) return false;
-      return state.data === undefined || state.data.sessions.length === 0 ? lookEveryMs : countEveryMs;
+      return state.data === undefined || state.data.sessions.length === 0 ? discoverEveryMs : refreshEveryMs;
     },
   });
-  const talks: readonly VoiceSession[] | undefined = data?.sessions;
-  const fresh = live && (talks?.length === 0 || now - dataUpdatedAt < trueForMs);
-  return { talks, error, fresh };
+  const conversations: readonly VoiceSession[] | undefined = data?.sessions;
+  const fresh = live && (conversations?.length === 0 || now - dataUpdatedAt < staleAfterMs);
+  return { conversations, error, fresh };
 }

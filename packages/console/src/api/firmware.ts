@@ -1,4 +1,4 @@
-/** Firmware images: how far each has come, and what an administrator does with it. */
+/** Queries and changes of firmware images. */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type {
@@ -12,7 +12,7 @@ import { api, inPath, query } from "./client.ts";
 import { keys } from "./queries.ts";
 import { useSession } from "./session.tsx";
 
-/** Boards that are offered something do not say so by an event. */
+/** No event announces an offer, so the list is polled. */
 const lookEveryMs = 30_000;
 
 export function useImages() {
@@ -26,7 +26,7 @@ export function useImages() {
   });
 }
 
-/** One image with the boards that did not come back; asked for when somebody wants to know. */
+/** One image with the boards that failed to update, read when the user opens it. */
 export function useImageFailures(id: string, wanted: boolean) {
   return useQuery({
     queryKey: keys.image(id),
@@ -41,7 +41,7 @@ export interface HandedIn {
   readonly about: FirmwareUpload;
 }
 
-export function useHandIn(onDone: () => void) {
+export function useUploadImage(onDone: () => void) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ file, about }: HandedIn) =>

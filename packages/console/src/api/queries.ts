@@ -1,4 +1,4 @@
-/** What the page reads, each under one key, so that an event finds what it makes stale. */
+/** The console's queries. Each has one key, so that events can invalidate it. */
 
 import { infiniteQueryOptions, type QueryClient, queryOptions } from "@tanstack/react-query";
 import type { CallHistory, DeviceDetail, DeviceList, SessionView, ToolList } from "@tendon/protocol";
@@ -23,7 +23,7 @@ export const keys = {
   pending: ["pending"] as const,
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
-  talks: ["talks"] as const,
+  conversations: ["conversations"] as const,
   firmware: ["firmware"] as const,
   image: (id: string) => ["firmware", id] as const,
 };
@@ -34,22 +34,22 @@ export const sessionQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-export const nobody: SessionView = { principal: null, gateway: null };
+export const signedOutSession: SessionView = { principal: null, gateway: null };
 
-/** What one person has read is not for the next. */
-export function becomeSomebody(client: QueryClient, session: SessionView): void {
+/** Removes all data of the previous session at sign-out. */
+export function changeSession(client: QueryClient, session: SessionView): void {
   client.setQueryData(keys.session, session);
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.session[0] });
 }
 
-/** A request was refused for want of a session: the gateway knows why, and the page says so. */
+/** A request failed because the session has ended. Asks the gateway for the reason and shows it. */
 export async function learnWhySignedOut(client: QueryClient): Promise<void> {
-  // Without an answer the page stays as it is: the next refusal asks again.
+  // Without an answer the page stays as it is; the next failed request asks again.
   const found = await api<SessionView>("/session").catch(() => undefined);
-  // A person who signed out here in the meantime knows why.
+  // The user signed out here in the meantime and needs no explanation.
   const before = client.getQueryData<SessionView>(keys.session);
   if (found === undefined || found.principal !== null || before?.principal == null) return;
-  becomeSomebody(client, { ...found, ended: found.ended ?? "signed_out" });
+  changeSession(client, { ...found, ended: found.ended ?? "signed_out" });
 }
 
 export function fleetQuery(filter: FleetFilter) {

@@ -7,7 +7,7 @@ type About = NonNullable<SessionView["gateway"]>;
 export interface Session {
   readonly principal: Who;
   readonly gateway: About;
-  /** What the token lacks is not offered as if it worked. */
+  /** Whether the token has a scope. The console does not offer actions that the token lacks. */
   readonly may: (scope: Who["scopes"][number]) => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A device's own account of itself, asked for when somebody looks and when something may have changed it. */
+/** A device's status, read when a page shows it and when a call may have changed it. */
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { DeviceDetail, ToolList } from "@tendon/protocol";
@@ -8,9 +8,9 @@ import { callTool } from "./calls.ts";
 import { keys } from "./queries.ts";
 
 export const statusTool = "self.get_device_status";
-/** A backlight fades 5 ms a step, so that half a second after a change its level is the one that was set. */
+/** A backlight fades by one step per 5 ms, so it has reached its new level half a second after a change. */
 const settleMs = 600;
-/** Tools whose names say that they change what a status tells; others are none of its business. */
+/** Tools whose names suggest that they change the status. Calls of other tools do not refresh it. */
 const changes = /set_|volume|mute|brightness|theme|reboot/;
 
 export function useStatus(device: DeviceDetail, tools: ToolList | undefined, mayCall: boolean) {
@@ -32,8 +32,8 @@ export function useStatus(device: DeviceDetail, tools: ToolList | undefined, may
       );
     },
   });
-  // Asked once when the device is there, however new the last answer is: a call may have come after it. Afterwards by
-  // what happens.
+  // Read once when the device is online, even if the last answer is recent, because a call may have followed it. Later,
+  // events trigger the refresh.
   useEffect(() => {
     if (can) mutate();
   }, [can, mutate]);

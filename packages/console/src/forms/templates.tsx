@@ -1,11 +1,11 @@
-/** How the fields of a form stand together. */
+/** Layout of the fields of a form. */
 import type {
   ArrayFieldItemTemplateProps,
   ArrayFieldTemplateProps,
   FieldTemplateProps,
   ObjectFieldTemplateProps,
 } from "@rjsf/utils";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 
 export function FieldTemplate(props: FieldTemplateProps) {
@@ -30,7 +30,7 @@ export function FieldTemplate(props: FieldTemplateProps) {
 }
 
 function RequiredMark() {
-  const { t } = useWords();
+  const { t } = useI18n();
   return <span className="text-xs text-soft">{t("form.requiredMark")}</span>;
 }
 
@@ -46,7 +46,7 @@ export function ObjectTemplate({ properties, title, fieldPathId }: ObjectFieldTe
 }
 
 export function ArrayTemplate({ items, onAddClick, canAdd, disabled }: ArrayFieldTemplateProps) {
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <div className="flex flex-col gap-2">
       {items}
@@ -62,7 +62,7 @@ export function ArrayTemplate({ items, onAddClick, canAdd, disabled }: ArrayFiel
 }
 
 export function ArrayItemTemplate({ children, buttonsProps, index }: ArrayFieldItemTemplateProps) {
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <div className="flex items-start gap-2">
       <div className="min-w-0 flex-1">{children}</div>

@@ -1,10 +1,10 @@
-/** A form made from a tool's own schema. Loaded when the first one is opened. */
-// The form alone: the index also leads to a test helper, which wants a validator that is not here.
+/** A form generated from a tool's schema. Loaded when the first form is opened. */
+// Imports only the form: the package's index also loads a test helper, which needs a validator that is not installed.
 import Form from "@rjsf/core/lib/components/Form.js";
 import type { RJSFSchema, UiSchema } from "@rjsf/utils";
 import { withoutExpressions } from "@tendon/protocol";
 import { type ReactNode, useMemo, useState } from "react";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { ArrayItemTemplate, ArrayTemplate, FieldTemplate, ObjectTemplate } from "./templates.tsx";
 import { createValidator } from "./validator.ts";
 import { InputTemplate, LongTextWidget, RangeWidget, SelectWidget, SwitchWidget } from "./widgets.tsx";
@@ -37,8 +37,8 @@ export function ToolForm(props: {
   readonly children: ReactNode;
 }) {
   const { schema, values, onChange, onSubmit, disabled, idPrefix, children } = props;
-  const words = useWords();
-  const validator = useMemo(() => createValidator(words), [words]);
+  const i18n = useI18n();
+  const validator = useMemo(() => createValidator(i18n), [i18n]);
   const [fitted] = useState(() => fit(schema));
   return (
     <Form<Values, RJSFSchema>
@@ -48,7 +48,7 @@ export function ToolForm(props: {
       formData={values}
       onChange={({ formData }) => onChange(formData ?? {})}
       onSubmit={({ formData }) => onSubmit(formData ?? {})}
-      // What is wrong stands beside each field; the library would also write it to the console.
+      // Errors are shown beside each field. Without this handler, the library also logs them.
       onError={() => undefined}
       disabled={disabled}
       idPrefix={idPrefix}
@@ -64,8 +64,8 @@ export function ToolForm(props: {
 }
 
 /**
- * Ranges become sliders. Names of fields are what the device calls them; a title of the schema's own would hide that.
- * Expressions are taken out, because the form's library runs those for names of members.
+ * Shows ranges as sliders, and labels each field with its name rather than the schema's title. Removes regular
+ * expressions, because the form library would run them on property names.
  */
 function fit(given: Readonly<Record<string, unknown>>): { schema: RJSFSchema; uiSchema: UiSchema<Values> } {
   const { title: _title, description: _description, ...schema } = withoutExpressions(given) as RJSFSchema;

@@ -1,6 +1,6 @@
-/** The fields of a form in the page's own look. */
+/** The input widgets of forms, in the console's style. */
 import type { BaseInputTemplateProps, WidgetProps } from "@rjsf/utils";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Slider, Switch } from "../ui/controls.tsx";
 import { inputClass, Select, TextInput } from "../ui/field.tsx";
 
@@ -29,14 +29,14 @@ export function InputTemplate(props: BaseInputTemplateProps) {
   );
 }
 
-/** An empty field says nothing, rather than an empty text or a nought. */
+/** An empty field has no value, rather than an empty text or 0. */
 function read(text: string, numeric: boolean): unknown {
   if (text === "") return undefined;
   return numeric ? Number(text) : text;
 }
 
 export function RangeWidget({ value, schema, onChange, label, disabled }: WidgetProps) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { minimum: min = 0, maximum: max = 100 } = schema;
   const known = typeof value === "number";
   return (

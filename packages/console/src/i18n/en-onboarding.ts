@@ -1,36 +1,36 @@
-export const entrance = {
+export const onboarding = {
   "signIn.title": "Welcome to Tendon",
-  "signIn.lead": "Your devices, what they can do, and who asked them to.",
+  "signIn.lead": "Your devices, their tools and the calls to them.",
   "signIn.field": "Token or code",
   "signIn.submit": "Sign in",
   "signIn.busy": "Signing in…",
-  "signIn.hint": "A link that signs you in is printed by",
+  "signIn.hint": "To get a sign-in link, run",
   "signIn.wrong":
-    "This gateway does not know that token or code; its administrator's token is in the file admin-token of its data folder.",
-  "signIn.usedLink": "This link has been used or is too old; the command below prints a new one.",
-  "signIn.wait": "Too many wrong tries from here; wait a few seconds, then try again.",
+    "Unknown token or code. The admin token is in the file admin-token in the gateway's data folder.",
+  "signIn.usedLink": "This link was already used or has expired. Run the command below to get a new one.",
+  "signIn.wait": "Too many failed attempts. Wait a few seconds, then try again.",
 
   "signedOut.title": "You were signed out",
   "signedOut.signed_out": "You signed out in another tab, or the browser deleted its cookies.",
   "signedOut.token": "The token you signed in with was revoked or replaced, or it has expired.",
   "signedOut.idle": "Sessions end after 12 hours without use.",
   "signedOut.age": "Sessions end after 7 days.",
-  "signedOut.displaced": "Too many people are signed in. Your session was idle for the longest time.",
-  "signedOut.unknown": "The gateway does not know your session. Its storage may have been replaced.",
+  "signedOut.displaced": "Too many sessions are open, and yours was idle the longest.",
+  "signedOut.unknown": "The gateway does not know this session. Its storage may have been replaced.",
   "signedOut.next": "Sign in again with a token, or with a new link from the command below.",
 
   "firstRun.title": "No devices yet",
   "firstRun.board":
-    "Type this OTA address into the settings page of a board with the xiaozhi firmware. The board appears here automatically.",
+    "Enter this OTA address on the settings page of a board with the xiaozhi firmware. The board appears here automatically.",
   "firstRun.otaLabel": "OTA address",
-  "firstRun.demo": "No board on the desk? A virtual one behaves the same.",
+  "firstRun.demo": "No board at hand? A virtual device behaves the same.",
   "firstRun.start": "Start a virtual device",
 
   "reach.title": "Boards cannot reach this address",
   "reach.this_machine":
-    "{host} is this machine only: a board that is given this address looks for the gateway on itself. Start the gateway with --host 0.0.0.0 to listen on the network.",
+    "Only this machine can reach {host}: a board with this address would look for the gateway on itself. Start the gateway with --host 0.0.0.0 to listen on the network.",
   "reach.public_url":
-    "{host} is this machine only: a board that is given this address looks for the gateway on itself. Set http.publicUrl to this machine's address in the boards' network.",
+    "Only this machine can reach {host}: a board with this address would look for the gateway on itself. Set http.publicUrl to this machine's address in the network of the boards.",
   "reach.unreadable":
-    "The firmware cannot read this address. Set http.publicUrl to http(s)://HOST:PORT with a plain name or an IPv4 address.",
+    "The firmware cannot parse this address. Set http.publicUrl to http(s)://HOST:PORT with a host name or an IPv4 address.",
 } as const;

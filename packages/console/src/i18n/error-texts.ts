@@ -1,4 +1,4 @@
 import type { ErrorCode } from "@tendon/protocol";
 
-/** Every code has a sentence and the one thing to do next. */
-export type ErrorWords = Readonly<Record<`${"error" | "next"}.${ErrorCode | "unreachable"}`, string>>;
+/** Every error code has a title and a text about what to do next. */
+export type ErrorTexts = Readonly<Record<`${"error" | "next"}.${ErrorCode | "unreachable"}`, string>>;

@@ -1,4 +1,4 @@
-/** Words by language. A key that a catalogue lacks, or a value that a sentence needs, is an error of the compiler. */
+/** Texts by language. The compiler reports a missing key and a missing value of a placeholder. */
 import { createContext, type ReactNode, useContext, useMemo } from "react";
 import type { en } from "./en.ts";
 
@@ -12,7 +12,7 @@ type Values<K extends Key> = [Names<(typeof en)[K]>] extends [never]
   ? []
   : [values: Readonly<Record<Names<(typeof en)[K]>, string | number>>];
 
-/** Keys that come in two forms, `….one` and `….other`. */
+/** Keys with a singular and a plural form: `….one` and `….other`. */
 type CountedKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
 
 export interface Language {
@@ -32,13 +32,13 @@ export function isLanguage(code: string): code is LanguageCode {
   return Object.hasOwn(languages, code);
 }
 
-/** The person's choice, else the browser's first language that we have. */
-export function preferredLanguage(chosen: string | null, wished: readonly string[]): LanguageCode {
-  const codes = [chosen ?? "", ...wished.map((tag) => tag.toLowerCase().split("-")[0] ?? "")];
+/** The user's choice, or the first of the browser's languages that the console has. */
+export function preferredLanguage(chosen: string | null, browserLanguages: readonly string[]): LanguageCode {
+  const codes = [chosen ?? "", ...browserLanguages.map((tag) => tag.toLowerCase().split("-")[0] ?? "")];
   return codes.find(isLanguage) ?? "en";
 }
 
-export function createWords(code: LanguageCode, catalogue: Catalogue) {
+export function createI18n(code: LanguageCode, catalogue: Catalogue) {
   const plural = new Intl.PluralRules(code);
   const fill = (text: string, values: Readonly<Record<string, string | number>> = {}) =>
     text.replace(/\{(\w+)\}/g, (whole, name: string) => {
@@ -58,7 +58,7 @@ export function createWords(code: LanguageCode, catalogue: Catalogue) {
   return {
     code,
     t: <K extends Key>(key: K, ...[values]: Values<K>) => fill(catalogue[key], values),
-    /** The form that the number asks for, with the number in it. */
+    /** The singular or plural form for the number, with the number filled in. */
     n: (key: CountedKey, count: number) => {
       const form = plural.select(count) === "one" ? "one" : "other";
       return fill(catalogue[`${key}.${form}` as Key], { count });
@@ -66,7 +66,7 @@ export function createWords(code: LanguageCode, catalogue: Catalogue) {
     number: (value: number) => number.format(value),
     exact: (at: Date) => exact.format(at),
     clock: (at: Date) => (isToday(at) ? clock : day).format(at),
-    /** “3 min ago” */
+    /** A relative time such as “3 min ago”. */
     ago: (ms: number) => {
       const seconds = Math.round(ms / 1000);
       if (seconds < 60) return ago.format(-seconds, "second");
@@ -74,7 +74,7 @@ export function createWords(code: LanguageCode, catalogue: Catalogue) {
       if (seconds < 86_400) return ago.format(-Math.round(seconds / 3600), "hour");
       return ago.format(-Math.round(seconds / 86_400), "day");
     },
-    /** A length of time as precise as it is of interest. */
+    /** A duration with a sensible precision. */
     duration: (ms: number) => {
       if (ms < 10) return `${number.format(Math.round(ms * 10) / 10)} ms`;
       if (ms < 1000) return `${number.format(Math.round(ms))} ms`;
@@ -83,31 +83,31 @@ export function createWords(code: LanguageCode, catalogue: Catalogue) {
   };
 }
 
-export type Words = ReturnType<typeof createWords>;
+export type I18n = ReturnType<typeof createI18n>;
 
 function isToday(at: Date): boolean {
   return at.toDateString() === new Date().toDateString();
 }
 
-interface Chosen extends Words {
+interface Chosen extends I18n {
   readonly choose: (code: LanguageCode) => void;
 }
 
 const Context = createContext<Chosen | undefined>(undefined);
 
-export function WordsProvider(props: {
+export function I18nProvider(props: {
   readonly code: LanguageCode;
   readonly catalogue: Catalogue;
   readonly choose: (code: LanguageCode) => void;
   readonly children: ReactNode;
 }) {
   const { code, catalogue, choose, children } = props;
-  const value = useMemo(() => ({ ...createWords(code, catalogue), choose }), [code, catalogue, choose]);
+  const value = useMemo(() => ({ ...createI18n(code, catalogue), choose }), [code, catalogue, choose]);
   return <Context value={value}>{children}</Context>;
 }
 
-export function useWords(): Chosen {
-  const words = useContext(Context);
-  if (words === undefined) throw new TypeError("useWords outside of WordsProvider");
-  return words;
+export function useI18n(): Chosen {
+  const i18n = useContext(Context);
+  if (i18n === undefined) throw new TypeError("useI18n outside of I18nProvider");
+  return i18n;
 }

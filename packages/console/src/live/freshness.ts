@@ -1,4 +1,4 @@
-/** Which event makes which answer stale. Single devices are asked for again one by one; many at once, all together. */
+/** Refreshes cached data after events. A few changed devices are read one by one; many are read with the whole list. */
 
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import type { Device, DeviceDetail, DeviceList, GatewayEvent } from "@tendon/protocol";
@@ -7,7 +7,7 @@ import { keys } from "../api/queries.ts";
 import type { Live } from "./live.ts";
 
 const gatherMs = 200;
-const mostAlone = 16;
+const maxSingleReads = 16;
 const historyMs = 1_000;
 
 export function keepFresh(live: Live, client: QueryClient): () => void {
@@ -17,7 +17,7 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     timer = undefined;
     const ids = [...changed];
     changed.clear();
-    if (ids.length > mostAlone) {
+    if (ids.length > maxSingleReads) {
       await client.invalidateQueries({ queryKey: keys.fleets });
       return;
     }
@@ -27,17 +27,20 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     changed.add(id);
     timer ??= setTimeout(() => void settle(), gatherMs);
   };
-  // However many calls and updates there are, they are read again once a second.
+  // Calls and firmware are read at most once a second, however many events arrive.
   const history = onceIn(historyMs, () => void client.invalidateQueries({ queryKey: keys.calls }));
   const images = onceIn(historyMs, () => void client.invalidateQueries({ queryKey: keys.firmware }));
-  const talks = onceIn(gatherMs, () => void client.invalidateQueries({ queryKey: keys.talks }));
+  const conversations = onceIn(
+    gatherMs,
+    () => void client.invalidateQueries({ queryKey: keys.conversations }),
+  );
   const stop = live.onEvent((event) => {
     patchPresence(client, event);
     handle(client, event, {
       device: touch,
       history: history.touch,
       images: images.touch,
-      talks: talks.touch,
+      conversations: conversations.touch,
     });
   });
   return () => {
@@ -45,11 +48,11 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     clearTimeout(timer);
     history.stop();
     images.stop();
-    talks.stop();
+    conversations.stop();
   };
 }
 
-/** However often it is touched, it runs once in this time. */
+/** Runs at most once in this time, however often it is requested. */
 function onceIn(ms: number, run: () => void): { readonly touch: () => void; readonly stop: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return {
@@ -63,12 +66,12 @@ function onceIn(ms: number, run: () => void): { readonly touch: () => void; read
   };
 }
 
-/** What is read again a little later, once for all that happened until then. */
+/** The refreshes that are batched: each runs once for all events until then. */
 interface Touch {
   readonly device: (id: string) => void;
   readonly history: () => void;
   readonly images: () => void;
-  readonly talks: () => void;
+  readonly conversations: () => void;
 }
 
 function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
@@ -77,8 +80,8 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
     case "device.online":
     case "device.offline":
       if (device !== undefined) touch.device(device);
-      // At another node a new board is known from here on, and its talk may have begun before.
-      touch.talks();
+      // In a cluster, this event may be the first one about a new board, whose conversation may have started before.
+      touch.conversations();
       return;
     case "device.tools_changed":
       if (device === undefined) return;
@@ -87,7 +90,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       return;
     case "call.finished":
       touch.history();
-      // Whoever asked for its status, the gateway now knows a newer one.
+      // The call read the device's status, so the gateway has a newer one.
       if (device !== undefined && event.data["tool"] === "self.get_device_status") touch.device(device);
       return;
     case "call.late":
@@ -107,7 +110,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       return;
     case "voice.started":
     case "voice.ended":
-      touch.talks();
+      touch.conversations();
       return;
     case "device.firmware":
     case "firmware.halted":
@@ -123,7 +126,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
 
 type Pages = InfiniteData<DeviceList, string | undefined>;
 
-/** The word that counts most is changed at once; the rest of the row follows. */
+/** Updates presence at once; the rest of the row follows with the next read. */
 function patchPresence(client: QueryClient, { type, device }: GatewayEvent): void {
   if (type !== "device.online" && type !== "device.offline") return;
   const online = type === "device.online";
@@ -134,7 +137,7 @@ function patchPresence(client: QueryClient, { type, device }: GatewayEvent): voi
 }
 
 async function refresh(client: QueryClient, id: string): Promise<void> {
-  // Not one that is just being deleted here.
+  // Skip a device that is being deleted here.
   if (client.isMutating({ mutationKey: keys.deletion(id) }) > 0) return;
   const watched = client.getQueryData(keys.device(id)) !== undefined;
   if (!watched && !isListed(client, id)) {
@@ -154,14 +157,14 @@ function isListed(client: QueryClient, id: string): boolean {
     .some(([, known]) => known?.pages.some(({ devices }) => devices.some((row) => row.id === id)) === true);
 }
 
-/** A device that was deleted here: it is gone from what is shown before anybody asks for it again. */
-export async function forgetDevice(client: QueryClient, id: string): Promise<void> {
+/** Removes a deleted device from the cached data at once. */
+export async function removeCachedDevice(client: QueryClient, id: string): Promise<void> {
   client.removeQueries({ queryKey: keys.device(id) });
   patchRows(client, (row) => (row.id === id ? undefined : row));
   await client.invalidateQueries({ queryKey: keys.fleets });
 }
 
-/** `undefined` takes a row away. */
+/** `undefined` removes the row. */
 function patchRows(client: QueryClient, change: (row: Device) => Device | undefined): void {
   client.setQueriesData<Pages>({ queryKey: keys.fleets }, (known) => {
     if (known === undefined) return known;

@@ -45,12 +45,12 @@ export function useLive(): LiveState {
   return useSyncExternalStore(live.onState, () => live.state);
 }
 
-/** Whether what is on the screen may be called true at this moment. */
+/** Whether the data on the page is up to date. */
 export function useIsLive(): boolean {
   return useLive().kind === "live";
 }
 
-/** Runs for every event of these types that happens while the component is there. */
+/** Calls the handler for every event of these types while the component is mounted. */
 export function useEvents(types: readonly EventType[], handle: (event: GatewayEvent) => void): void {
   const live = useLiveSource();
   const current = useRef({ types, handle });
@@ -64,7 +64,7 @@ export function useEvents(types: readonly EventType[], handle: (event: GatewayEv
   );
 }
 
-/** What happened since the page was opened and fits, the newest first. */
+/** The matching events since the page was opened, newest first. */
 export function useRecentEvents(fits: (event: GatewayEvent) => boolean): readonly GatewayEvent[] {
   const live = useLiveSource();
   const recent = useSyncExternalStore(

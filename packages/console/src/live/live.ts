@@ -1,6 +1,6 @@
 /**
- * What happens, as it happens: one event stream for the whole page, with resume. It knows at every moment whether what
- * the page shows is live, and since when it is not.
+ * The console's event stream, shared by the whole page. It resumes after a lost connection, and it knows whether the
+ * data on the page is live and since when it is not.
  */
 import type { GatewayEvent } from "@tendon/protocol";
 import { createParser } from "eventsource-parser";
@@ -9,19 +9,19 @@ import { apiHeaders } from "../api/client.ts";
 export type LiveState =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
-  /** The last moment at which all that is shown was true. */
+  /** `since`: the last time at which the data was up to date. */
   | { readonly kind: "reconnecting"; readonly since: number }
-  /** Nobody looks: the connection is left to others and taken up again with the page. */
-  | { readonly kind: "resting" };
+  /** The page is hidden: the connection is closed, and reopened when the page is visible again. */
+  | { readonly kind: "paused" };
 
 type Listener = (event: GatewayEvent) => void;
 
 const firstPauseMs = 500;
-const longestPauseMs = 8_000;
-/** The gateway says something every 15 s; a stream that is silent for longer is dead. */
+const maxPauseMs = 8_000;
+/** The gateway sends at least a comment every 15 s; a stream that is silent for longer is dead. */
 const silenceMs = 35_000;
-const restAfterMs = 60_000;
-const eventsKept = 500;
+const pauseAfterMs = 60_000;
+const maxRecentEvents = 500;
 
 export class Live {
   #state: LiveState = { kind: "connecting" };
@@ -30,12 +30,12 @@ export class Live {
   #pauseMs = firstPauseMs;
   #abort: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   #recent: readonly GatewayEvent[] = [];
   readonly #stateListeners = new Set<() => void>();
   readonly #listeners = new Set<Listener>();
-  /** Called when something was missed for good: whatever was read before may be wrong. */
+  /** Called when events were lost, so that all loaded data may be out of date. */
   readonly #onMissed: () => void;
   readonly #onSignedOut: () => void;
 
@@ -48,7 +48,7 @@ export class Live {
     return this.#state;
   }
 
-  /** The newest last. */
+  /** The recent events, newest last. */
   get recent(): readonly GatewayEvent[] {
     return this.#recent;
   }
@@ -66,7 +66,7 @@ export class Live {
   start(): () => void {
     const onVisible = () => this.#visibilityChanged();
     const onNetwork = () => this.#retryNow();
-    // An open stream does not notice for a while that there is no network any more.
+    // An open stream notices a lost network late, so it is aborted.
     const onNoNetwork = () => this.#abort?.abort();
     document.addEventListener("visibilitychange", onVisible);
     window.addEventListener("online", onNetwork);
@@ -78,7 +78,7 @@ export class Live {
       window.removeEventListener("online", onNetwork);
       window.removeEventListener("offline", onNoNetwork);
       clearTimeout(this.#timer);
-      clearTimeout(this.#restTimer);
+      clearTimeout(this.#hiddenTimer);
       this.#stopped = true;
       this.#abort?.abort();
     };
@@ -101,24 +101,24 @@ export class Live {
         signal: abort.signal,
         cache: "no-store",
       });
-      // The page asks why, and leaves; should the session be there after all, the stream goes on.
+      // The page asks the gateway for the reason. If the session is still valid, the stream reconnects.
       if (response.status === 401) this.#onSignedOut();
       if (response.ok && response.body !== null) {
-        // Without an id to resume from, what happened while there was no connection is not known.
+        // Without an id to resume from, the events during the disconnection are lost.
         if (this.#state.kind === "reconnecting" && resume === undefined) this.#onMissed();
         this.#pauseMs = firstPauseMs;
         this.#become({ kind: "live" });
         await this.#read(response.body, alive);
       }
     } catch {
-      // The state below says so.
+      // Handled below by changing the state.
     }
     if (this.#abort !== abort || this.#stopped) return;
     clearTimeout(this.#timer);
-    if (this.#state.kind === "resting") return;
+    if (this.#state.kind === "paused") return;
     if (this.#state.kind !== "reconnecting") this.#become({ kind: "reconnecting", since: this.#lastByteAt });
     this.#timer = setTimeout(() => void this.#connect(), this.#pauseMs * (0.75 + Math.random() / 2));
-    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
   }
 
   async #read(body: ReadableStream<Uint8Array<ArrayBuffer>>, alive: () => void): Promise<void> {
@@ -139,7 +139,7 @@ export class Live {
 
   #take(id: string | undefined, event: GatewayEvent): void {
     if (id !== undefined) this.#lastId = id;
-    this.#recent = [...this.#recent.slice(1 - eventsKept), event];
+    this.#recent = [...this.#recent.slice(1 - maxRecentEvents), event];
     for (const listener of this.#listeners) listener(event);
   }
 
@@ -155,13 +155,13 @@ export class Live {
   }
 
   #visibilityChanged(): void {
-    clearTimeout(this.#restTimer);
+    clearTimeout(this.#hiddenTimer);
     if (document.visibilityState === "hidden") {
-      this.#restTimer = setTimeout(() => {
-        this.#become({ kind: "resting" });
+      this.#hiddenTimer = setTimeout(() => {
+        this.#become({ kind: "paused" });
         this.#abort?.abort();
-      }, restAfterMs);
-    } else if (this.#state.kind === "resting") {
+      }, pauseAfterMs);
+    } else if (this.#state.kind === "paused") {
       this.#become({ kind: "reconnecting", since: this.#lastByteAt });
       void this.#connect();
     }

@@ -1,11 +1,11 @@
-/** One field that takes a token or a code; a link with a code in its fragment signs in by itself. */
+/** One field for a token or a code. A link with a code in its fragment signs in automatically. */
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { SessionEnding, SessionView } from "@tendon/protocol";
 import { useEffect, useId, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
-import { becomeSomebody } from "../api/queries.ts";
-import { useWords } from "../i18n/i18n.tsx";
+import { changeSession } from "../api/queries.ts";
+import { useI18n } from "../i18n/i18n.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/preferences.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/field.tsx";
@@ -22,14 +22,14 @@ function codeInFragment(): string | undefined {
 }
 
 export function SignInPage({ ended }: { readonly ended: SessionEnding | undefined }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const client = useQueryClient();
   const [secret, setSecret] = useState("");
   const signIn = useMutation({
     mutationFn: ({ secret: text }: Attempt) =>
       api<SessionView>("/session", { method: "POST", body: { secret: text } }),
     onSuccess: (session) => {
-      becomeSomebody(client, session);
+      changeSession(client, session);
     },
   });
   const { mutate } = signIn;
@@ -38,12 +38,12 @@ export function SignInPage({ ended }: { readonly ended: SessionEnding | undefine
     const takeCode = () => {
       const code = codeInFragment();
       if (code === undefined) return;
-      // Used or not, it has no business in the address bar and the history.
+      // Remove the code from the address bar and the history, whether it was used or not.
       window.history.replaceState(null, "", window.location.pathname);
       mutate({ secret: code, by: "link" });
     };
     takeCode();
-    // A link pasted into the tab that shows this page changes the fragment and loads nothing.
+    // Pasting a link into this tab changes only the fragment and does not load the page again.
     window.addEventListener("hashchange", takeCode);
     return () => window.removeEventListener("hashchange", takeCode);
   }, [mutate]);
@@ -108,9 +108,9 @@ export function SignInPage({ ended }: { readonly ended: SessionEnding | undefine
   );
 }
 
-/** One sentence that says where to find what is missing; the command for a new link stands below it anyway. */
+/** Explains a failed sign-in in one sentence. The command for a new link is shown below it. */
 function Refusal({ error, by }: { readonly error: Error; readonly by: Attempt["by"] }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const code = error instanceof ApiError ? error.code : undefined;
   if (code === "unauthenticated")
     return <Alert>{t(by === "link" ? "signIn.usedLink" : "signIn.wrong")}</Alert>;

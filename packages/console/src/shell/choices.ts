@@ -1,4 +1,4 @@
-/** What a person has chosen in this browser. Storage may be refused; then a choice lasts as long as the page. */
+/** The user's choices in this browser. If the browser denies storage, a choice lasts until the page is closed. */
 type Choice = "language" | "theme";
 
 const lasting = new Map<Choice, string>();
@@ -16,6 +16,6 @@ export function writeChoice(choice: Choice, value: string): void {
   try {
     localStorage.setItem(`tendon.${choice}`, value);
   } catch {
-    // It lasts as long as the page.
+    // Storage denied: the choice lasts until the page is closed.
   }
 }

@@ -6,31 +6,31 @@ import type { IconName } from "../ui/icon.tsx";
 export interface Place {
   readonly to: string;
   readonly icon: IconName;
-  readonly word: Extract<Key, `nav.${string}`>;
-  /** For whom it is of any use; for everybody by default. */
+  readonly label: Extract<Key, `nav.${string}`>;
+  /** Who sees the entry; everyone by default. */
   readonly isFor?: (session: Session) => boolean;
 }
 
 const places: readonly Place[] = [
-  { to: consolePaths.fleet, icon: "fleet", word: "nav.fleet" },
-  { to: consolePaths.calls, icon: "calls", word: "nav.calls" },
-  { to: consolePaths.approvals, icon: "approvals", word: "nav.approvals" },
-  { to: consolePaths.home, icon: "home", word: "nav.home" },
+  { to: consolePaths.fleet, icon: "fleet", label: "nav.fleet" },
+  { to: consolePaths.calls, icon: "calls", label: "nav.calls" },
+  { to: consolePaths.approvals, icon: "approvals", label: "nav.approvals" },
+  { to: consolePaths.home, icon: "home", label: "nav.home" },
   {
     to: consolePaths.voice,
     icon: "voice",
-    word: "nav.voice",
-    // Whoever can set a voice server up is told how.
+    label: "nav.voice",
+    // Administrators see the page without a voice server too, because it explains how to set one up.
     isFor: ({ may, gateway }) => may("read") && (gateway.voice || may("admin")),
   },
   {
     to: consolePaths.firmware,
     icon: "firmware",
-    word: "nav.firmware",
+    label: "nav.firmware",
     isFor: ({ may }) => may("admin"),
   },
-  { to: consolePaths.overview, icon: "overview", word: "nav.overview" },
-  { to: consolePaths.connect, icon: "connect", word: "nav.connect" },
+  { to: consolePaths.overview, icon: "overview", label: "nav.overview" },
+  { to: consolePaths.connect, icon: "connect", label: "nav.connect" },
 ];
 
 export function usePlaces(): readonly Place[] {
@@ -38,7 +38,7 @@ export function usePlaces(): readonly Place[] {
   return places.filter(({ isFor }) => isFor === undefined || isFor(session));
 }
 
-/** Whether a place is where the page is now; a device belongs to the fleet. */
+/** Whether an entry is the current page. Device pages belong to the fleet. */
 export function isHere(place: Place, location: string): boolean {
   if (place.to === consolePaths.fleet) return location === "/" || location.startsWith("/devices/");
   return location === place.to || location.startsWith(`${place.to}/`);
@@ -48,7 +48,7 @@ export function deviceAddress(id: string): string {
   return `/devices/${encodeURIComponent(id).replaceAll("%3A", ":")}`;
 }
 
-/** The device's page with the form of one tool open. */
+/** The address of a device's page with the form of one tool open. */
 export function toolAddress(device: string, tool: string): string {
   return `${deviceAddress(device)}#${encodeURIComponent(tool)}`;
 }

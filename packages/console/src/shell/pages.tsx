@@ -1,6 +1,6 @@
 /**
- * The pages, each a file of its own that is fetched when it is needed or foreseen. One that has been fetched is shown at
- * once: through `lazy` it would wait for its first time, and React keeps what it shows meanwhile for a third of a second.
+ * The pages. Each is a separate file, loaded on demand or in advance. A loaded page is shown at once. With React's `lazy`
+ * it would suspend the first time, and React shows a fallback for at least 300 ms.
  */
 import { consolePaths } from "@tendon/protocol";
 import { type ComponentType, lazy, useEffect, useState } from "react";
@@ -10,7 +10,7 @@ import { NotFoundPage } from "../pages/not-found.tsx";
 
 class Page {
   readonly Late: ComponentType;
-  /** Once it has been fetched. */
+  /** The component, once it is loaded. */
   ready: ComponentType | undefined;
   readonly #load: () => Promise<ComponentType>;
 
@@ -25,7 +25,7 @@ class Page {
   }
 }
 
-/** What was chosen stays as long as the page does: another component would begin anew. */
+/** Keeps one component per page, because a different component would lose the page's state. */
 function Shown({ page }: { readonly page: Page }) {
   const [Chosen] = useState<ComponentType>(() => page.ready ?? page.Late);
   return <Chosen />;
@@ -52,11 +52,11 @@ const pages = {
 
 const idleMs = 1_500;
 
-/** Once the first page stands, the others are fetched too, so that a click shows them at once. */
+/** Loads the other pages after the first one, so that a click shows them at once. */
 export function usePagesFetchedAhead(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      // One that cannot be fetched now is fetched when it is opened.
+      // A page that fails to load now is loaded when it is opened.
       for (const page of Object.values(pages)) void page.fetch().catch(() => undefined);
     }, idleMs);
     return () => clearTimeout(timer);

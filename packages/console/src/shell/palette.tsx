@@ -1,10 +1,10 @@
-/** ⌘K: to any device, tool, page or action, by a few letters. */
+/** The command palette (⌘K): finds devices, tools, pages and actions. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { DeviceList, NamedTools } from "@tendon/protocol";
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { api, query } from "../api/client.ts";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { titleOf } from "../ui/tool-names.ts";
@@ -16,15 +16,15 @@ interface Entry {
   readonly icon: IconName;
   readonly title: string;
   readonly hint: string;
-  /** Where there is little room the title has all of it. */
+  /** Hidden on narrow screens, where the title needs the space. */
   readonly minorHint?: boolean;
-  /** Whether it leads to another place, which then has the focus. */
+  /** Whether it opens another page, which then takes the focus. */
   readonly leads: boolean;
   readonly run: () => void;
 }
 
 export function Palette({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const leaves = useRef(false);
   const close = (leading: boolean) => {
     leaves.current = leading;
@@ -46,10 +46,10 @@ export function Palette({ open, onClose }: { readonly open: boolean; readonly on
 }
 
 function Finder({ onClose }: { readonly onClose: (leading: boolean) => void }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const id = useId();
   const [text, setText] = useState("");
-  // By its name: answers that come while somebody chooses move the others.
+  // Selected by id, because results that arrive later change the positions.
   const [wanted, setWanted] = useState<string>();
   const entries = useEntries(text.trim());
   const chosen = Math.max(
@@ -138,7 +138,7 @@ function Finder({ onClose }: { readonly onClose: (leading: boolean) => void }) {
 }
 
 function useEntries(text: string): readonly Entry[] {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [, navigate] = useLocation();
   const places = usePlaces();
   const q = useDeferredValue(text);
@@ -149,7 +149,7 @@ function useEntries(text: string): readonly Entry[] {
     staleTime: 5_000,
   });
   const needle = text.toLowerCase();
-  // The answer may still be the one to fewer letters.
+  // The result may still belong to a shorter query.
   const found = (data?.devices ?? []).filter(({ id, alias, board, tags }) =>
     [id, alias, board ?? "", ...tags].some((word) => word.toLowerCase().includes(needle)),
   );
@@ -166,10 +166,10 @@ function useEntries(text: string): readonly Entry[] {
     }),
   );
   const pages = places.map(
-    ({ to, icon, word }): Entry => ({
+    ({ to, icon, label }): Entry => ({
       id: to,
       icon,
-      title: t(word),
+      title: t(label),
       hint: t("palette.page"),
       leads: true,
       run: () => navigate(to),
@@ -200,7 +200,7 @@ function useEntries(text: string): readonly Entry[] {
   return text === "" ? [...fitting.slice(0, places.length), ...devices] : [...devices, ...tools, ...fitting];
 }
 
-/** The gateway looks for them: a fleet has more tools than a page should hold. */
+/** The gateway searches the tools, because a fleet has more tools than the page should load. */
 function useTools(q: string, needle: string): NamedTools["tools"] {
   const { data } = useQuery({
     queryKey: ["palette", "tools", q],
@@ -216,7 +216,7 @@ function useTools(q: string, needle: string): NamedTools["tools"] {
   );
 }
 
-/** Opens by ⌘K or Ctrl K from anywhere. */
+/** Opens the palette with ⌘K or Ctrl+K on every page. */
 export function usePaletteKey(): readonly [boolean, (open: boolean) => void] {
   const [open, setOpen] = useState(false);
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { isLanguage, languages, useWords } from "../i18n/i18n.tsx";
+import { isLanguage, languages, useI18n } from "../i18n/i18n.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { chooseTheme, chosenTheme, type Theme, themes } from "./theme.ts";
@@ -7,7 +7,7 @@ import { chooseTheme, chosenTheme, type Theme, themes } from "./theme.ts";
 const themeIcons = { system: "screen", light: "sun", dark: "moon" } as const;
 
 export function LanguageMenu({ side = "bottom" }: { readonly side?: "top" | "bottom" }) {
-  const { t, code, choose } = useWords();
+  const { t, code, choose } = useI18n();
   return (
     <Menu side={side} trigger={<IconButton icon="globe" label={t("shell.language")} />}>
       {Object.entries(languages).map(([each, { name }]) => (
@@ -20,7 +20,7 @@ export function LanguageMenu({ side = "bottom" }: { readonly side?: "top" | "bot
 }
 
 export function ThemeMenu({ side = "bottom" }: { readonly side?: "top" | "bottom" }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [theme, setTheme] = useState(chosenTheme);
   const pick = (next: Theme) => {
     chooseTheme(next);
@@ -37,9 +37,9 @@ export function ThemeMenu({ side = "bottom" }: { readonly side?: "top" | "bottom
   );
 }
 
-/** The same choices as entries of another menu, where there is no room for menus of their own. */
+/** Language and appearance as entries of another menu, for narrow screens. */
 export function PreferenceItems() {
-  const { t, code, choose } = useWords();
+  const { t, code, choose } = useI18n();
   const theme = chosenTheme();
   return (
     <>

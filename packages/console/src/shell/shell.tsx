@@ -1,13 +1,13 @@
-/** What stands around every page: where one can go, whether it is live, who is here. */
+/** The frame of every page: navigation, connection state and account menu. */
 import { useQueryClient } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
 import { Suspense, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { useWaitingCount } from "../api/approvals.ts";
 import { api } from "../api/client.ts";
-import { becomeSomebody, nobody } from "../api/queries.ts";
+import { changeSession, signedOutSession } from "../api/queries.ts";
 import { useSession } from "../api/session.tsx";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { useLive } from "../live/live-context.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
@@ -20,7 +20,7 @@ import { LanguageMenu, PreferenceItems, ThemeMenu } from "./preferences.tsx";
 
 export function Shell() {
   usePagesFetchedAhead();
-  const { t } = useWords();
+  const { t } = useI18n();
   const [location] = useLocation();
   const [finding, setFinding] = usePaletteKey();
   const waiting = useWaitingCount();
@@ -53,8 +53,8 @@ export function Shell() {
 }
 
 /**
- * What had the focus may be gone with the page it was on: the keyboard then goes on at the new page, not at the top.
- * It stands beside the page, so that it waits for one that is still being fetched.
+ * Moves the focus to a new page when the focused element was on the old one, so that the keyboard does not start at the
+ * top again. It is rendered beside the page, so that it waits until the page is loaded.
  */
 function FocusOnPage({ location }: { readonly location: string }) {
   const shown = useRef(location);
@@ -68,7 +68,7 @@ function FocusOnPage({ location }: { readonly location: string }) {
 }
 
 function Waiting({ count }: { readonly count: number }) {
-  const { n } = useWords();
+  const { n } = useI18n();
   if (count === 0) return null;
   return (
     <span className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-full bg-warn-soft px-1 text-xs leading-none font-semibold text-warn">
@@ -84,7 +84,7 @@ function Sidebar(props: {
   readonly onFind: () => void;
 }) {
   const { location, waiting, onFind } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const places = usePlaces();
   return (
     <aside className="sticky top-0 hidden h-dvh flex-col gap-1 border-r border-line px-3 py-4 md:flex">
@@ -110,7 +110,7 @@ function Sidebar(props: {
             className="flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-deep"
           >
             <Icon name={place.icon} />
-            <span className="flex-1">{t(place.word)}</span>
+            <span className="flex-1">{t(place.label)}</span>
             {place.to === consolePaths.approvals && <Waiting count={waiting} />}
           </Link>
         ))}
@@ -129,11 +129,11 @@ function Sidebar(props: {
 }
 
 function SignOutItem() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const client = useQueryClient();
   const signOut = async () => {
     await api("/session", { method: "DELETE" });
-    becomeSomebody(client, nobody);
+    changeSession(client, signedOutSession);
   };
   return (
     <MenuItem icon="exit" onSelect={() => void signOut()}>
@@ -143,7 +143,7 @@ function SignOutItem() {
 }
 
 function UserMenu() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { principal, gateway } = useSession();
   return (
     <Menu
@@ -179,7 +179,7 @@ function BottomBar(props: {
   readonly onFind: () => void;
 }) {
   const { location, waiting, onFind } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const places = usePlaces();
   const [first, rest] = [places.slice(0, 4), places.slice(4)];
   const [, navigate] = useLocation();
@@ -203,7 +203,7 @@ function BottomBar(props: {
               </span>
             )}
           </span>
-          <span className="max-w-full truncate px-1">{t(place.word)}</span>
+          <span className="max-w-full truncate px-1">{t(place.label)}</span>
         </Link>
       ))}
       <Menu
@@ -223,7 +223,7 @@ function BottomBar(props: {
         </MenuItem>
         {rest.map((place) => (
           <MenuItem key={place.to} icon={place.icon} onSelect={() => navigate(place.to)}>
-            {t(place.word)}
+            {t(place.label)}
           </MenuItem>
         ))}
         <MenuLine />
@@ -234,9 +234,9 @@ function BottomBar(props: {
   );
 }
 
-/** Says when what is shown is no longer live, and since when. */
+/** Shows that the data is no longer live, and since when. */
 function ConnectionBanner() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const state = useLive();
   return (
     <div role="status" aria-live="polite" className="sticky top-0 z-20">

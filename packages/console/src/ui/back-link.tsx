@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Icon } from "./icon.tsx";
 
-/** To the list that a page belongs to; Escape leads there too. */
+/** A link to the list that a page belongs to. Escape opens it too. */
 export function BackLink({ to, children }: { readonly to: string; readonly children: ReactNode }) {
   return (
     <Link

@@ -29,7 +29,7 @@ export function Button({ look = "plain", icon, children, className = "", ...rest
   );
 }
 
-/** A button that shows only a picture still has a name. */
+/** A button with an icon only. The label names it for screen readers. */
 export function IconButton({
   icon,
   label,

@@ -29,10 +29,10 @@ export function Slider(props: {
   readonly step?: number;
   readonly label: string;
   readonly onChange: (value: number) => void;
-  /** The hand has let go, or a key was pressed. */
+  /** Called when the user releases the slider or presses a key. */
   readonly onCommit?: (value: number) => void;
   readonly disabled?: boolean | undefined;
-  /** Where it is said why it is disabled. */
+  /** Id of the element that explains why the control is disabled. */
   readonly describedBy?: string | undefined;
 }) {
   const { value, min, max, step = 1, label, onChange, onCommit, disabled, describedBy } = props;

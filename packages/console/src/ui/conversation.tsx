@@ -1,7 +1,7 @@
-/** One talk of a board with its voice server: how it stands and how well it gets through, never what is said. */
+/** One conversation of a board with its voice server: its state and connection quality, never its content. */
 import type { VoiceSession } from "@tendon/protocol";
 import type { ReactNode } from "react";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Icon } from "./icon.tsx";
 import { Badge } from "./states.tsx";
 import { useNow } from "./time.tsx";
@@ -14,45 +14,51 @@ const looks = {
   ending: { tone: "neutral", icon: "exit" },
 } as const;
 
-/** A word and a picture; where it is no longer true it says so. */
-export function TalkState({ talk, fresh }: { readonly talk: VoiceSession; readonly fresh: boolean }) {
-  const { t } = useWords();
-  const { tone, icon } = looks[talk.state];
+/** The state as icon and text, marked as last known while the page is not live. */
+export function ConversationState({
+  conversation,
+  fresh,
+}: {
+  readonly conversation: VoiceSession;
+  readonly fresh: boolean;
+}) {
+  const { t } = useI18n();
+  const { tone, icon } = looks[conversation.state];
   return (
     <span role="status">
       <Badge tone={fresh ? tone : "neutral"}>
         <Icon name={icon} size={12} />
-        {fresh ? t(`voice.state.${talk.state}`) : t("device.lastKnown")}
+        {fresh ? t(`voice.state.${conversation.state}`) : t("device.lastKnown")}
       </Badge>
     </span>
   );
 }
 
-export function TalkFacts(props: {
-  readonly talk: VoiceSession;
+export function ConversationDetails(props: {
+  readonly conversation: VoiceSession;
   readonly fresh: boolean;
-  /** In one line where there is room for it. */
+  /** Shows the conversation in one line. */
   readonly wide?: boolean;
 }) {
-  const { talk, fresh, wide = false } = props;
-  const { t } = useWords();
+  const { conversation, fresh, wide = false } = props;
+  const { t } = useI18n();
   return (
     <dl
       className={`grid grid-cols-2 gap-x-4 gap-y-3 ${wide ? "lg:grid-cols-[minmax(0,1.1fr)_5rem_minmax(0,2.2fr)_minmax(0,2.2fr)]" : ""} ${fresh ? "" : "opacity-70"}`}
     >
       <Fact name={t("voice.upstream")}>
-        <span className="block truncate" title={talk.upstream}>
-          {talk.upstream}
+        <span className="block truncate" title={conversation.upstream}>
+          {conversation.upstream}
         </span>
       </Fact>
       <Fact name={t("voice.lasts")}>
-        <Lasting since={talk.startedAt} ticking={fresh} />
+        <Duration since={conversation.startedAt} ticking={fresh} />
       </Fact>
       <Fact name={t("voice.up")} whole={!wide}>
-        <Way way={talk.up} />
+        <Way way={conversation.up} />
       </Fact>
       <Fact name={t("voice.down")} whole={!wide}>
-        <Way way={talk.down} />
+        <Way way={conversation.down} />
       </Fact>
     </dl>
   );
@@ -69,7 +75,7 @@ function Fact(props: { readonly name: string; readonly whole?: boolean; readonly
 }
 
 function Way({ way }: { readonly way: VoiceSession["up"] }) {
-  const { t, n, number } = useWords();
+  const { t, n, number } = useI18n();
   const all = way.packets + way.lost;
   const lost = all === 0 ? 0 : (100 * way.lost) / all;
   return (
@@ -86,20 +92,20 @@ function Way({ way }: { readonly way: VoiceSession["up"] }) {
   );
 }
 
-/** 3:07 or 1:02:45; it stands still where nobody knows whether the talk goes on. */
-function Lasting({ since, ticking }: { readonly since: string; readonly ticking: boolean }) {
-  const { exact, clock } = useWords();
+/** A duration such as 3:07 or 1:02:45. It stops while the page is not live. */
+function Duration({ since, ticking }: { readonly since: string; readonly ticking: boolean }) {
+  const { exact, clock } = useI18n();
   const now = Math.max(useNow(), Date.now());
   const began = new Date(since);
   const seconds = Math.max(0, Math.floor((now - began.getTime()) / 1000));
   return (
     <time dateTime={since} title={exact(began)}>
-      {ticking ? lengthOf(seconds) : clock(began)}
+      {ticking ? formatDuration(seconds) : clock(began)}
     </time>
   );
 }
 
-function lengthOf(seconds: number): string {
+function formatDuration(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, "0");
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   const rest = two(seconds % 60);

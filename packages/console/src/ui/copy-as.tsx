@@ -1,7 +1,7 @@
-/** Every call can be taken elsewhere: as curl, as a command, as a message of MCP. */
+/** Copies a call as curl, as a `tendon` command or as an MCP message. */
 import type { Arguments } from "../api/calls.ts";
 import { useSession } from "../api/session.tsx";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { IconButton } from "./button.tsx";
 import { copyText } from "./copy.tsx";
 import { Menu, MenuItem, MenuLabel } from "./menu.tsx";
@@ -33,13 +33,13 @@ export function asMcp({ tool, agentName, args }: Copied): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
 }
 
-/** For a shell: everything between single quotes is as it is. */
+/** Quotes text for a shell with single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 export function CopyAs({ call }: { readonly call: Copied }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { gateway } = useSession();
   const [copied, said] = useMoment();
   const copy = (text: string) => void copyText(text).then(said);

@@ -1,8 +1,8 @@
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button, IconButton } from "./button.tsx";
 import { useMoment } from "./time.tsx";
 
-/** Off localhost a page without TLS has no clipboard: the text is then selected the old way. */
+/** Without TLS, a page that is not on localhost has no clipboard API. It then copies with `execCommand`. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) {
     await navigator.clipboard.writeText(text).catch(() => copyBySelection(text));
@@ -23,7 +23,7 @@ function copyBySelection(text: string): void {
 }
 
 function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [copied, said] = useMoment();
   const copy = () => void copyText(text).then(said);
   const name = copied ? t("action.copied") : (label ?? t("action.copy"));

@@ -1,10 +1,10 @@
 /**
- * Dialogs without radix's own overlay: that one writes a style element into the page, which the page's policy refuses.
- * Ours is a plain layer; focus, Escape and what a screen reader is told are radix's.
+ * Dialogs without radix's overlay, because that overlay adds a style element, which the page's CSP blocks. The overlay
+ * here is a plain element; radix handles focus, Escape and screen readers.
  */
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./button.tsx";
 import { ProblemNote } from "./problem.tsx";
 
@@ -16,7 +16,7 @@ export function Dialog(props: {
   readonly hideTitle?: boolean;
   readonly wide?: boolean;
   readonly top?: boolean;
-  /** Whether what had the focus before gets it back; not where closing leads elsewhere. */
+  /** Whether the focus returns to the previous element; false where closing opens another page. */
   readonly returnsFocus?: () => boolean;
   readonly children: ReactNode;
 }) {
@@ -47,7 +47,7 @@ export function Dialog(props: {
   );
 }
 
-/** Asks before something that cannot be taken back; the answer that changes nothing has the focus. */
+/** Asks for confirmation before an action that cannot be undone. Cancel has the focus. */
 export function Confirm(props: {
   readonly open: boolean;
   readonly onClose: () => void;
@@ -60,7 +60,7 @@ export function Confirm(props: {
   readonly children?: ReactNode;
 }) {
   const { open, onClose, onConfirm, title, effect, action, request, children } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <Dialog open={open} onClose={onClose} title={title} description={effect}>
       <div className="flex flex-col gap-4 overflow-y-auto p-5">

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { guideAddress } from "../shell/navigation.ts";
 import { Icon } from "./icon.tsx";
 
-/** A guide that came with the gateway, as a page of the console. */
+/** A link to a guide that the gateway serves as a page of the console. */
 export function GuideLink({ guide, children }: { readonly guide: string; readonly children: ReactNode }) {
   return (
     <Link

@@ -1,4 +1,4 @@
-/** Our own few icons, drawn on a grid of 16 with one stroke. They say nothing to a screen reader: words do. */
+/** The console's icons, drawn on a 16 px grid with one stroke. They are hidden from screen readers, which read the text. */
 const paths = {
   fleet: "M3 4.5h10v5H3zM6 12.500h4M8 9.500v3",
   calls: "M2.5 8h2.500l2-4.5 2.5 9 2-4.500h2",

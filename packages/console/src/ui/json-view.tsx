@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
 
-/** JSON as a tree; the first levels open, the rest by a click. */
+/** JSON as a tree. The first levels are open; a click opens the others. */
 export function JsonView({
   value,
   name,

@@ -1,7 +1,7 @@
-/** What keys do beyond what the browser does by itself: arrows walk through a list, Escape leads back. */
+/** Keyboard shortcuts: arrow keys move through a list, Escape goes back. */
 import { type KeyboardEvent, useEffect } from "react";
 
-/** For a list of links: the arrows, Home and End move the focus from one to the next. */
+/** Moves the focus in a list of links with the arrow keys, Home and End. */
 export function walkLinks(event: KeyboardEvent<HTMLElement>): void {
   const links = [...event.currentTarget.querySelectorAll<HTMLElement>("a[href]")];
   const at = links.indexOf(document.activeElement as HTMLElement);
@@ -11,7 +11,7 @@ export function walkLinks(event: KeyboardEvent<HTMLElement>): void {
   links[next]?.focus();
 }
 
-/** Only where Escape closes nothing else: no dialog, no menu, no field that is being typed into. */
+/** Ignores Escape while a dialog or menu is open or a field has the focus. */
 export function useEscape(leave: () => void): void {
   useEffect(() => {
     const press = (event: globalThis.KeyboardEvent) => {
@@ -23,7 +23,7 @@ export function useEscape(leave: () => void): void {
   }, [leave]);
 }
 
-/** Whether a dialog or a menu is open: the keys are its, and whoever wants the focus comes too late. */
+/** Whether a dialog or menu is open. It then handles the keys and keeps the focus. */
 export function isOverlaid(): boolean {
   return document.querySelector('[role="dialog"], [role="menu"]') !== null;
 }

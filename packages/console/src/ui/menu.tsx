@@ -2,7 +2,7 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** Not modal: a modal menu writes styles into the page, which its policy refuses. */
+/** Not modal, because a modal menu adds style elements, which the page's CSP blocks. */
 export function Menu(props: {
   readonly trigger: ReactNode;
   readonly children: ReactNode;

@@ -1,12 +1,12 @@
 import type { Device } from "@tendon/protocol";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { useIsLive } from "../live/live-context.tsx";
 
-/** A shape and a word, never colour alone; hollow where the page itself is not live. */
+/** Shows presence by shape and text, not by colour alone. The shape is hollow while the page is not live. */
 export function PresenceDot({ online }: { readonly online: boolean }) {
   const live = useIsLive();
-  const { t } = useWords();
-  const word = live ? (online ? t("device.online") : t("device.offline")) : t("device.lastKnown");
+  const { t } = useI18n();
+  const label = live ? (online ? t("device.online") : t("device.offline")) : t("device.lastKnown");
   const look = !live
     ? "border-soft border-dashed"
     : online
@@ -15,15 +15,15 @@ export function PresenceDot({ online }: { readonly online: boolean }) {
   return (
     <span
       role="img"
-      aria-label={word}
-      title={word}
+      aria-label={label}
+      title={label}
       className={`inline-block size-2.5 shrink-0 rounded-full border-2 ${look}`}
     />
   );
 }
 
-export function presenceWord(
-  t: ReturnType<typeof useWords>["t"],
+export function presenceLabel(
+  t: ReturnType<typeof useI18n>["t"],
   device: Pick<Device, "online">,
   live: boolean,
 ): string {

@@ -1,37 +1,37 @@
-/** A failure next to what failed: what happened, in the words of the catalogue, and the one thing to do next. */
+/** Shows an error beside what failed: what happened and what to do next. */
 import { errorTitles } from "@tendon/protocol";
 import type { ReactNode } from "react";
 import { ApiError } from "../api/client.ts";
-import { type Key, useWords, type Words } from "../i18n/i18n.tsx";
+import { type I18n, type Key, useI18n } from "../i18n/i18n.tsx";
 import { Icon } from "./icon.tsx";
 
-export function problemWords(words: Words, code: string): { readonly title: string; readonly next: string } {
+export function problemTexts(i18n: I18n, code: string): { readonly title: string; readonly next: string } {
   const known = code === "unreachable" || Object.hasOwn(errorTitles, code) ? code : "internal";
   return {
-    title: words.t(`error.${known}` as "error.internal"),
-    next: words.t(`next.${known}` as "next.internal"),
+    title: i18n.t(`error.${known}` as "error.internal"),
+    next: i18n.t(`next.${known}` as "next.internal"),
   };
 }
 
-export function outcomeWord(words: Words, outcome: string): string {
+export function outcomeLabel(i18n: I18n, outcome: string): string {
   const key = `outcome.${outcome}` as Key;
-  if (outcome === "ok" || outcome === "tool_error") return words.t(key as "outcome.ok");
-  return problemWords(words, outcome).title;
+  if (outcome === "ok" || outcome === "tool_error") return i18n.t(key as "outcome.ok");
+  return problemTexts(i18n, outcome).title;
 }
 
-/** A call that waits for a person has not failed. */
+/** A call that waits for approval has not failed. */
 export function outcomeTone(outcome: string): "ok" | "warn" | "bad" {
   if (outcome === "ok") return "ok";
   return outcome === "approval_required" ? "warn" : "bad";
 }
 
 export function ProblemNote({ error }: { readonly error: unknown }) {
-  const words = useWords();
+  const i18n = useI18n();
   const { code, detail } =
     error instanceof ApiError
       ? { code: error.code, detail: error.message }
       : { code: "internal", detail: error instanceof Error ? error.message : String(error) };
-  const { title, next } = problemWords(words, code);
+  const { title, next } = problemTexts(i18n, code);
   return (
     <Alert>
       <p className="font-medium">{title}</p>
@@ -52,7 +52,7 @@ export function Alert({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Nothing failed here, but something has to be done. */
+/** A notice that asks the user to do something, without an error. */
 export function Warning({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <div role="status" className="flex gap-2 rounded-lg bg-warn-soft px-3 py-2 text-left text-warn">

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** An empty place that says what would be here and what to do next. */
+/** An empty state: says what would be shown here and what to do next. */
 export function Empty(props: {
   readonly icon: IconName;
   readonly title: string;
@@ -59,7 +59,7 @@ export function Badge({
   );
 }
 
-/** One surface; nothing inside it is a card again. */
+/** A panel. Panels are not nested. */
 export function Panel(props: {
   readonly title?: ReactNode;
   readonly actions?: ReactNode;

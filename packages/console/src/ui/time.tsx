@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 
-/** One clock for every relative time on the page. */
+/** One timer updates every relative time on the page. */
 let now = Date.now();
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -24,9 +24,9 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
-/** “3 min ago”, ticking; the exact time on hover. */
+/** A relative time such as “3 min ago”, updated as it passes, with the exact time on hover. */
 export function Ago({ at, className = "" }: { readonly at: string; readonly className?: string }) {
-  const { ago, exact } = useWords();
+  const { ago, exact } = useI18n();
   const when = new Date(at);
   const elapsed = Math.max(0, Math.max(useNow(), Date.now()) - when.getTime());
   return (
@@ -37,7 +37,7 @@ export function Ago({ at, className = "" }: { readonly at: string; readonly clas
 }
 
 export function Clock({ at }: { readonly at: string }) {
-  const { clock, exact } = useWords();
+  const { clock, exact } = useI18n();
   const when = new Date(at);
   return (
     <time dateTime={at} title={exact(when)}>
@@ -46,7 +46,7 @@ export function Clock({ at }: { readonly at: string }) {
   );
 }
 
-/** True for a moment after each change, for “copied”. */
+/** True for a moment after each change, for example to show “Copied”. */
 export function useMoment(ms = 1_600): readonly [boolean, () => void] {
   const [on, setOn] = useState(false);
   useEffect(() => {

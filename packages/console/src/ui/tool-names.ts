@@ -1,10 +1,10 @@
-/** A tool's own name, made readable; the name itself always stands beside it. */
+/** A readable title from a tool's name. The console always shows the name beside it. */
 export function titleOf(tool: string): string {
   const last = tool.split(".").at(-1) ?? tool;
   return sentence(last);
 }
 
-/** Tools that belong together: the part between `self.` and the last word. */
+/** The group of a tool: the part of its name between `self.` and the last word. */
 export function groupOf(tool: string): string {
   const parts = tool.split(".").filter((part, at) => !(at === 0 && part === "self"));
   return parts.length > 1 ? sentence(parts.slice(0, -1).join(" ")) : "";

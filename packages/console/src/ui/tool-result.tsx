@@ -1,7 +1,7 @@
-/** What a tool answered, as it should be seen: words as words, JSON as a tree, pictures as pictures. */
+/** Renders a tool's result: text as text, JSON as a tree, images as images. */
 import type { CallReply } from "@tendon/protocol";
 import { useState } from "react";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./button.tsx";
 import { CodeBlock } from "./copy.tsx";
 import { Icon } from "./icon.tsx";
@@ -10,7 +10,7 @@ import { JsonView } from "./json-view.tsx";
 type Part = CallReply["result"]["content"][number];
 
 export function ToolResult({ reply }: { readonly reply: CallReply }) {
-  const { t, duration } = useWords();
+  const { t, duration } = useI18n();
   const [raw, setRaw] = useState(false);
   const { result, durationMs } = reply;
   return (
@@ -31,7 +31,7 @@ export function ToolResult({ reply }: { readonly reply: CallReply }) {
         <CodeBlock text={JSON.stringify(result, null, 2)} label={t("result.raw")} />
       ) : (
         result.content.map((part, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: an answer's parts never change their places
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a result never change their order
           <ResultPart key={at} part={part} />
         ))
       )}
@@ -40,7 +40,7 @@ export function ToolResult({ reply }: { readonly reply: CallReply }) {
 }
 
 function ResultPart({ part }: { readonly part: Part }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { type, text, data, mimeType } = part;
   if (type === "image" && typeof data === "string") {
     const kind =
@@ -63,7 +63,7 @@ function ResultPart({ part }: { readonly part: Part }) {
   return <JsonView value={part} />;
 }
 
-/** Only what is a structure; a bare `true` or number reads better as it is. */
+/** Only objects and arrays are shown as a tree; a plain `true` or number stays text. */
 function asJson(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);

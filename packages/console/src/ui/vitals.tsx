@@ -1,14 +1,14 @@
 import type { Device } from "@tendon/protocol";
-import { useWords } from "../i18n/i18n.tsx";
+import { useI18n } from "../i18n/i18n.tsx";
 import { Icon } from "./icon.tsx";
 import { useNow } from "./time.tsx";
 
-/** After this long a level is a memory, and looks like one. */
+/** Levels older than this are shown as out of date. */
 const freshMs = 5 * 60_000;
 
-/** Battery and signal, as the device last told them. */
+/** Battery and signal, as the device last reported them. */
 export function Vitals({ vitals }: { readonly vitals: Device["vitals"] }) {
-  const { t, ago } = useWords();
+  const { t, ago } = useI18n();
   const now = useNow();
   if (vitals === null) return null;
   const age = Math.max(0, now - Date.parse(vitals.at));
@@ -25,7 +25,7 @@ export function Vitals({ vitals }: { readonly vitals: Device["vitals"] }) {
 }
 
 function Battery({ level, charging }: { readonly level: number; readonly charging: boolean }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const tone = level <= 15 && !charging ? "text-bad" : level <= 30 && !charging ? "text-warn" : "";
   return (
     <span className={`flex items-center gap-1 ${tone}`}>
@@ -53,7 +53,7 @@ function Battery({ level, charging }: { readonly level: number; readonly chargin
 const bars: Readonly<Record<string, number>> = { strong: 3, medium: 2, fair: 2, weak: 1 };
 
 function Signal({ strength }: { readonly strength: string }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const lit = bars[strength.toLowerCase()] ?? 0;
   const label = t("device.signal", { strength });
   return (

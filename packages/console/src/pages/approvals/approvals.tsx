@@ -1,4 +1,4 @@
-/** Calls that wait for a person: who asks for what, exactly, and the two answers. */
+/** Calls that require approval: the caller, the exact call, and the buttons to approve or deny it. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import type { ApprovalView } from "@tendon/protocol";
@@ -7,7 +7,7 @@ import { useAliases } from "../../api/aliases.ts";
 import { useApprovals, useDecide } from "../../api/approvals.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useEvents } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -18,11 +18,11 @@ import { Ago, Clock } from "../../ui/time.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
 
 export function ApprovalsPage() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { may } = useSession();
   const client = useQueryClient();
   const all = useApprovals();
-  // A grant is used up by the call it was for.
+  // An approval is consumed by its call.
   useEvents(["call.finished"], () => {
     const granted = all.data?.approvals.some(({ state }) => state === "approved") === true;
     if (granted) void client.invalidateQueries({ queryKey: keys.approvals });
@@ -59,13 +59,13 @@ export function ApprovalsPage() {
 }
 
 function useTarget(approval: ApprovalView): string {
-  const { t } = useWords();
+  const { t } = useI18n();
   const aliasOf = useAliases();
   return approval.device === null ? t("approvals.many") : aliasOf(approval.device);
 }
 
 function Request({ approval }: { readonly approval: ApprovalView }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { may, principal } = useSession();
   const decide = useDecide();
   const target = useTarget(approval);
@@ -103,7 +103,7 @@ function Request({ approval }: { readonly approval: ApprovalView }) {
             icon="check"
             disabled={blocked}
             aria-describedby={describedBy}
-            onClick={() => decide.mutate({ id: approval.id, word: "approve" })}
+            onClick={() => decide.mutate({ id: approval.id, decision: "approve" })}
           >
             {t("approvals.approve")}
           </Button>
@@ -111,7 +111,7 @@ function Request({ approval }: { readonly approval: ApprovalView }) {
             icon="cross"
             disabled={blocked}
             aria-describedby={describedBy}
-            onClick={() => decide.mutate({ id: approval.id, word: "deny" })}
+            onClick={() => decide.mutate({ id: approval.id, decision: "deny" })}
           >
             {t("approvals.deny")}
           </Button>
@@ -134,7 +134,7 @@ function Request({ approval }: { readonly approval: ApprovalView }) {
 const tones = { waiting: "warn", approved: "ok", denied: "bad", consumed: "ok", expired: "neutral" } as const;
 
 function Decided({ approval }: { readonly approval: ApprovalView }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const target = useTarget(approval);
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">

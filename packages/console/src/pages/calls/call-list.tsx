@@ -3,12 +3,12 @@ import type { CallHistory } from "@tendon/protocol";
 import { Link } from "wouter";
 import { useAliases } from "../../api/aliases.ts";
 import { type CallFilter, callsQuery } from "../../api/queries.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { callAddress } from "../../shell/navigation.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { walkLinks } from "../../ui/keyboard.ts";
-import { outcomeTone, outcomeWord, ProblemNote } from "../../ui/problem.tsx";
+import { outcomeLabel, outcomeTone, ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
@@ -24,11 +24,11 @@ export function CallHistoryList({
   readonly hideDevice?: boolean;
   readonly paused?: boolean;
 }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const history = useInfiniteQuery({
     ...callsQuery(filter),
     placeholderData: keepPreviousData,
-    // What is looked at stays where it is.
+    // Keep the current rows while new ones load.
     ...(paused ? { enabled: false } : {}),
   });
   if (history.isError)
@@ -68,7 +68,7 @@ const inks = { ok: "text-ok", warn: "text-warn", bad: "text-bad" } as const;
 const signs = { ok: "check", warn: "clock", bad: "alert" } as const;
 
 function CallRow({ call, hideDevice }: { readonly call: PastCall; readonly hideDevice: boolean }) {
-  const words = useWords();
+  const i18n = useI18n();
   const aliasOf = useAliases();
   const tone = outcomeTone(call.outcome);
   return (
@@ -87,10 +87,10 @@ function CallRow({ call, hideDevice }: { readonly call: PastCall; readonly hideD
         <code className="block truncate font-mono text-xs text-soft">{call.tool}</code>
       </span>
       <span className={`hidden truncate text-sm md:block ${tone === "ok" ? "text-soft" : inks[tone]}`}>
-        {outcomeWord(words, call.outcome)}
+        {outcomeLabel(i18n, call.outcome)}
       </span>
       <span className="hidden truncate text-sm text-soft md:block">{call.principal}</span>
-      <span className="hidden text-right text-sm text-soft md:block">{words.duration(call.durationMs)}</span>
+      <span className="hidden text-right text-sm text-soft md:block">{i18n.duration(call.durationMs)}</span>
       <span className="text-right text-sm text-soft">
         <Clock at={call.at} />
       </span>

@@ -1,4 +1,4 @@
-/** One call's whole story: asked, allowed, queued, sent, answered or not, and why. */
+/** The trace of one call: requested, allowed, queued, sent, answered or failed, and why. */
 
 import { useQuery } from "@tanstack/react-query";
 import { type CallStory, consolePaths, type FrameList } from "@tendon/protocol";
@@ -9,7 +9,7 @@ import { useToolCall } from "../../api/calls.ts";
 import { ApiError, api, inPath } from "../../api/client.ts";
 import { keys, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { callAddress, deviceAddress } from "../../shell/navigation.ts";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
@@ -18,11 +18,11 @@ import { CopyAs } from "../../ui/copy-as.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
-import { outcomeTone, outcomeWord, ProblemNote, problemWords } from "../../ui/problem.tsx";
+import { outcomeLabel, outcomeTone, ProblemNote, problemTexts } from "../../ui/problem.tsx";
 import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
-import { Frames } from "../device/story-tabs.tsx";
+import { Frames } from "../device/activity-tabs.tsx";
 import { Timeline } from "./timeline.tsx";
 
 export function CallPage() {
@@ -33,63 +33,63 @@ export function CallPage() {
   });
   if (error !== null) return <ProblemNote error={error} />;
   if (data === undefined) return <SkeletonRows />;
-  return <Story story={data} />;
+  return <CallTrace trace={data} />;
 }
 
-function Story({ story }: { readonly story: CallStory }) {
-  const words = useWords();
-  const { t, duration } = words;
+function CallTrace({ trace }: { readonly trace: CallStory }) {
+  const i18n = useI18n();
+  const { t, duration } = i18n;
   const aliasOf = useAliases();
   const { may } = useSession();
   const [, navigate] = useLocation();
   useEscape(useCallback(() => navigate(consolePaths.calls), [navigate]));
-  const alias = aliasOf(story.device);
-  const failed = story.outcome !== "ok";
+  const alias = aliasOf(trace.device);
+  const failed = trace.outcome !== "ok";
   return (
     <div className="flex flex-col gap-5 [&>header]:-mt-3 [&>header]:mb-0">
       <BackLink to={consolePaths.calls}>{t("nav.calls")}</BackLink>
       <PageHeader
-        title={titleOf(story.tool)}
+        title={titleOf(trace.tool)}
         lead={
           <>
-            <code className="font-mono text-sm break-all">{story.tool}</code> ·{" "}
-            <Link href={deviceAddress(story.device)} className="text-accent-deep underline">
+            <code className="font-mono text-sm break-all">{trace.tool}</code> ·{" "}
+            <Link href={deviceAddress(trace.device)} className="text-accent-deep underline">
               {alias}
             </Link>
           </>
         }
         actions={
           <>
-            {story.arguments !== null && (
-              <CopyAs call={{ device: alias, tool: story.tool, args: story.arguments }} />
+            {trace.arguments !== null && (
+              <CopyAs call={{ device: alias, tool: trace.tool, args: trace.arguments }} />
             )}
-            {may("call") && <Retry story={story} alias={alias} />}
+            {may("call") && <Retry trace={trace} alias={alias} />}
           </>
         }
       />
       <Panel
         title={
           <span className="flex items-center gap-2">
-            <Badge tone={outcomeTone(story.outcome)}>{outcomeWord(words, story.outcome)}</Badge>
-            <span className="font-normal text-soft">{duration(story.durationMs)}</span>
+            <Badge tone={outcomeTone(trace.outcome)}>{outcomeLabel(i18n, trace.outcome)}</Badge>
+            <span className="font-normal text-soft">{duration(trace.durationMs)}</span>
           </span>
         }
         actions={
           <span className="text-sm text-soft">
-            <Clock at={story.askedAt} />
+            <Clock at={trace.askedAt} />
           </span>
         }
       >
         <div className="p-4">
-          <Timeline story={story} />
+          <Timeline trace={trace} />
         </div>
-        {failed && (story.outcome !== "tool_error" || story.detail !== null) && (
+        {failed && (trace.outcome !== "tool_error" || trace.detail !== null) && (
           <p className="px-4 pb-4">
-            {story.detail !== null && <span className="block break-words">{story.detail}</span>}
-            {story.outcome !== "tool_error" && (
-              <span className="text-soft">{problemWords(words, story.outcome).next}</span>
+            {trace.detail !== null && <span className="block break-words">{trace.detail}</span>}
+            {trace.outcome !== "tool_error" && (
+              <span className="text-soft">{problemTexts(i18n, trace.outcome).next}</span>
             )}{" "}
-            {story.outcome === "approval_required" && (
+            {trace.outcome === "approval_required" && (
               <Link href={consolePaths.approvals} className="text-accent-deep underline">
                 {t("nav.approvals")}
               </Link>
@@ -100,26 +100,26 @@ function Story({ story }: { readonly story: CallStory }) {
       <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-2">
         <Panel title={t("call.facts")}>
           <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 px-4 pt-1 pb-4">
-            <Fact name={t("call.principal")} value={story.principal} />
-            <Fact name={t("call.queued")} value={duration(story.queuedMs)} />
-            <Fact name={t("call.total")} value={duration(story.durationMs)} />
-            {story.approval !== null && <Fact name={t("call.approval")} value={story.approval} />}
-            <Fact name={t("call.id")} value={story.callId} />
+            <Fact name={t("call.principal")} value={trace.principal} />
+            <Fact name={t("call.queued")} value={duration(trace.queuedMs)} />
+            <Fact name={t("call.total")} value={duration(trace.durationMs)} />
+            {trace.approval !== null && <Fact name={t("call.approval")} value={trace.approval} />}
+            <Fact name={t("call.id")} value={trace.callId} />
           </dl>
         </Panel>
         <Panel title={t("call.arguments")}>
           <div className="px-4 pt-1 pb-4">
-            {story.arguments === null ? (
+            {trace.arguments === null ? (
               <p className="text-soft">{t("call.forgotten")}</p>
-            ) : Object.keys(story.arguments).length === 0 ? (
+            ) : Object.keys(trace.arguments).length === 0 ? (
               <p className="text-soft">{t("confirm.noValues")}</p>
             ) : (
-              <JsonView value={story.arguments} />
+              <JsonView value={trace.arguments} />
             )}
           </div>
         </Panel>
       </div>
-      {may("admin") && <CallFrames story={story} />}
+      {may("admin") && <CallFrames trace={trace} />}
     </div>
   );
 }
@@ -133,18 +133,18 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-/** A busy gateway writes a frame this long after it noted that it sends the call. */
+/** A busy gateway may record the frame this long after the call's `sentAt`. */
 const frameSlackMs = 2_000;
 
-/** The frames of its time, while they are still kept. */
-function CallFrames({ story }: { readonly story: CallStory }) {
-  const { t } = useWords();
+/** The frames of the call, while the gateway still keeps them. */
+function CallFrames({ trace }: { readonly trace: CallStory }) {
+  const { t } = useI18n();
   const { data } = useQuery({
-    queryKey: ["device", story.device, "frames", story.callId],
-    queryFn: ({ signal }) => api<FrameList>(`/devices/${inPath(story.device)}/frames`, { signal }),
+    queryKey: ["device", trace.device, "frames", trace.callId],
+    queryFn: ({ signal }) => api<FrameList>(`/devices/${inPath(trace.device)}/frames`, { signal }),
     retry: false,
   });
-  const frames = framesOf(story, data?.frames ?? []);
+  const frames = framesOf(trace, data?.frames ?? []);
   return (
     <Panel title={t("call.frames")}>
       {frames.length === 0 ? (
@@ -156,12 +156,12 @@ function CallFrames({ story }: { readonly story: CallStory }) {
   );
 }
 
-/** The request that names the tool and left nearest to when the call was sent, and everything under its id. */
-function framesOf(story: CallStory, frames: FrameList["frames"]): FrameList["frames"] {
-  const sentAt = Date.parse(story.sentAt ?? story.askedAt);
+/** The request with the tool's name that was sent closest to `sentAt`, and all frames with its id. */
+function framesOf(trace: CallStory, frames: FrameList["frames"]): FrameList["frames"] {
+  const sentAt = Date.parse(trace.sentAt ?? trace.askedAt);
   const apart = ({ at }: FrameList["frames"][number]) => Math.abs(Date.parse(at) - sentAt);
   const [request] = frames
-    .filter((frame) => frame.way === "out" && frame.text.includes(JSON.stringify(story.tool)))
+    .filter((frame) => frame.way === "out" && frame.text.includes(JSON.stringify(trace.tool)))
     .filter((frame) => apart(frame) <= frameSlackMs)
     .toSorted((one, other) => apart(one) - apart(other));
   const id = request === undefined ? undefined : idIn(request.text);
@@ -172,20 +172,20 @@ function idIn(text: string): string | undefined {
   return /"id":("[^"]*"|-?\d+)/.exec(text)?.[1];
 }
 
-function Retry({ story, alias }: { readonly story: CallStory; readonly alias: string }) {
-  const { t } = useWords();
+function Retry({ trace, alias }: { readonly trace: CallStory; readonly alias: string }) {
+  const { t } = useI18n();
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);
-  const tools = useQuery(toolsQuery(story.device));
-  const call = useToolCall(story.device);
-  const tool = tools.data?.tools.find(({ name }) => name === story.tool);
-  const args = story.arguments;
-  // Masked values would be sent as they are shown.
+  const tools = useQuery(toolsQuery(trace.device));
+  const call = useToolCall(trace.device);
+  const tool = tools.data?.tools.find(({ name }) => name === trace.tool);
+  const args = trace.arguments;
+  // Masked values would be sent masked, so such a call cannot be repeated.
   const whole = args !== null && !JSON.stringify(args).includes("•••");
   const again = async () => {
     setAsking(false);
     try {
-      const { callId } = await call.mutateAsync({ tool: story.tool, args: args ?? {} });
+      const { callId } = await call.mutateAsync({ tool: trace.tool, args: args ?? {} });
       navigate(callAddress(callId));
     } catch (error) {
       const id =
@@ -195,7 +195,7 @@ function Retry({ story, alias }: { readonly story: CallStory; readonly alias: st
   };
   if (!whole || tool === undefined) {
     return (
-      <Link href={deviceAddress(story.device)} className="text-sm text-accent-deep underline">
+      <Link href={deviceAddress(trace.device)} className="text-sm text-accent-deep underline">
         {t("call.openDevice")}
       </Link>
     );
@@ -214,7 +214,7 @@ function Retry({ story, alias }: { readonly story: CallStory; readonly alias: st
         open={asking}
         onClose={() => setAsking(false)}
         onConfirm={() => void again()}
-        title={t("confirm.title", { tool: titleOf(story.tool), device: alias })}
+        title={t("confirm.title", { tool: titleOf(trace.tool), device: alias })}
         effect={tool.description}
         action={t("call.retry")}
       />

@@ -1,13 +1,13 @@
-/** What was called, by whom, how it ended; live unless somebody wants to read in peace. */
+/** The call history, updated live unless the user pauses it. */
 import { errorTitles } from "@tendon/protocol";
 import { useDeferredValue, useMemo, useState } from "react";
 import type { CallFilter } from "../../api/queries.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Select, TextInput } from "../../ui/field.tsx";
-import { outcomeWord } from "../../ui/problem.tsx";
+import { outcomeLabel } from "../../ui/problem.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { CallHistoryList } from "./call-list.tsx";
 
@@ -17,8 +17,8 @@ const spans = { hour, day: 24 * hour, week: 168 * hour } as const;
 type Span = keyof typeof spans | "all";
 
 export function CallsPage() {
-  const words = useWords();
-  const { t } = words;
+  const i18n = useI18n();
+  const { t } = i18n;
   const live = useIsLive();
   const [paused, setPaused] = useState(false);
   const [text, setText] = useState({ device: "", tool: "", principal: "" });
@@ -73,7 +73,7 @@ export function CallsPage() {
           <option value="">{t("calls.anyOutcome")}</option>
           {outcomes.map((each) => (
             <option key={each} value={each}>
-              {outcomeWord(words, each)}
+              {outcomeLabel(i18n, each)}
             </option>
           ))}
         </Select>

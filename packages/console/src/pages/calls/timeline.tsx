@@ -1,13 +1,13 @@
 import type { CallStory } from "@tendon/protocol";
-import { useWords, type Words } from "../../i18n/i18n.tsx";
+import { type I18n, useI18n } from "../../i18n/i18n.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 
-interface Stop {
-  readonly word: string;
+interface Step {
+  readonly label: string;
   readonly at: string | undefined;
   readonly icon: IconName;
   readonly tone: "done" | "bad" | "late";
-  /** How long it took to get here from the stop before. */
+  /** Time since the previous step. */
   readonly took: number | undefined;
 }
 
@@ -21,15 +21,21 @@ const refusedBefore = new Set([
   "payload_too_large",
 ]);
 
-function stopsOf(story: CallStory, { t }: Words): Stop[] {
-  const { outcome, askedAt, sentAt, at, queuedMs, durationMs, late } = story;
-  const asked: Stop = { word: t("timeline.asked"), at: askedAt, icon: "play", tone: "done", took: undefined };
+function stepsOf(trace: CallStory, { t }: I18n): Step[] {
+  const { outcome, askedAt, sentAt, at, queuedMs, durationMs, late } = trace;
+  const asked: Step = {
+    label: t("timeline.asked"),
+    at: askedAt,
+    icon: "play",
+    tone: "done",
+    took: undefined,
+  };
   if (refusedByRule.has(outcome)) {
-    const word = t(outcome === "forbidden" ? "timeline.refused" : "timeline.waits");
-    return [asked, { word, at, icon: "lock", tone: "bad", took: durationMs }];
+    const label = t(outcome === "forbidden" ? "timeline.refused" : "timeline.waits");
+    return [asked, { label, at, icon: "lock", tone: "bad", took: durationMs }];
   }
-  const allowed: Stop = {
-    word: t(story.approval === null ? "timeline.allowed" : "timeline.approved"),
+  const allowed: Step = {
+    label: t(trace.approval === null ? "timeline.allowed" : "timeline.approved"),
     at: askedAt,
     icon: "approvals",
     tone: "done",
@@ -39,13 +45,13 @@ function stopsOf(story: CallStory, { t }: Words): Stop[] {
     return [
       asked,
       allowed,
-      { word: t("timeline.notSent"), at, icon: "alert", tone: "bad", took: durationMs },
+      { label: t("timeline.notSent"), at, icon: "alert", tone: "bad", took: durationMs },
     ];
   }
-  const sent: Stop = { word: t("timeline.sent"), at: sentAt, icon: "chevron", tone: "done", took: queuedMs };
+  const sent: Step = { label: t("timeline.sent"), at: sentAt, icon: "chevron", tone: "done", took: queuedMs };
   const answered = outcome === "ok" || outcome === "tool_error" || outcome === "device_error";
-  const end: Stop = {
-    word: t(
+  const end: Step = {
+    label: t(
       answered ? "timeline.answered" : outcome === "device_timeout" ? "timeline.timeout" : "timeline.failed",
     ),
     at,
@@ -59,7 +65,7 @@ function stopsOf(story: CallStory, { t }: Words): Stop[] {
     allowed,
     sent,
     end,
-    { word: t("timeline.late"), at: late.at, icon: "clock", tone: "late", took: late.lateMs },
+    { label: t("timeline.late"), at: late.at, icon: "clock", tone: "late", took: late.lateMs },
   ];
 }
 
@@ -69,17 +75,17 @@ const tones = {
   late: "border-warn text-warn bg-warn-soft",
 };
 
-/** From left to right on a desk, from top to bottom on a phone. */
-export function Timeline({ story }: { readonly story: CallStory }) {
-  const words = useWords();
-  const stops = stopsOf(story, words);
+/** Horizontal on wide screens, vertical on narrow ones. */
+export function Timeline({ trace }: { readonly trace: CallStory }) {
+  const i18n = useI18n();
+  const steps = stepsOf(trace, i18n);
   return (
-    <ol className="flex flex-col md:flex-row" aria-label={words.t("timeline.title")}>
-      {stops.map(({ word, at, icon, tone, took }, place) => {
-        const next = stops[place + 1];
+    <ol className="flex flex-col md:flex-row" aria-label={i18n.t("timeline.title")}>
+      {steps.map(({ label, at, icon, tone, took }, place) => {
+        const next = steps[place + 1];
         return (
           <li
-            key={word}
+            key={label}
             className={`flex gap-3 md:flex-col md:gap-2 ${next === undefined ? "" : "md:flex-1"}`}
           >
             <div className="flex flex-col items-center md:flex-row">
@@ -92,17 +98,17 @@ export function Timeline({ story }: { readonly story: CallStory }) {
                 <span className="relative min-h-4 w-px flex-1 bg-line-strong md:h-px md:min-h-0 md:w-auto">
                   {next.took !== undefined && (
                     <span className="absolute -top-5 left-1/2 hidden -translate-x-1/2 text-xs whitespace-nowrap text-soft md:block">
-                      {words.duration(next.took)}
+                      {i18n.duration(next.took)}
                     </span>
                   )}
                 </span>
               )}
             </div>
             <div className="pb-4 md:pb-0">
-              <p className="font-medium">{word}</p>
+              <p className="font-medium">{label}</p>
               <p className="text-xs text-soft">
-                {at !== undefined && words.clock(new Date(at))}
-                {took !== undefined && <span className="md:hidden"> · {words.duration(took)}</span>}
+                {at !== undefined && i18n.clock(new Date(at))}
+                {took !== undefined && <span className="md:hidden"> · {i18n.duration(took)}</span>}
               </p>
             </div>
           </li>

@@ -1,4 +1,4 @@
-/** An agent in a minute: a token of its own, the snippet for its client, and a light that says when it has come. */
+/** Connects an agent: creates a token, shows the snippet for the client, and shows when the token is used. */
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { NewToken, TokenList } from "@tendon/protocol";
@@ -6,7 +6,7 @@ import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
@@ -20,7 +20,7 @@ import { clients } from "./snippets.ts";
 const lookEveryMs = 2_000;
 
 export function ConnectPage() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { gateway, may } = useSession();
   const [made, setMade] = useState<NewToken>();
   const token = made?.token ?? "YOUR_TOKEN";
@@ -78,7 +78,7 @@ function TokenMaker({
   readonly made: NewToken | undefined;
   readonly onMade: (token: NewToken) => void;
 }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [name, setName] = useState("my-agent");
   const make = useMutation({
     mutationFn: () =>
@@ -123,9 +123,9 @@ function TokenMaker({
   );
 }
 
-/** Whether the token has been used, and when last. */
+/** Shows whether and when the token was last used. */
 function Light({ token }: { readonly token: NewToken }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { data } = useQuery({
     queryKey: keys.tokens,
     queryFn: ({ signal }) => api<TokenList>("/tokens", { signal }),

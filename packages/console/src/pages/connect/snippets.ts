@@ -8,7 +8,7 @@ interface Target {
 interface Client {
   readonly id: string;
   readonly name: string;
-  /** Where the text belongs. */
+  /** Where to put the text. */
   readonly where: Key;
   readonly snippet: (target: Target) => string;
 }

@@ -1,10 +1,10 @@
-/** What the device did and said: calls, events, frames. */
+/** The device's activity: calls, events and frames. */
 
 import { useQuery } from "@tanstack/react-query";
 import type { DeviceDetail, FrameList, GatewayEvent } from "@tendon/protocol";
 import { api, inPath } from "../../api/client.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useRecentEvents } from "../../live/live-context.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
@@ -15,27 +15,27 @@ import { CallHistoryList } from "../calls/call-list.tsx";
 const framesEveryMs = 2_000;
 const eventsShown = 100;
 
-export function StoryTabs({ device }: { readonly device: DeviceDetail }) {
-  const { t } = useWords();
+export function ActivityTabs({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useI18n();
   const { may } = useSession();
   const tabs = [
     {
       id: "calls",
-      title: t("story.calls"),
+      title: t("activity.calls"),
       content: <CallHistoryList filter={{ device: device.id, limit: 20 }} hideDevice />,
     },
-    { id: "events", title: t("story.events"), content: <EventLog device={device.id} /> },
+    { id: "events", title: t("activity.events"), content: <EventLog device={device.id} /> },
     ...(may("admin")
-      ? [{ id: "frames", title: t("story.frames"), content: <FrameLog device={device.id} /> }]
+      ? [{ id: "frames", title: t("activity.frames"), content: <FrameLog device={device.id} /> }]
       : []),
   ];
-  return <Tabs label={t("story.title")} tabs={tabs} />;
+  return <Tabs label={t("activity.title")} tabs={tabs} />;
 }
 
 function EventLog({ device }: { readonly device: string }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const events = useRecentEvents((event) => event.device === device).slice(0, eventsShown);
-  if (events.length === 0) return <p className="p-4 text-soft">{t("story.noEvents")}</p>;
+  if (events.length === 0) return <p className="p-4 text-soft">{t("activity.noEvents")}</p>;
   return (
     <ol className="divide-y divide-line">
       {events.map((event) => (
@@ -62,9 +62,9 @@ function EventRow({ event }: { readonly event: GatewayEvent }) {
   );
 }
 
-/** The last frames as they went over the wire, the newest first. Asked for only while somebody looks. */
+/** The latest frames on the wire, newest first. Polled only while the tab is open. */
 function FrameLog({ device }: { readonly device: string }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { data, error } = useQuery({
     queryKey: ["device", device, "frames"],
     queryFn: ({ signal }) => api<FrameList>(`/devices/${inPath(device)}/frames`, { signal }),
@@ -78,12 +78,12 @@ function FrameLog({ device }: { readonly device: string }) {
       </div>
     );
   if (data === undefined) return <SkeletonRows rows={4} />;
-  if (data.frames.length === 0) return <p className="p-4 text-soft">{t("story.noFrames")}</p>;
+  if (data.frames.length === 0) return <p className="p-4 text-soft">{t("activity.noFrames")}</p>;
   return <Frames frames={data.frames} />;
 }
 
 export function Frames({ frames }: { readonly frames: FrameList["frames"] }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <ol className="divide-y divide-line">
       {newestFirst(frames).map(({ key, at, way, length, text }) => (
@@ -119,7 +119,7 @@ function readable(text: string): string {
 
 type Frame = FrameList["frames"][number];
 
-/** Frames have no names of their own: their time, and which of that time they are. */
+/** Frames have no ids, so the key is their time and their position within that time. */
 function newestFirst(frames: readonly Frame[]): (Frame & { readonly key: string })[] {
   const seen = new Map<string, number>();
   const named = frames.map((frame) => {

@@ -1,13 +1,13 @@
-/** Why a control cannot be used right now, said beside it. */
+/** The reason why a control is disabled, shown beside it. */
 import type { DeviceDetail, ToolList } from "@tendon/protocol";
 import { Link } from "wouter";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { toolAddress } from "../../shell/navigation.ts";
 
 export type Blocked = "offline" | "notLive" | "confirm" | "denied";
 
-/** Nothing that is done to the device can be done now. */
+/** The reason why no control of the device can be used. */
 export function useAway({ online }: DeviceDetail): "offline" | "notLive" | undefined {
   const live = useIsLive();
   if (!live) return "notLive";
@@ -15,8 +15,8 @@ export function useAway({ online }: DeviceDetail): "offline" | "notLive" | undef
 }
 
 /**
- * The same for a tool that a control stands for; `missing` where the device has none, so that it never can be used, and
- * `unknown` while its list is on its way.
+ * The reason why the tool behind a control cannot be used: `missing` if the device has no such tool, `unknown` while its
+ * tool list is loading.
  */
 export function blockedTool(
   tools: ToolList | undefined,
@@ -36,7 +36,7 @@ export function BlockedNote(props: {
   readonly tool?: string;
 }) {
   const { id, why, device, tool } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <p id={id} className="text-sm text-soft">
       {t(`blocked.${why}`)}

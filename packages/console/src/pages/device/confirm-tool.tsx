@@ -1,12 +1,12 @@
-/** Before a tool that is for people only runs: what it does, to which device, with which values. */
+/** Asks for confirmation before a user-only tool runs, and shows its effect, device and arguments. */
 import type { DeviceDetail, Tool } from "@tendon/protocol";
 import type { Arguments } from "../../api/calls.ts";
-import { type Key, useWords } from "../../i18n/i18n.tsx";
+import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
 
-/** The firmware's own tools, in plain words. */
+/** Effects of the firmware's user-only tools. */
 const effects: Readonly<Record<string, Key>> = {
   "self.reboot": "effect.reboot",
   "self.upgrade_firmware": "effect.upgrade",
@@ -20,13 +20,13 @@ const effects: Readonly<Record<string, Key>> = {
 export function ConfirmTool(props: {
   readonly device: DeviceDetail;
   readonly tool: Tool;
-  /** Nothing while nobody has asked for it. */
+  /** `undefined` while no confirmation is open. */
   readonly args: Arguments | undefined;
   readonly onClose: () => void;
   readonly onConfirm: (args: Arguments) => void;
 }) {
   const { device, tool, args, onClose, onConfirm } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const key = effects[tool.name];
   const effect = key === undefined ? tool.description : t(key as "effect.reboot");
   const title = titleOf(tool.name);

@@ -1,26 +1,26 @@
-/** device_control by hand: the buttons that existing apps have. */
+/** Buttons for device_control actions, as in existing apps. */
 import type { DeviceDetail } from "@tendon/protocol";
 import { useId } from "react";
 import { useControl } from "../../api/calls.ts";
-import { type Key, useWords } from "../../i18n/i18n.tsx";
+import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel } from "../../ui/states.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 
 const buttons = [
-  { action: "volume_down", icon: "minus", word: "control.down" },
-  { action: "mute", icon: "mute", word: "control.mute" },
-  { action: "unmute", icon: "volume", word: "control.unmute" },
-  { action: "volume_up", icon: "plus", word: "control.up" },
-] as const satisfies readonly { action: string; icon: IconName; word: Key }[];
+  { action: "volume_down", icon: "minus", label: "control.down" },
+  { action: "mute", icon: "mute", label: "control.mute" },
+  { action: "unmute", icon: "volume", label: "control.unmute" },
+  { action: "volume_up", icon: "plus", label: "control.up" },
+] as const satisfies readonly { action: string; icon: IconName; label: Key }[];
 
-interface Told {
+interface VolumeResult {
   readonly structuredContent?: { readonly volume?: unknown };
 }
 
 export function ControlPad({ device }: { readonly device: DeviceDetail }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const away = useAway(device);
   const note = useId();
   const control = useControl(device.id);
@@ -36,7 +36,7 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
       }
     >
       <div className="grid grid-cols-4 gap-2 px-4 pt-2 pb-4">
-        {buttons.map(({ action, icon, word }) => (
+        {buttons.map(({ action, icon, label }) => (
           <button
             key={action}
             type="button"
@@ -47,7 +47,7 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
             className="flex h-16 flex-col items-center justify-center gap-1 rounded-lg border border-line bg-surface text-xs transition-colors hover:bg-raised disabled:opacity-50"
           >
             <Icon name={icon} size={18} />
-            <span className="max-w-full truncate px-1">{t(word)}</span>
+            <span className="max-w-full truncate px-1">{t(label)}</span>
           </button>
         ))}
       </div>
@@ -66,6 +66,7 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
 }
 
 function levelOf(result: unknown): unknown {
-  const told = typeof result === "object" && result !== null ? (result as Told).structuredContent : undefined;
-  return told?.volume;
+  const content =
+    typeof result === "object" && result !== null ? (result as VolumeResult).structuredContent : undefined;
+  return content?.volume;
 }

@@ -3,22 +3,22 @@ import type { DeviceDetail } from "@tendon/protocol";
 import { useLocation } from "wouter";
 import { api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
-import { useWords } from "../../i18n/i18n.tsx";
-import { forgetDevice } from "../../live/freshness.ts";
+import { useI18n } from "../../i18n/i18n.tsx";
+import { removeCachedDevice } from "../../live/freshness.ts";
 import { Confirm } from "../../ui/dialog.tsx";
 
-interface EndingProps {
+interface DialogProps {
   readonly device: DeviceDetail;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
-/** A board that was sent away, or never approved, and shows a code again. */
-export function ApproveDialog(props: EndingProps) {
+/** Approves a board that shows a code because it was revoked or never approved. */
+export function ApproveDialog(props: DialogProps) {
   return <AdmissionDialog {...props} decision="approve" />;
 }
 
-export function RevokeDialog(props: EndingProps) {
+export function RevokeDialog(props: DialogProps) {
   return <AdmissionDialog {...props} decision="revoke" />;
 }
 
@@ -27,8 +27,8 @@ function AdmissionDialog({
   open,
   onClose,
   decision,
-}: EndingProps & { readonly decision: "approve" | "revoke" }) {
-  const { t } = useWords();
+}: DialogProps & { readonly decision: "approve" | "revoke" }) {
+  const { t } = useI18n();
   const client = useQueryClient();
   const decide = useMutation({
     mutationFn: () => api(`/devices/${inPath(device.id)}/${decision}`, { method: "POST" }),
@@ -50,8 +50,8 @@ function AdmissionDialog({
   );
 }
 
-export function DeleteDialog({ device, open, onClose }: EndingProps) {
-  const { t } = useWords();
+export function DeleteDialog({ device, open, onClose }: DialogProps) {
+  const { t } = useI18n();
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const remove = useMutation({
@@ -60,7 +60,7 @@ export function DeleteDialog({ device, open, onClose }: EndingProps) {
     onSuccess: async () => {
       onClose();
       navigate("/");
-      await forgetDevice(client, device.id);
+      await removeCachedDevice(client, device.id);
     },
   });
   return (

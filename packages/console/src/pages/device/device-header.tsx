@@ -1,21 +1,21 @@
 import { consolePaths, type DeviceDetail } from "@tendon/protocol";
 import { useState } from "react";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
+import { PresenceDot, presenceLabel } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago, Clock } from "../../ui/time.tsx";
-import { ApproveDialog, DeleteDialog, RevokeDialog } from "./device-endings.tsx";
+import { ApproveDialog, DeleteDialog, RevokeDialog } from "./device-dialogs.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 
 type Asking = "edit" | "approve" | "revoke" | "delete" | undefined;
 
 export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const live = useIsLive();
   const { may } = useSession();
   const [asking, setAsking] = useState<Asking>();
@@ -33,7 +33,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
           ))}
         </h1>
         <p className="mt-1 flex flex-wrap gap-x-2 text-soft">
-          <Presence device={device} word={presenceWord(t, device, live)} />
+          <Presence device={device} label={presenceLabel(t, device, live)} />
           {[device.board, device.firmware, device.transport, device.id === device.alias ? null : device.id]
             .filter((fact) => fact !== null)
             .map((fact) => (
@@ -74,20 +74,20 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
   );
 }
 
-/** State in words: since when, and why not. */
-function Presence({ device, word }: { readonly device: DeviceDetail; readonly word: string }) {
-  const { t } = useWords();
+/** The state as text, with its start or the reason of the disconnection. */
+function Presence({ device, label }: { readonly device: DeviceDetail; readonly label: string }) {
+  const { t } = useI18n();
   if (device.online && device.connectedAt !== null) {
     return (
       <span className="text-text after:ml-2 after:text-soft after:content-['·']">
-        {word}, {t("device.since")} <Clock at={device.connectedAt} />
+        {label}, {t("device.since")} <Clock at={device.connectedAt} />
       </span>
     );
   }
   const left = device.lastDisconnect;
   return (
     <span className="text-text after:ml-2 after:text-soft after:content-['·']">
-      {word}
+      {label}
       {left !== null && (
         <>
           {" "}

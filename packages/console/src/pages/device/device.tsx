@@ -1,4 +1,4 @@
-/** Everything about one device on one page: what it is and does now, what it can do, what it did. */
+/** One device: its details and status, its tools, and its activity. */
 
 import { useQuery } from "@tanstack/react-query";
 import { consolePaths, type DeviceDetail } from "@tendon/protocol";
@@ -7,18 +7,18 @@ import { Redirect, useLocation, useParams } from "wouter";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { useStatus } from "../../api/status.ts";
-import { useTalks } from "../../api/talks.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useConversations } from "../../api/conversations.ts";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
+import { ConversationDetails, ConversationState } from "../../ui/conversation.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel, SkeletonRows } from "../../ui/states.tsx";
-import { TalkFacts, TalkState } from "../../ui/talk.tsx";
+import { ActivityTabs } from "./activity-tabs.tsx";
 import { ControlPad } from "./control-pad.tsx";
 import { DeviceHeader } from "./device-header.tsx";
 import { PhotoPanel } from "./photo-panel.tsx";
 import { StatusPanel } from "./status-panel.tsx";
-import { StoryTabs } from "./story-tabs.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
 
 export function DevicePage() {
@@ -26,10 +26,10 @@ export function DevicePage() {
   const { data, error } = useQuery(deviceQuery(reference));
   if (error !== null) return <ProblemNote error={error} />;
   if (data === undefined) return <SkeletonRows />;
-  // Events speak of ids: an alias in the address leads there.
+  // Events contain ids, while the address may contain an alias.
   if (data.id !== reference)
     return <Redirect to={`${deviceAddress(data.id)}${window.location.hash}`} replace />;
-  // A form and an answer belong to one device: another begins anew.
+  // Keyed by device, so that forms and results are not kept for another device.
   return <Device key={data.id} device={data} />;
 }
 
@@ -37,7 +37,7 @@ const photoTool = "self.camera.take_photo";
 const volumeTool = "self.audio_speaker.set_volume";
 
 function Device({ device }: { readonly device: DeviceDetail }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { may } = useSession();
   const tools = useQuery(toolsQuery(device.id));
   const status = useStatus(device, tools.data, may("call"));
@@ -81,21 +81,21 @@ function Device({ device }: { readonly device: DeviceDetail }) {
           )}
         </div>
       </div>
-      <StoryTabs device={device} />
+      <ActivityTabs device={device} />
     </div>
   );
 }
 
-/** There while the board talks to its voice server, and only then. */
+/** Shown only while the board has a conversation with its voice server. */
 function VoicePanel({ device }: { readonly device: DeviceDetail }) {
-  const { t } = useWords();
-  const { talks, fresh } = useTalks();
-  const talk = talks?.find((each) => each.device === device.id);
-  if (talk === undefined) return null;
+  const { t } = useI18n();
+  const { conversations, fresh } = useConversations();
+  const conversation = conversations?.find((each) => each.device === device.id);
+  if (conversation === undefined) return null;
   return (
-    <Panel title={t("voice.title")} actions={<TalkState talk={talk} fresh={fresh} />}>
+    <Panel title={t("voice.title")} actions={<ConversationState conversation={conversation} fresh={fresh} />}>
       <div className="px-4 pt-1 pb-4">
-        <TalkFacts talk={talk} fresh={fresh} />
+        <ConversationDetails conversation={conversation} fresh={fresh} />
         {!fresh && <p className="mt-3 text-sm text-soft">{t("live.memory")}</p>}
       </div>
     </Panel>

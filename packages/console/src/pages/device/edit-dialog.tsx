@@ -3,7 +3,7 @@ import type { DeviceChange, DeviceDetail } from "@tendon/protocol";
 import { useState } from "react";
 import { api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextInput } from "../../ui/field.tsx";
@@ -16,7 +16,7 @@ export function EditDialog({
   readonly device: DeviceDetail;
   readonly onClose: () => void;
 }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const client = useQueryClient();
   const [alias, setAlias] = useState(device.alias);
   const [tags, setTags] = useState(device.tags.join(" "));

@@ -3,8 +3,8 @@ import { isAddressName } from "@tendon/protocol";
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * The schema as a form should show it. Stock boards give the description of an address as its default: filled in, it
- * would be sent as it stands. So it is asked for instead.
+ * Adapts a schema for its form. Stock boards put the description of an address into its default. The form would fill it
+ * in and send it, so such a default is removed and the field is required.
  */
 export function formSchema(schema: Schema): Schema {
   const { properties } = schema;
@@ -25,7 +25,7 @@ export function formSchema(schema: Schema): Schema {
   };
 }
 
-/** What was meant as a description is shown as one. */
+/** Shows such a default as the description instead. */
 function described({ default: sentence, ...property }: Schema): Schema {
   return { description: sentence, ...property };
 }

@@ -18,8 +18,8 @@ export function hasArguments(schema: Readonly<Record<string, unknown>>): boolean
   return propertiesOf(schema).length > 0;
 }
 
-/** What a form begins with: the schema's defaults, and something sensible where a value has to be given. */
-export function firstValues(schema: Readonly<Record<string, unknown>>): Arguments {
+/** The initial values of a form: the schema's defaults, and a sensible value for required fields. */
+export function initialValues(schema: Readonly<Record<string, unknown>>): Arguments {
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const values: Record<string, unknown> = {};
   for (const [name, property] of propertiesOf(schema)) {

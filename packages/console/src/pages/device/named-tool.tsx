@@ -1,9 +1,9 @@
-/** The part of the address that names one tool: its form is open, and has the focus. */
+/** The address's hash can name a tool. Its form is then open and has the focus. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { isOverlaid } from "../../ui/keyboard.ts";
 
 const events = ["hashchange", "popstate", "pushState"] as const;
-/** How often somebody went somewhere; counted before anybody is told. */
+/** Number of navigations, counted before the listeners run. */
 let visits = 0;
 for (const event of events) {
   window.addEventListener(event, () => {
@@ -18,7 +18,7 @@ function onHash(changed: () => void): () => void {
   };
 }
 
-/** The hash of a tool's name. */
+/** The address hash for a tool's name. */
 export function hashOf(tool: string): string {
   return `#${encodeURIComponent(tool)}`;
 }
@@ -27,7 +27,7 @@ export function useHash(): string {
   return useSyncExternalStore(onHash, () => window.location.hash);
 }
 
-/** Another number each time the address names this tool, also when it did already; `undefined` while it does not. */
+/** A new number whenever the address names this tool, even if it did before; `undefined` while it does not. */
 export function useNamed(tool: string): number | undefined {
   return useSyncExternalStore(onHash, () => (window.location.hash === hashOf(tool) ? visits : undefined));
 }
@@ -35,8 +35,8 @@ export function useNamed(tool: string): number | undefined {
 const fields = "input, select, textarea, button[role=switch], [role=slider], button[type=submit]";
 
 /**
- * Stands inside of a form that may come late, and gives it the focus when both are there. Where nothing can be used yet
- * the head has it, and the form follows when it can, unless somebody has gone elsewhere meanwhile.
+ * Rendered inside a form that may load late; focuses the form once it is there. While no field can be used, the tool's
+ * header has the focus. The form takes it later, unless the user has moved the focus in the meantime.
  */
 export function FocusField(props: {
   readonly form: string;
@@ -47,7 +47,7 @@ export function FocusField(props: {
   const seen = useRef<number>(undefined);
   useEffect(() => {
     if (visit === undefined) return;
-    // A slider can be focused only after it has been drawn once.
+    // A slider can be focused only after its first render.
     const drawn = requestAnimationFrame(() => {
       const head = headOf(form);
       if (seen.current === visit && !(ready && document.activeElement === head)) return;
@@ -62,7 +62,7 @@ export function FocusField(props: {
 
 function firstField(form: string): HTMLElement | undefined {
   const all = document.getElementById(form)?.querySelectorAll<HTMLElement>(fields) ?? [];
-  // Sliders and switches bring a field along that nobody sees.
+  // Sliders and switches contain a hidden input: skip it.
   return [...all].find(
     (field) => field.tabIndex >= 0 && field.checkVisibility() && !field.matches(":disabled, [data-disabled]"),
   );

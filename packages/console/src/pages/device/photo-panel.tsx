@@ -1,7 +1,7 @@
 import type { CallReply, DeviceDetail } from "@tendon/protocol";
 import { useId, useState } from "react";
 import { useToolCall } from "../../api/calls.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
@@ -9,9 +9,9 @@ import { Panel, Skeleton } from "../../ui/states.tsx";
 import { ToolResult } from "../../ui/tool-result.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 
-/** A question, a picture, and what is to be seen on it. */
+/** Takes a photo with a question, and shows the photo and the answer. */
 export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const away = useAway(device);
   const note = useId();
   const [question, setQuestion] = useState("");
@@ -56,14 +56,14 @@ export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
   );
 }
 
-/** The vision service's answer is JSON around a sentence; the sentence is what a person wants. */
+/** Extracts the sentence from the vision service's JSON answer. */
 function explained(reply: CallReply): CallReply {
   const { content } = reply.result;
   const pictures = content.filter(({ type }) => type === "image");
   const others = content
     .filter(({ type }) => type !== "image")
     .map((part) => (part["type"] === "text" ? { ...part, text: sentenceIn(part["text"]) } : part));
-  // First the picture, then what is to be seen on it.
+  // The photo first, then the answer.
   return { ...reply, result: { ...reply.result, content: [...pictures, ...others] } };
 }
 

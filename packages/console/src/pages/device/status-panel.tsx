@@ -1,9 +1,9 @@
-/** What the device does now, as controls: each moves at once, then shows what the device itself says. */
+/** The device's status as controls. Each shows the new value at once, then the value that the device reports. */
 import type { DeviceDetail, ToolList } from "@tendon/protocol";
 import { type ReactNode, useId, useState } from "react";
 import { useToolCall } from "../../api/calls.ts";
 import type { useStatus } from "../../api/status.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { Slider } from "../../ui/controls.tsx";
 import { Select } from "../../ui/field.tsx";
@@ -27,7 +27,7 @@ export function StatusPanel(props: {
   readonly status: ReturnType<typeof useStatus>;
 }) {
   const { device, tools, status } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const away = useAway(device);
   const blocked = (name: string) => blockedTool(tools, name, away);
   const memoryNote = useId();
@@ -138,13 +138,13 @@ function Row({
 interface ControlProps {
   readonly device: string;
   readonly blocked: ReturnType<typeof blockedTool>;
-  /** Where the panel says that nothing of it is live. */
+  /** Id of the panel's note that its values are not live. */
   readonly memoryNote: string;
-  /** Asks the device what it says now. */
+  /** Reads the device's status again. */
   readonly confirm: () => Promise<unknown>;
 }
 
-/** What says why a control is disabled: its own note, or the one above all of them. */
+/** The id of the note that explains why a control is disabled: its own, or the panel's. */
 function useReason({ device, blocked, memoryNote }: Omit<ControlProps, "confirm">, tool: string) {
   const id = useId();
   if (blocked === "offline" || blocked === "notLive") return { describedBy: memoryNote, note: null };
@@ -152,10 +152,10 @@ function useReason({ device, blocked, memoryNote }: Omit<ControlProps, "confirm"
   return { describedBy: id, note: <BlockedNote id={id} why={blocked} device={device} tool={tool} /> };
 }
 
-/** What was wished for, while the device has not said what it made of it. */
-function useWish<Value>(told: Value) {
-  const [wish, setWish] = useState<Value>();
-  return { shown: wish ?? told, setWish };
+/** The value that the user set, until the device reports its own. */
+function usePendingValue<Value>(reported: Value) {
+  const [pending, setPending] = useState<Value>();
+  return { shown: pending ?? reported, setPending };
 }
 
 function LevelControl(
@@ -168,22 +168,22 @@ function LevelControl(
   },
 ) {
   const { device, icon, label, value, tool, field, blocked, confirm } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const call = useToolCall(device);
-  const { shown, setWish } = useWish(value);
+  const { shown, setPending } = usePendingValue(value);
   const { describedBy, note } = useReason(props, tool);
   const send = async (next: number) => {
-    setWish(next);
+    setPending(next);
     try {
       await call.mutateAsync({ tool, args: { [field]: next } });
       await confirm();
     } catch {
-      // The words stand below.
+      // The error is shown below.
     } finally {
-      setWish(undefined);
+      setPending(undefined);
     }
   };
-  // Without a tool that sets it there is nothing to move.
+  // Without a tool that sets the value, there is no slider.
   if (blocked === "missing") {
     return (
       <Row icon={icon} label={label}>
@@ -202,7 +202,7 @@ function LevelControl(
             value={shown}
             disabled={blocked !== undefined}
             describedBy={describedBy}
-            onChange={setWish}
+            onChange={setPending}
             onCommit={(next) => void send(next)}
           />
           <output aria-live="polite" className="w-16 text-right text-sm">
@@ -220,19 +220,19 @@ const themeTool = "self.screen.set_theme";
 
 function ThemeControl(props: ControlProps & { readonly theme: string }) {
   const { device, theme, blocked, confirm } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const call = useToolCall(device);
-  const { shown, setWish } = useWish(theme);
+  const { shown, setPending } = usePendingValue(theme);
   const { describedBy, note } = useReason(props, themeTool);
   const send = async (next: string) => {
-    setWish(next);
+    setPending(next);
     try {
       await call.mutateAsync({ tool: themeTool, args: { theme: next } });
       await confirm();
     } catch {
-      // The words stand below.
+      // The error is shown below.
     } finally {
-      setWish(undefined);
+      setPending(undefined);
     }
   };
   const known = ["light", "dark"] as const;

@@ -1,8 +1,8 @@
-/** One tool: its name on the wire, what it is for, a form made from its schema, and what it answered. */
+/** One tool: its name, description, form and result. */
 import type { DeviceDetail, Tool } from "@tendon/protocol";
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from "react";
 import { type Arguments, useToolCall } from "../../api/calls.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -12,14 +12,14 @@ import { titleOf } from "../../ui/tool-names.ts";
 import { ToolResult } from "../../ui/tool-result.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 import { ConfirmTool } from "./confirm-tool.tsx";
-import { firstValues, hasArguments } from "./first-values.ts";
 import { formSchema } from "./form-schema.ts";
+import { hasArguments, initialValues } from "./initial-values.ts";
 import { FocusField, useNamed } from "./named-tool.tsx";
 
 const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-form.tsx")).ToolForm }));
 
 export function ToolRow({ device, tool }: { readonly device: DeviceDetail; readonly tool: Tool }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const away = useAway(device);
   const note = useId();
   const id = useId();
@@ -31,7 +31,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
     setOpen(true);
     row.current?.scrollIntoView({ block: "center" });
   }, [visit]);
-  const [values, setValues] = useState<Arguments>(() => firstValues(formSchema(tool.inputSchema)));
+  const [values, setValues] = useState<Arguments>(() => initialValues(formSchema(tool.inputSchema)));
   const [asked, setAsked] = useState<Arguments>();
   const call = useToolCall(device.id);
   const takesArguments = hasArguments(tool.inputSchema);

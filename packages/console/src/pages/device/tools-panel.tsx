@@ -1,6 +1,6 @@
 import type { DeviceDetail, Tool } from "@tendon/protocol";
 import { useMemo, useState } from "react";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { SearchInput } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/states.tsx";
@@ -8,9 +8,9 @@ import { groupOf } from "../../ui/tool-names.ts";
 import { hashOf, useHash } from "./named-tool.tsx";
 import { ToolRow } from "./tool-row.tsx";
 
-/** From so many on, a list is searched rather than read. */
+/** From this many tools on, the list has a search field. */
 const searchFrom = 15;
-const mostShown = 100;
+const maxShown = 100;
 
 export function ToolsPanel(props: {
   readonly device: DeviceDetail;
@@ -21,7 +21,7 @@ export function ToolsPanel(props: {
   readonly problem?: string | undefined;
 }) {
   const { device, title, lead, tools, userOnly = false, problem } = props;
-  const { t, n } = useWords();
+  const { t, n } = useI18n();
   const [search, setSearch] = useState("");
   const hash = useHash();
   const groups = useMemo(() => grouped(tools, search, hash), [tools, search, hash]);
@@ -73,13 +73,13 @@ interface Group {
   readonly members: readonly Tool[];
 }
 
-/** The tool that the address names is there, however many come before it. */
+/** Includes the tool that the address names, even beyond the limit. */
 function grouped(tools: readonly Tool[], search: string, hash: string): Group[] {
   const needle = search.trim().toLowerCase();
   const found = tools.filter(
     ({ name, description }) => needle === "" || `${name} ${description}`.toLowerCase().includes(needle),
   );
-  const shown = found.filter(({ name }, at) => at < mostShown || hashOf(name) === hash);
+  const shown = found.filter(({ name }, at) => at < maxShown || hashOf(name) === hash);
   return [...groupBy(shown)].map(([name, members]) => ({ name, members }));
 }
 

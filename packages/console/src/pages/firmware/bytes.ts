@@ -1,5 +1,5 @@
-/** Sizes of files as people read them. */
-export function bytesWord(number: (value: number) => string, bytes: number): string {
+/** Formats file sizes. */
+export function formatBytes(number: (value: number) => string, bytes: number): string {
   const kib = bytes / 1024;
   return kib < 1024 ? `${number(Math.ceil(kib))} KiB` : `${number(Math.round((kib / 1024) * 10) / 10)} MiB`;
 }

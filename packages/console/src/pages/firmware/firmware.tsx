@@ -1,20 +1,20 @@
-/** Newer firmware for boards: each board's images, how far they have come, and the few things one does with them. */
+/** Firmware images by board, with their roll-out progress and actions. */
 import type { FirmwareImageView } from "@tendon/protocol";
 import { useState } from "react";
 import { useImages } from "../../api/firmware.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Empty, Panel, SkeletonRows } from "../../ui/states.tsx";
-import { HandInDialog } from "./hand-in.tsx";
 import { ImageRow } from "./image-row.tsx";
+import { HandInDialog } from "./upload-image.tsx";
 
 export function FirmwarePage() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { may } = useSession();
   const live = useIsLive();
   const images = useImages();
@@ -66,7 +66,7 @@ export function FirmwarePage() {
   );
 }
 
-/** The gateway has the newest first; boards stand in the order of their names. */
+/** Groups images by board name. Within a board, the newest image comes first, as the gateway sends them. */
 function byBoard(images: readonly FirmwareImageView[]): [string, FirmwareImageView[]][] {
   const groups = new Map<string, FirmwareImageView[]>();
   for (const image of images) groups.set(image.board, [...(groups.get(image.board) ?? []), image]);

@@ -1,8 +1,8 @@
-/** What is done with an image, each with what it leads to, said before it is done. */
+/** Dialogs that change an image. Each explains its effect first. */
 import type { FirmwareImageView } from "@tendon/protocol";
 import { useId, useState } from "react";
 import { useImageChange, useImageRemoval } from "../../api/firmware.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Switch } from "../../ui/controls.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
@@ -15,7 +15,7 @@ interface ChangeProps {
 }
 
 export function ShareDialog({ image, onClose }: ChangeProps) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [share, setShare] = useState(image.share);
   const change = useImageChange(image, onClose);
   return (
@@ -46,7 +46,7 @@ export function ShareDialog({ image, onClose }: ChangeProps) {
 }
 
 export function HaltDialog({ image, open, onClose }: ChangeProps & { readonly open: boolean }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const change = useImageChange(image, onClose);
   return (
     <Confirm
@@ -62,7 +62,7 @@ export function HaltDialog({ image, open, onClose }: ChangeProps & { readonly op
 }
 
 export function ResumeDialog({ image, onClose }: ChangeProps) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const id = useId();
   const [retry, setRetry] = useState(false);
   const change = useImageChange(image, onClose);
@@ -87,7 +87,7 @@ export function ResumeDialog({ image, onClose }: ChangeProps) {
 }
 
 export function RemoveDialog({ image, open, onClose }: ChangeProps & { readonly open: boolean }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const removal = useImageRemoval(image, onClose);
   return (
     <Confirm

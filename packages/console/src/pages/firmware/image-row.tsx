@@ -1,10 +1,10 @@
-/** One image: what it is, whom it is offered to, how many have come back with it and how many have not. */
+/** One image: its version, its share of the boards, and how many boards were updated or failed. */
 import type { FirmwareImageView } from "@tendon/protocol";
 import { useState } from "react";
 import { Link } from "wouter";
 import { useAliases } from "../../api/aliases.ts";
 import { useImageFailures } from "../../api/firmware.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -12,13 +12,13 @@ import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Badge, Skeleton } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
-import { bytesWord } from "./bytes.ts";
+import { formatBytes } from "./bytes.ts";
 import { HaltDialog, RemoveDialog, ResumeDialog, ShareDialog } from "./image-changes.tsx";
 
 type Asking = "share" | "halt" | "resume" | "remove" | undefined;
 
 export function ImageRow({ image, live }: { readonly image: FirmwareImageView; readonly live: boolean }) {
-  const { t, number } = useWords();
+  const { t, number } = useI18n();
   const [asking, setAsking] = useState<Asking>();
   const done = () => setAsking(undefined);
   const halted = image.state === "halted";
@@ -33,7 +33,7 @@ export function ImageRow({ image, live }: { readonly image: FirmwareImageView; r
           </h3>
           <p className="text-sm text-soft">
             {t("firmware.share", { share: image.share })} · {image.project} · {image.chip} ·{" "}
-            {bytesWord(number, image.size)} · {t("firmware.handedIn")} <Ago at={image.addedAt} />
+            {formatBytes(number, image.size)} · {t("firmware.uploaded")} <Ago at={image.addedAt} />
           </p>
         </div>
         <div className="flex flex-wrap gap-2">
@@ -72,7 +72,7 @@ export function ImageRow({ image, live }: { readonly image: FirmwareImageView; r
 }
 
 function ImageState({ image, live }: { readonly image: FirmwareImageView; readonly live: boolean }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const state = image.here ? image.state : "missing";
   const tone = !live ? "neutral" : state === "offered" ? "ok" : "bad";
   return (
@@ -89,12 +89,12 @@ const parts = [
   { part: "failed", dot: "bg-bad", piece: "fill-bad" },
 ] as const;
 
-/** The numbers as words, and the same as a bar. */
+/** The progress as text and as a bar. */
 function Rollout({ image, live }: { readonly image: FirmwareImageView; readonly live: boolean }) {
-  const { t, n } = useWords();
+  const { t, n } = useI18n();
   const { devices } = image;
   const all = devices.updated + devices.fetched + devices.offered + devices.failed;
-  if (all === 0) return <p className="text-sm text-soft">{t("firmware.nobody")}</p>;
+  if (all === 0) return <p className="text-sm text-soft">{t("firmware.notRequested")}</p>;
   const shown = parts.filter(({ part }) => devices[part] > 0);
   return (
     <div className={`grid grid-cols-1 gap-1.5 ${live ? "" : "opacity-70"}`}>
@@ -128,7 +128,7 @@ function Rollout({ image, live }: { readonly image: FirmwareImageView; readonly 
 }
 
 function Failures({ id }: { readonly id: string }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const aliasOf = useAliases();
   const [open, setOpen] = useState(false);
   const { data, error } = useImageFailures(id, open);

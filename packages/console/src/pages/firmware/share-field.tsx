@@ -1,9 +1,9 @@
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Slider } from "../../ui/controls.tsx";
 
 export function ShareField(props: { readonly share: number; readonly onChange: (share: number) => void }) {
   const { share, onChange } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <div className="grid gap-1">
       <span className="text-sm font-medium">{t("firmware.shareLabel")}</span>

@@ -1,24 +1,24 @@
-/** Handing in an image: which file, for which board, for how many of them at first. */
+/** The dialog that uploads an image: file, board and initial share. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { firmwareLimits } from "@tendon/protocol";
 import { type ReactNode, useId, useMemo, useState } from "react";
-import { useHandIn } from "../../api/firmware.ts";
+import { useUploadImage } from "../../api/firmware.ts";
 import { fleetQuery } from "../../api/queries.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Switch } from "../../ui/controls.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
-import { bytesWord } from "./bytes.ts";
+import { formatBytes } from "./bytes.ts";
 import { ShareField } from "./share-field.tsx";
 
-/** Few enough to learn from. */
+/** A small first stage, so that a faulty image affects few boards. */
 const firstShare = 10;
-const mostBytes = firmwareLimits.imageBytes.max;
+const maxBytes = firmwareLimits.imageBytes.max;
 
 export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t, number } = useWords();
+  const { t, number } = useI18n();
   const id = useId();
   const [file, setFile] = useState<File>();
   const [board, setBoard] = useState("");
@@ -26,8 +26,8 @@ export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
   const [force, setForce] = useState(false);
   const [anyBoard, setAnyBoard] = useState(false);
   const boards = useKnownBoards();
-  const handIn = useHandIn(onClose);
-  const tooBig = file !== undefined && file.size > mostBytes;
+  const upload = useUploadImage(onClose);
+  const tooBig = file !== undefined && file.size > maxBytes;
   const send = () => {
     if (file === undefined || tooBig) return;
     const about = {
@@ -36,7 +36,7 @@ export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
       ...(force ? { force } : {}),
       ...(anyBoard ? { anyBoard } : {}),
     };
-    handIn.mutate({ file, about });
+    upload.mutate({ file, about });
   };
   return (
     <Dialog open onClose={onClose} title={t("firmware.add")} description={t("firmware.fileHint")}>
@@ -59,8 +59,8 @@ export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
           {tooBig && (
             <p role="alert" className="text-sm text-bad">
               {t("firmware.tooBig", {
-                most: bytesWord(number, mostBytes),
-                size: bytesWord(number, file.size),
+                most: formatBytes(number, maxBytes),
+                size: formatBytes(number, file.size),
               })}
             </p>
           )}
@@ -95,15 +95,15 @@ export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
             {t("firmware.addEffect", { share, board: board.trim() })}
           </p>
         )}
-        {handIn.isError && <ProblemNote error={handIn.error} />}
+        {upload.isError && <ProblemNote error={upload.error} />}
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>{t("action.cancel")}</Button>
           <Button
             type="submit"
             look="primary"
-            disabled={handIn.isPending || file === undefined || tooBig || board.trim() === ""}
+            disabled={upload.isPending || file === undefined || tooBig || board.trim() === ""}
           >
-            {t(handIn.isPending ? "firmware.sending" : "firmware.submit")}
+            {t(upload.isPending ? "firmware.sending" : "firmware.submit")}
           </Button>
         </div>
       </form>
@@ -140,7 +140,7 @@ function Choice(props: {
   );
 }
 
-/** The names of the boards that are known here, to choose from. */
+/** The known board names, as suggestions. */
 function useKnownBoards(): readonly string[] {
   const { data } = useInfiniteQuery(fleetQuery({}));
   return useMemo(() => {

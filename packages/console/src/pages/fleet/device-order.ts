@@ -1,6 +1,6 @@
 /**
- * How devices are put in order. What people call them is read as people read it: `lamp-2` before `lamp-10`. An id is
- * text, and so is its end in an alias that nobody chose: `0a`, `10`, `1f`.
+ * The order of devices. Names are sorted naturally: `lamp-2` before `lamp-10`. Ids are sorted as text, and so is the end
+ * of the id in a generated alias: `0a`, `10`, `1f`.
  */
 import type { Device } from "@tendon/protocol";
 
@@ -13,10 +13,10 @@ export function isSortBy(text: string): text is SortBy {
 
 interface Placed {
   readonly device: Device;
-  /** What a person reads of the alias: all of it, or what stands before the end of the id. */
+  /** The part of the alias that a person chose: all of it, or the part before the end of the id. */
   readonly stem: string;
   readonly tail: string;
-  /** The number that tells two such aliases apart. */
+  /** The number that distinguishes two equal aliases. */
   readonly rest: string;
 }
 
@@ -51,7 +51,7 @@ const comparisons: Readonly<Record<SortBy, (a: Placed, b: Placed) => number>> = 
   tools: (a, b) => b.device.toolCount - a.device.toolCount || byName(a, b),
 };
 
-/** The ids in their order. */
+/** The sorted ids. */
 export function ordered(devices: readonly Device[], sortBy: SortBy): string[] {
   return devices
     .map(placed)

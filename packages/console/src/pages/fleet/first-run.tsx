@@ -1,16 +1,16 @@
-/** Nobody is here yet: what to type into a board, and a virtual one for those who have none. */
+/** Shown without devices: the OTA address for a board, and a button that starts a virtual device. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { ProblemNote, Warning } from "../../ui/problem.tsx";
 import { Empty } from "../../ui/states.tsx";
 
 export function FirstRun() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { gateway, may } = useSession();
   const client = useQueryClient();
   const start = useMutation({

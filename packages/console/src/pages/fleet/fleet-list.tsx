@@ -4,11 +4,11 @@ import type { Device } from "@tendon/protocol";
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
 import { isOverlaid } from "../../ui/keyboard.ts";
-import { PresenceDot, presenceWord } from "../../ui/presence.tsx";
+import { PresenceDot, presenceLabel } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { Vitals } from "../../ui/vitals.tsx";
@@ -16,9 +16,9 @@ import { useLastRow } from "./fleet-view.ts";
 
 const rowHeight = 60;
 
-/** Only the rows in sight are in the page, so that thousands cost no more than a screenful. */
+/** Renders only the visible rows, so that thousands of devices cost no more than a screenful. */
 export function FleetList({ devices }: { readonly devices: readonly Device[] }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const list = useRef<HTMLUListElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => setTop(list.current?.offsetTop ?? 0), []);
@@ -47,11 +47,11 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
       there?.focus({ preventScroll: true });
       return there !== null;
     };
-    // A row that is far away is only made when it comes into sight.
+    // A distant row is rendered only once it is scrolled into view.
     if (!focus()) requestAnimationFrame(() => requestAnimationFrame(focus));
   };
   const { remember, recall } = useLastRow();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, for whoever comes back from a device
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only once, when the user comes back from a device
   useEffect(() => {
     const entered = recall();
     const at = devices.findIndex(({ id }) => id === entered);
@@ -88,7 +88,7 @@ export function FleetList({ devices }: { readonly devices: readonly Device[] }) 
   );
 }
 
-/** Nobody is typing or on their way: the focus is on the page as such. */
+/** Whether no element has the focus, so that it can be moved. */
 function isNowhere(element: Element | null): boolean {
   return element === null || element === document.body || element.id === "main";
 }
@@ -99,7 +99,7 @@ function FleetRow(props: {
   readonly onEnter: (device: string) => void;
 }) {
   const { device, at, onEnter } = props;
-  const { t, n } = useWords();
+  const { t, n } = useI18n();
   const live = useIsLive();
   const client = useQueryClient();
   const prefetch = () => {
@@ -127,7 +127,7 @@ function FleetRow(props: {
           </span>
         </span>
         <span className="block truncate text-sm text-soft">
-          <span className="md:hidden">{presenceWord(t, device, live)} · </span>
+          <span className="md:hidden">{presenceLabel(t, device, live)} · </span>
           {device.id === device.alias ? n("fleet.tools", device.toolCount) : device.id}
         </span>
       </span>
@@ -143,7 +143,7 @@ function FleetRow(props: {
       </span>
       <span className="hidden text-right text-sm text-soft md:block">
         {device.online && live ? (
-          presenceWord(t, device, live)
+          presenceLabel(t, device, live)
         ) : device.lastSeenAt === null ? (
           t("device.neverSeen")
         ) : (

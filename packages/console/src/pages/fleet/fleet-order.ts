@@ -1,4 +1,4 @@
-/** Rows keep their places while things happen: what is new waits until somebody asks for it. */
+/** Rows keep their positions while devices change. New devices wait until the user shows them. */
 import type { Device } from "@tendon/protocol";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { ordered, type SortBy } from "./device-order.ts";
@@ -9,7 +9,7 @@ interface Frozen {
   readonly known: ReadonlySet<string>;
 }
 
-/** `question`: when it changes, so may the order. While pages still come in, everything is shown as it comes. */
+/** `question`: filter and order; when it changes, the rows are sorted again. While pages load, rows appear as they arrive. */
 export function useStableOrder(
   devices: readonly Device[],
   sortBy: SortBy,

@@ -1,4 +1,4 @@
-/** How somebody looks at the fleet. It outlasts a visit to a device, and goes with whoever signs out. */
+/** The filters and order of the fleet page. They survive a visit to a device and are reset at sign-out. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useState } from "react";
 import type { SortBy } from "./device-order.ts";
@@ -27,7 +27,7 @@ export function useFleetView() {
   return [view, change] as const;
 }
 
-/** The device whose row was last entered, so that whoever comes back finds the place again, once. */
+/** The device that was opened last. The list scrolls to it once when the user comes back. */
 export function useLastRow() {
   const client = useQueryClient();
   const remember = useCallback((device: string) => client.setQueryData(rowKey, device), [client]);

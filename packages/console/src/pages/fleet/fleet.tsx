@@ -1,4 +1,4 @@
-/** Every device there is, live: who is here, over what, how it is doing. */
+/** All devices, live: presence, transport and status. */
 
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Device } from "@tendon/protocol";
@@ -7,7 +7,7 @@ import { api } from "../../api/client.ts";
 import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { statusTool } from "../../api/status.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SearchInput, Select } from "../../ui/field.tsx";
@@ -18,14 +18,14 @@ import { FirstRun } from "./first-run.tsx";
 import { FleetList } from "./fleet-list.tsx";
 import { useStableOrder } from "./fleet-order.ts";
 import { type Presence, useFleetView } from "./fleet-view.ts";
-import { usePendingBoards, WaitingBoards } from "./waiting-boards.tsx";
+import { PendingBoards, usePendingBoards } from "./pending-boards.tsx";
 
-/** Beyond this many the person searches; a page that holds more helps nobody. */
-const mostRows = 10_000;
+/** The page loads at most this many devices; search finds the others. */
+const maxRows = 10_000;
 const askMs = 5_000;
 
 export function FleetPage() {
-  const { t, n } = useWords();
+  const { t, n } = useI18n();
   const { may } = useSession();
   const [{ search, presence, tag, sortBy }, change] = useFleetView();
   const q = useDeferredValue(search.trim());
@@ -41,7 +41,7 @@ export function FleetPage() {
   const loaded = useMemo(() => fleet.data?.pages.flatMap((page) => page.devices) ?? [], [fleet.data]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = fleet;
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && loaded.length < mostRows) void fetchNextPage();
+    if (hasNextPage && !isFetchingNextPage && loaded.length < maxRows) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, loaded.length]);
   const order = useStableOrder(loaded, sortBy, JSON.stringify([filter, sortBy]), hasNextPage);
   const filtered = q !== "" || presence !== "all" || tag !== "";
@@ -65,7 +65,7 @@ export function FleetPage() {
         }
         actions={online > 0 && may("call") && <AskAll />}
       />
-      <WaitingBoards />
+      <PendingBoards />
       {isEmpty && !filtered ? (
         <FirstRun />
       ) : (
@@ -123,16 +123,16 @@ export function FleetPage() {
             </Empty>
           )}
           {order.rows.length > 0 && <FleetList devices={order.rows} />}
-          {loaded.length >= mostRows && <p className="mt-3 text-soft">{t("fleet.tooMany")}</p>}
+          {loaded.length >= maxRows && <p className="mt-3 text-soft">{t("fleet.tooMany")}</p>}
         </>
       )}
     </>
   );
 }
 
-/** One question to everybody who is here; what they answer shows in the rows. */
+/** Reads the status of all connected devices; the rows show the answers. */
 function AskAll() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const client = useQueryClient();
   const ask = useMutation({
     mutationFn: () =>
@@ -153,7 +153,7 @@ function FleetSearch({
   readonly value: string;
   readonly onChange: (text: string) => void;
 }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {

@@ -1,4 +1,4 @@
-/** Boards that show a code and wait to be let in. */
+/** Boards that show a code and wait for approval. */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
@@ -6,7 +6,7 @@ import { useState } from "react";
 import { api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
@@ -26,8 +26,8 @@ export function usePendingBoards() {
   });
 }
 
-export function WaitingBoards() {
-  const { t } = useWords();
+export function PendingBoards() {
+  const { t } = useI18n();
   const client = useQueryClient();
   const { data } = usePendingBoards();
   const [code, setCode] = useState("");
@@ -83,7 +83,7 @@ export function WaitingBoards() {
             key={board.device + board.since}
             className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5"
           >
-            <BoardWords board={board} />
+            <BoardDetails board={board} />
             <Button disabled={byId.isPending} onClick={() => byId.mutate(board.device)}>
               {t("pending.approveThis")}
             </Button>
@@ -94,8 +94,8 @@ export function WaitingBoards() {
   );
 }
 
-function BoardWords({ board }: { readonly board: PendingDevice }) {
-  const { t } = useWords();
+function BoardDetails({ board }: { readonly board: PendingDevice }) {
+  const { t } = useI18n();
   return (
     <span className="min-w-0">
       <span className="flex flex-wrap items-center gap-2 font-medium">

@@ -3,9 +3,9 @@ import { Link } from "wouter";
 import { guideAddress } from "../../shell/navigation.ts";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { targetOf } from "./guides.ts";
-import type { Block, Inline, Words } from "./markdown.ts";
+import type { Block, Inline, InlineText } from "./markdown.ts";
 
-/** The words of a guide never change while it is shown: a place in it is a good key. */
+/** A guide's text does not change while it is shown, so its position is a stable key. */
 function keyed<Part>(parts: readonly Part[]): (readonly [number, Part])[] {
   return [...parts.entries()];
 }
@@ -37,7 +37,7 @@ function BlockView({ block }: { readonly block: Block }) {
     case "paragraph":
       return (
         <p>
-          <Line words={block.words} />
+          <Line text={block.text} />
         </p>
       );
     case "code":
@@ -49,8 +49,8 @@ function BlockView({ block }: { readonly block: Block }) {
   }
 }
 
-function Heading({ level, slug, words }: Extract<Block, { kind: "heading" }>) {
-  const line = <Line words={words} />;
+function Heading({ level, slug, text }: Extract<Block, { kind: "heading" }>) {
+  const line = <Line text={text} />;
   if (level === 1) return <h1 className="text-2xl font-semibold">{line}</h1>;
   if (level === 2)
     return (
@@ -69,9 +69,9 @@ function List({ ordered, items }: Extract<Block, { kind: "list" }>) {
   const Tag = ordered ? "ol" : "ul";
   return (
     <Tag className={`flex flex-col gap-1.5 pl-5 ${ordered ? "list-decimal" : "list-disc"}`}>
-      {keyed(items).map(([at, words]) => (
+      {keyed(items).map(([at, text]) => (
         <li key={at}>
-          <Line words={words} />
+          <Line text={text} />
         </li>
       ))}
     </Tag>
@@ -88,7 +88,7 @@ function Table({ head, rows }: Extract<Block, { kind: "table" }>) {
             <tr>
               {keyed(head).map(([at, cell]) => (
                 <th key={at} scope="col" className="px-3 py-2 font-medium">
-                  <Line words={cell} />
+                  <Line text={cell} />
                 </th>
               ))}
             </tr>
@@ -99,7 +99,7 @@ function Table({ head, rows }: Extract<Block, { kind: "table" }>) {
             <tr key={row}>
               {keyed(cells).map(([at, cell]) => (
                 <td key={at} className="px-3 py-2 align-top">
-                  <Line words={cell} />
+                  <Line text={cell} />
                 </td>
               ))}
             </tr>
@@ -110,8 +110,8 @@ function Table({ head, rows }: Extract<Block, { kind: "table" }>) {
   );
 }
 
-function Line({ words }: { readonly words: Words }) {
-  return keyed(words).map(([at, part]) => <Part key={at} part={part} />);
+function Line({ text }: { readonly text: InlineText }) {
+  return keyed(text).map(([at, part]) => <Part key={at} part={part} />);
 }
 
 function Part({ part }: { readonly part: Inline }) {
@@ -125,7 +125,7 @@ function Part({ part }: { readonly part: Inline }) {
     case "em":
       return <em>{part.text}</em>;
     case "link":
-      return <Reference href={part.href} words={part.parts} />;
+      return <Reference href={part.href} text={part.parts} />;
   }
 }
 
@@ -137,8 +137,8 @@ function Code({ children }: { readonly children: ReactNode }) {
 
 const linkClass = "rounded text-accent-deep underline underline-offset-2";
 
-function Reference({ href, words }: { readonly href: string; readonly words: Words }) {
-  const line = <Line words={words} />;
+function Reference({ href, text }: { readonly href: string; readonly text: InlineText }) {
+  const line = <Line text={text} />;
   const target = targetOf(href, useContext(GuidePath));
   switch (target.kind) {
     case "here":
@@ -153,7 +153,7 @@ function Reference({ href, words }: { readonly href: string; readonly words: Wor
           {line}
         </Link>
       );
-    case "elsewhere":
+    case "external":
       return (
         <a href={target.href} target="_blank" rel="noreferrer" className={linkClass}>
           {line}

@@ -1,10 +1,10 @@
-/** A guide as something to read, without the internet. The guides are in English; the page says so to everybody else. */
+/** Shows a guide without internet access. The guides are in English; the page says so in the other languages. */
 import { useQuery } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
 import { useCallback, useEffect, useMemo } from "react";
 import { useLocation, useParams } from "wouter";
 import { fileText } from "../../api/client.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
@@ -21,8 +21,8 @@ export function GuidePage() {
 }
 
 function Guide({ name, file }: { readonly name: string; readonly file: GuideFile }) {
-  const { t, code } = useWords();
-  const { to, word } = homes[name] ?? fleet;
+  const { t, code } = useI18n();
+  const { to, label } = homes[name] ?? fleet;
   const [, navigate] = useLocation();
   useEscape(useCallback(() => navigate(to), [navigate, to]));
   const { data, error } = useQuery({
@@ -41,7 +41,7 @@ function Guide({ name, file }: { readonly name: string; readonly file: GuideFile
   return (
     <div className="mx-auto flex max-w-3xl flex-col gap-4">
       <div className="flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
-        <BackLink to={to}>{t(word)}</BackLink>
+        <BackLink to={to}>{t(label)}</BackLink>
         {code !== "en" && <span>{t("guide.english")}</span>}
       </div>
       {error !== null && <ProblemNote error={error} />}
@@ -53,12 +53,12 @@ function Guide({ name, file }: { readonly name: string; readonly file: GuideFile
 
 interface Home {
   readonly to: string;
-  readonly word: "nav.fleet" | "nav.firmware" | "nav.voice";
+  readonly label: "nav.fleet" | "nav.firmware" | "nav.voice";
 }
 
-/** The page that a guide belongs to; whoever came from another guide has the browser's own way back. */
+/** The console page that a guide belongs to. From another guide, the browser's back button returns. */
 const homes: Readonly<Record<string, Home>> = {
-  "firmware-updates": { to: consolePaths.firmware, word: "nav.firmware" },
-  voice: { to: consolePaths.voice, word: "nav.voice" },
+  "firmware-updates": { to: consolePaths.firmware, label: "nav.firmware" },
+  voice: { to: consolePaths.voice, label: "nav.voice" },
 };
-const fleet: Home = { to: consolePaths.fleet, word: "nav.fleet" };
+const fleet: Home = { to: consolePaths.fleet, label: "nav.fleet" };

@@ -1,4 +1,4 @@
-/** The guides that came with the gateway: nothing is fetched from elsewhere. */
+/** The guides, all served by the gateway. */
 const files = import.meta.glob<string>(
   [
     "../../../../../docs/{architecture,glossary}.md",
@@ -21,7 +21,7 @@ const byName = new Map(
 );
 const nameOf = new Map([...byName].map(([name, { path }]) => [path, name]));
 
-/** Where the text of a guide is; `undefined` where there is no such guide. */
+/** The file of a guide; `undefined` if there is no such guide. */
 export function guideFile(name: string): GuideFile | undefined {
   return byName.get(name);
 }
@@ -29,14 +29,14 @@ export function guideFile(name: string): GuideFile | undefined {
 export type LinkTarget =
   | { readonly kind: "here"; readonly hash: string }
   | { readonly kind: "guide"; readonly name: string; readonly hash: string }
-  | { readonly kind: "elsewhere"; readonly href: string }
-  /** A file of the repository that does not come with the page. */
+  | { readonly kind: "external"; readonly href: string }
+  /** A file of the repository that the gateway does not serve. */
   | { readonly kind: "file"; readonly path: string };
 
-/** Where a link in the guide at `from` leads, seen from the page. */
+/** Resolves a link in the guide at `from` for the console. */
 export function targetOf(href: string, from: string): LinkTarget {
   if (href.startsWith("#")) return { kind: "here", hash: href };
-  if (/^https?:\/\//.test(href)) return { kind: "elsewhere", href };
+  if (/^https?:\/\//.test(href)) return { kind: "external", href };
   const { pathname, hash } = new URL(href, new URL(from, "file:///"));
   const path = pathname.slice(1);
   const name = nameOf.get(path);

@@ -1,25 +1,29 @@
 /**
- * Reads our own guides: headings, paragraphs, lists, tables, code, links. It is no reader for anybody's Markdown; what
- * it does not know stays text. Nothing of it ever becomes markup by itself.
+ * Parses the project's own guides: headings, paragraphs, lists, tables, code and links. It is not a general Markdown
+ * parser: unknown syntax stays text, and nothing is inserted as HTML.
  */
 
 export type Inline =
   | { readonly kind: "text" | "code" | "strong" | "em"; readonly text: string }
   | { readonly kind: "link"; readonly href: string; readonly parts: readonly Inline[] };
 
-export type Words = readonly Inline[];
+export type InlineText = readonly Inline[];
 
 export type Block =
-  | { readonly kind: "heading"; readonly level: number; readonly slug: string; readonly words: Words }
-  | { readonly kind: "paragraph"; readonly words: Words }
-  | { readonly kind: "list"; readonly ordered: boolean; readonly items: readonly Words[] }
+  | { readonly kind: "heading"; readonly level: number; readonly slug: string; readonly text: InlineText }
+  | { readonly kind: "paragraph"; readonly text: InlineText }
+  | { readonly kind: "list"; readonly ordered: boolean; readonly items: readonly InlineText[] }
   | { readonly kind: "code"; readonly language: string; readonly text: string }
-  | { readonly kind: "table"; readonly head: readonly Words[]; readonly rows: readonly (readonly Words[])[] };
+  | {
+      readonly kind: "table";
+      readonly head: readonly InlineText[];
+      readonly rows: readonly (readonly InlineText[])[];
+    };
 
 const fence = /^```(\w*)\s*$/;
 const heading = /^(#{1,6}) (.+)$/;
 const item = /^(-|\d+\.) (.+)$/;
-/** For those who write the guide, not for those who read it. */
+/** HTML comments are for the guide's authors and are not shown. */
 const comment = /^<!--.*-->\s*$/;
 
 export function readMarkdown(text: string): Block[] {
@@ -42,7 +46,7 @@ export function readMarkdown(text: string): Block[] {
       blocks.push({ kind: "code", language, text: code.join("\n") });
     } else if (marks !== "") {
       at += 1;
-      blocks.push({ kind: "heading", level: marks.length, slug: slugOf(title), words: readInline(title) });
+      blocks.push({ kind: "heading", level: marks.length, slug: slugOf(title), text: readInline(title) });
     } else if (line.startsWith("|")) {
       blocks.push(table(take((next) => next.startsWith("|"))));
     } else if (item.test(line)) {
@@ -52,8 +56,8 @@ export function readMarkdown(text: string): Block[] {
     } else {
       at += 1;
       const rest = take((next) => next.trim() !== "" && !startsOther(next));
-      const words = readInline([line, ...rest].join(" "));
-      if (words.length > 0) blocks.push({ kind: "paragraph", words });
+      const text = readInline([line, ...rest].join(" "));
+      if (text.length > 0) blocks.push({ kind: "paragraph", text });
     }
   }
   return blocks;
@@ -83,7 +87,7 @@ function table(lines: readonly string[]): Block {
   return { kind: "table", head: cells(head), rows: rows.map(cells) };
 }
 
-/** A heading's place as links name it. */
+/** The anchor of a heading, as links use it. */
 function slugOf(title: string): string {
   return title
     .toLowerCase()
@@ -91,7 +95,7 @@ function slugOf(title: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Code first, because in it nothing else counts; pictures and tags of HTML are left out. */
+/** Code comes first, because no other syntax applies inside it. Images and HTML tags are removed. */
 const marks =
   /`([^`]+)`|!\[[^\]]*\]\([^)]*\)|<[a-z][^>]*>|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
 

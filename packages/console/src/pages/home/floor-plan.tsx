@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useMemo } from "react";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import type { HomeState } from "./home-state.ts";
 import { layOut, type Room } from "./room-layout.ts";
 
@@ -13,7 +13,7 @@ export function FloorPlan(props: {
   readonly onSwitch: (name: string, on: boolean) => void;
 }) {
   const { home, disabled, onSwitch } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const names = Object.keys(home.lights).join("\0");
   const rooms = useMemo(
     () =>
@@ -27,10 +27,10 @@ export function FloorPlan(props: {
   return (
     <svg viewBox={`0 0 ${width} ${height}`} className="h-auto w-full">
       <title>{t("home.plan")}</title>
-      <clipPath id="house">
+      <clipPath id="outline">
         <rect x={wall / 2} y={wall / 2} width={width - wall} height={height - wall} rx="14" />
       </clipPath>
-      <g clipPath="url(#house)">
+      <g clipPath="url(#outline)">
         {rooms.map((room, at) => (
           <RoomShape
             key={room.name}
@@ -65,7 +65,7 @@ function RoomShape(props: {
   readonly onSwitch: (name: string, on: boolean) => void;
 }) {
   const { room, on, people, disabled, onSwitch } = props;
-  const { t } = useWords();
+  const { t } = useI18n();
   const { name, x, y, w, h } = room;
   const flip = () => !disabled && onSwitch(name, !on);
   const press = (event: KeyboardEvent) => {
@@ -93,7 +93,7 @@ function RoomShape(props: {
         className={`transition-colors duration-200 stroke-line-strong group-focus-visible:stroke-accent group-focus-visible:[stroke-width:5] ${on ? "fill-lamp" : "fill-surface group-hover:fill-raised"}`}
       />
       <g className={on ? "fill-[#4a3500]" : "fill-text"}>
-        {/* On a phone the plan is drawn at half its size, and its words are not. */}
+        {/* On narrow screens the plan is drawn at half size, but its text is not. */}
         <text x={x + 18} y={y + 34} className="text-lg max-md:text-[22px]">
           <tspan className="font-semibold capitalize">{name}</tspan>
           <tspan x={x + 18} dy="1.5em" className={`text-sm max-md:text-[19px] ${on ? "" : "fill-soft"}`}>

@@ -1,7 +1,7 @@
 import type { Tool } from "@tendon/protocol";
 import { type FormEvent, useState } from "react";
 import type { Arguments } from "../../api/calls.ts";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Slider, Switch } from "../../ui/controls.tsx";
 import { TextInput } from "../../ui/field.tsx";
@@ -11,7 +11,7 @@ import type { HomeState } from "./home-state.ts";
 
 type Change = (tool: string, args: Arguments, expected: HomeState) => void;
 
-/** The alarm, who is there, and what more this home can do. */
+/** Alarm, presence and the optional features of the home. */
 export function HomeSide(props: {
   readonly home: HomeState;
   readonly tools: readonly Tool[];
@@ -19,7 +19,7 @@ export function HomeSide(props: {
   readonly onChange: Change;
 }) {
   const { home, tools, disabled, onChange } = props;
-  const { t, number } = useWords();
+  const { t, number } = useI18n();
   const has = (name: string) => tools.some((tool) => tool.name === name);
   const lit = Object.values(home.lights).filter(Boolean).length;
   return (
@@ -74,19 +74,19 @@ function Thermostat({
   readonly disabled: boolean;
   readonly onChange: Change;
 }) {
-  const { t } = useWords();
-  const [wish, setWish] = useState<number>();
+  const { t } = useI18n();
+  const [pending, setPending] = useState<number>();
   return (
     <Slider
       label={t("home.thermostat")}
       min={5}
       max={30}
       step={0.5}
-      value={wish ?? target}
+      value={pending ?? target}
       disabled={disabled}
-      onChange={setWish}
+      onChange={setPending}
       onCommit={(next) => {
-        setWish(undefined);
+        setPending(undefined);
         if (home.climate !== undefined)
           onChange(
             "set_thermostat",
@@ -107,7 +107,7 @@ function People({
   readonly editable: boolean;
   readonly onChange: Change;
 }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [name, setName] = useState("");
   const set = (people: readonly string[]) =>
     onChange("set_presence", { people }, { ...home, people, present: people.length > 0 });
@@ -121,7 +121,7 @@ function People({
   return (
     <div className="grid gap-2">
       <p className="text-soft">
-        {t(home.people.length === 0 ? (home.present ? "home.somebody" : "home.nobody") : "home.people")}
+        {t(home.people.length === 0 ? (home.present ? "home.occupied" : "home.empty") : "home.people")}
       </p>
       <ul className="grid gap-1">
         {home.people.map((person) => (

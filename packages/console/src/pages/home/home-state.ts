@@ -10,21 +10,21 @@ export interface HomeState {
     | undefined;
 }
 
-interface Told {
+interface HomeResult {
   readonly lights?: Readonly<Record<string, boolean>>;
   readonly alarm?: boolean;
   readonly presence?: { readonly present?: boolean; readonly known_people?: readonly string[] };
   readonly climate?: HomeState["climate"];
 }
 
-/** What `get_all_states` answered; whatever is missing is off, unarmed, nobody. */
+/** Reads the result of `get_all_states`. Missing fields mean off, disarmed and empty. */
 export function readHome(result: CallReply["result"]): HomeState {
-  const told = (result.structuredContent ?? {}) as Told;
+  const state = (result.structuredContent ?? {}) as HomeResult;
   return {
-    lights: told.lights ?? {},
-    alarm: told.alarm === true,
-    people: told.presence?.known_people ?? [],
-    present: told.presence?.present === true,
-    climate: told.climate,
+    lights: state.lights ?? {},
+    alarm: state.alarm === true,
+    people: state.presence?.known_people ?? [],
+    present: state.presence?.present === true,
+    climate: state.climate,
   };
 }

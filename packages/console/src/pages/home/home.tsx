@@ -1,11 +1,11 @@
-/** The simulated home as a floor plan. Switching a light is a call like any other, and stands in the history. */
+/** The simulated home as a floor plan. Switching a light is an ordinary call and appears in the history. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { callTool, type ToolCall } from "../../api/calls.ts";
 import { ApiError } from "../../api/client.ts";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { useEvents, useIsLive } from "../../live/live-context.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
 import { PageHeader } from "../../shell/page-header.tsx";
@@ -21,7 +21,7 @@ const home = "home";
 const homeKey = ["home"] as const;
 
 export function HomePage() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { may } = useSession();
   const live = useIsLive();
   const client = useQueryClient();
@@ -40,7 +40,7 @@ export function HomePage() {
       void again();
   });
   const change = useMutation({
-    mutationFn: (wish: ToolCall & { readonly expected: HomeState }) => callTool(home, wish),
+    mutationFn: (pending: ToolCall & { readonly expected: HomeState }) => callTool(home, pending),
     onMutate: ({ expected }) => {
       const before = client.getQueryData<HomeState>(homeKey);
       client.setQueryData(homeKey, expected);
@@ -103,7 +103,7 @@ export function HomePage() {
 }
 
 function NoHome() {
-  const { t } = useWords();
+  const { t } = useI18n();
   return (
     <>
       <PageHeader title={t("home.title")} />

@@ -1,4 +1,4 @@
-/** Where the rooms are. The home knows names only: five of them have a plan of their own, others share it fairly. */
+/** Positions of the rooms. The home knows only names: the five default rooms have fixed positions, others share the plan evenly. */
 export interface Room {
   readonly name: string;
   readonly x: number;
@@ -7,7 +7,7 @@ export interface Room {
   readonly h: number;
 }
 
-/** Parts of the whole; the first room is the one where people are drawn. */
+/** Fractions of the plan. People are drawn in the first room. */
 const fiveRooms = [
   [0, 0, 0.46, 0.6],
   [0.46, 0, 0.54, 0.42],

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { Panel } from "../../ui/states.tsx";
 
 export interface Line {
@@ -14,7 +14,7 @@ export interface Line {
 
 const height = 180;
 
-/** The colours as they are now: a canvas knows nothing of variables and themes. */
+/** The theme's current colours, because a canvas cannot use CSS variables. */
 function colourOf(root: HTMLElement, name: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(--${name})`;
@@ -40,14 +40,14 @@ function useThemeCount(): number {
   return count;
 }
 
-/** 1, 2, 5, 10 … as far apart as labels are put. */
+/** Distances between labels: 1, 2, 5, 10 … */
 const wholeSteps = Array.from({ length: 8 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),
 ).flat();
 
 const minute = 60;
 
-/** With seconds where the labels are less than a minute apart. */
+/** Formats times, with seconds where the labels are less than a minute apart. */
 function timeLabels(language: string, at: readonly number[]): string[] {
   const apart = (at[1] ?? 0) - (at[0] ?? 0);
   const seconds = apart < minute ? ({ second: "2-digit" } as const) : {};
@@ -65,21 +65,21 @@ export function Chart(props: {
   readonly unit: string;
   readonly x: readonly number[];
   readonly lines: readonly Line[];
-  /** There is no half of what is counted. */
+  /** Whether the values are counts, which have no fractions. */
   readonly whole?: boolean;
 }) {
   const { title, unit, x, lines, whole = false } = props;
-  const words = useWords();
+  const i18n = useI18n();
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<UPlot>(undefined);
   const theme = useThemeCount();
   const shape = JSON.stringify(lines.map(({ name, colour }) => [name, colour]));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made again when its look changes; new data go in below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: recreated when its appearance changes; the effect below updates its data
   useEffect(() => {
     const root = place.current;
     if (root === null) return;
-    const number = new Intl.NumberFormat(words.code, { maximumFractionDigits: 2 });
-    const told = (value: number | null | undefined) =>
+    const number = new Intl.NumberFormat(i18n.code, { maximumFractionDigits: 2 });
+    const format = (value: number | null | undefined) =>
       value === null || value === undefined ? "—" : `${number.format(value)}${unit}`;
     const axis = {
       stroke: colourOf(root, "soft"),
@@ -99,7 +99,7 @@ export function Chart(props: {
             ...axis,
             grid: { show: false },
             size: 30,
-            values: (_plot, at) => timeLabels(words.code, at),
+            values: (_plot, at) => timeLabels(i18n.code, at),
           },
           {
             ...axis,
@@ -111,8 +111,8 @@ export function Chart(props: {
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(1e-9, (high ?? 0) * 1.15 || 1)] } },
         series: [
           {
-            label: words.t("overview.time"),
-            value: (_plot, second) => (second === null ? "—" : words.clock(new Date(second * 1000))),
+            label: i18n.t("overview.time"),
+            value: (_plot, second) => (second === null ? "—" : i18n.clock(new Date(second * 1000))),
           },
           ...lines.map(({ name, colour, fill, step }) => ({
             label: name,
@@ -120,7 +120,7 @@ export function Chart(props: {
             width: 1.75,
             spanGaps: true,
             points: { show: false },
-            value: (_plot: UPlot, value: number | null) => told(value),
+            value: (_plot: UPlot, value: number | null) => format(value),
             ...(fill === true ? { fill: colourOf(root, `${colour}-soft`) } : {}),
             ...(step === true && UPlot.paths.stepped !== undefined
               ? { paths: UPlot.paths.stepped({ align: 1 }) }
@@ -139,7 +139,7 @@ export function Chart(props: {
       made.destroy();
       chart.current = undefined;
     };
-  }, [theme, shape, unit, words.code]);
+  }, [theme, shape, unit, i18n.code]);
   useEffect(() => {
     chart.current?.setData([[...x], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData);
   }, [x, lines]);

@@ -1,14 +1,14 @@
-/** How the gateway has been doing, from its own counts. */
+/** The gateway's statistics: devices, calls, failures and response times. */
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { OverviewRange, OverviewView } from "@tendon/protocol";
 import { useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.tsx";
-import { useWords } from "../../i18n/i18n.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Select } from "../../ui/field.tsx";
-import { outcomeWord, ProblemNote } from "../../ui/problem.tsx";
+import { outcomeLabel, ProblemNote } from "../../ui/problem.tsx";
 import { Empty, Panel, SkeletonRows } from "../../ui/states.tsx";
 import { Chart } from "./chart.tsx";
 import { seriesOf } from "./series.ts";
@@ -17,7 +17,7 @@ const ranges = ["15m", "1h", "24h"] as const satisfies readonly OverviewRange[];
 const everyMs = 5_000;
 
 export function OverviewPage() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const { principal } = useSession();
   const [range, setRange] = useState<OverviewRange>("15m");
   const { data, error, isPending } = useQuery({
@@ -56,8 +56,8 @@ export function OverviewPage() {
 }
 
 function Figures({ view }: { readonly view: OverviewView }) {
-  const words = useWords();
-  const { t, number, duration, clock } = words;
+  const i18n = useI18n();
+  const { t, number, duration, clock } = i18n;
   const series = useMemo(() => seriesOf(view, Date.now()), [view]);
   const share = view.calls === 0 ? 0 : (100 * view.failed) / view.calls;
   const time = (ms: number | null) => (ms === null ? "—" : duration(ms));
@@ -101,7 +101,7 @@ function Figures({ view }: { readonly view: OverviewView }) {
         <Panel title={t("overview.failuresByReason")}>
           <Bars
             rows={view.failures.map(({ reason, count }) => ({
-              name: outcomeWord(words, reason),
+              name: outcomeLabel(i18n, reason),
               hint: reason,
               value: count,
               shown: number(count),

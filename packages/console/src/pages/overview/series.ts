@@ -1,4 +1,4 @@
-/** The gateway tells of steps in which something happened; a chart needs every step. */
+/** The gateway returns only the time steps with activity; a chart needs every step. */
 import type { OverviewView } from "@tendon/protocol";
 
 export interface Series {
@@ -11,13 +11,13 @@ export interface Series {
   readonly p95: (number | null)[];
 }
 
-/** Steps left free before the first one that is known. */
+/** Empty steps before the first known one. */
 const lead = 1;
 
 export function seriesOf({ from, stepMs, points, online }: OverviewView, now: number): Series {
   const byTime = new Map(points.map((point) => [Date.parse(point.at), point]));
   const series: Series = { x: [], online: [], calls: [], failed: [], p50: [], p95: [] };
-  // Before the gateway ran there was nothing, which is not the same as nothing happening.
+  // Before the gateway started there is no data, which differs from zero.
   const begun = Math.min(...byTime.keys()) - lead * stepMs;
   const first = Number.isFinite(begun) ? Math.max(Date.parse(from), begun) : Date.parse(from);
   let count: number | null = null;
@@ -31,7 +31,7 @@ export function seriesOf({ from, stepMs, points, online }: OverviewView, now: nu
     series.p50.push(point?.p50 ?? null);
     series.p95.push(point?.p95 ?? null);
   }
-  // Whatever the steps say, this many are here now.
+  // The last point is the current number, whatever the steps contain.
   if (series.online.length > 0) series.online[series.online.length - 1] = online;
   return series;
 }
