@@ -180,7 +180,7 @@ describe("a name that cannot be given", () => {
       const { status, body } = await site.rest("PATCH", `/devices/${firstDevice}`, { alias });
       expect([status, body["code"]]).toEqual([400, "bad_request"]);
       const rule =
-        /^\/alias must be made of small letters a to z, digits and dashes, .* such as `living-room`; /;
+        /^\/alias must have lower-case letters a to z, digits and dashes, .* such as `living-room`; /;
       expect(body["detail"]).toMatch(rule);
       expect(JSON.stringify(body)).not.toMatch(/pattern|\[a-z/);
       expect((await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "living-room" })).status).toBe(
@@ -192,7 +192,7 @@ describe("a name that cannot be given", () => {
   it("is said in words of tags and codes, too", async () => {
     const site = await twoDevices();
     const tags = await site.rest("PATCH", `/devices/${firstDevice}`, { tags: ["ok", "客厅"] });
-    expect(tags.body["detail"]).toMatch(/^\/tags\/1 must be made of letters .* such as `ground-floor`$/);
+    expect(tags.body["detail"]).toMatch(/^\/tags\/1 must have only letters .* such as `ground-floor`$/);
     const code = await site.rest("POST", "/devices/approve", { code: "12 34" });
     expect(code.body["detail"]).toBe("/code must be the six digits that the board shows, such as `123456`");
   });

@@ -204,27 +204,27 @@ describe("a mistake in control.actions stops the start and names line and key", 
     [
       "bounds of a text",
       "      arguments:\n        x: { type: string, maximum: 5 }\n",
-      "tendon.yaml:6: `control.actions.a.arguments.x` has bounds, which only an integer can have",
+      "tendon.yaml:6: `control.actions.a.arguments.x` has bounds, but only integers can have bounds",
     ],
     [
       "an argument that no message can carry",
       "      arguments:\n        action: { type: string }\n",
-      "tendon.yaml:6: `control.actions.a.arguments.action` means something else in a message: give it another name in `aliases`",
+      "tendon.yaml:6: `control.actions.a.arguments.action` is reserved in messages: give it another name in `aliases`",
     ],
     [
       "an argument's other name that a message has for itself",
       "      arguments:\n        x: { type: string, aliases: [device] }\n",
-      "tendon.yaml:6: `control.actions.a.arguments.x.aliases` `device` means something else in a message",
+      "tendon.yaml:6: `control.actions.a.arguments.x.aliases` `device` is reserved in messages",
     ],
     [
       "one name for two arguments",
       "      arguments:\n        x: { type: string, aliases: [y] }\n        y: { type: string }\n",
-      "tendon.yaml:7: `control.actions.a.arguments.y` `y` is a name of `x` already",
+      "tendon.yaml:7: `control.actions.a.arguments.y` `y` is already a name of `x`",
     ],
     [
       "one other name for two arguments",
       "      arguments:\n        x: { type: string, aliases: [z] }\n        y: { type: string, aliases: [z] }\n",
-      "tendon.yaml:7: `control.actions.a.arguments.y.aliases` `z` is a name of `x` already",
+      "tendon.yaml:7: `control.actions.a.arguments.y.aliases` `z` is already a name of `x`",
     ],
   ])("%s, in one sentence", (_, more, sentence) => {
     expect(problems(`${head}${more}`)).toEqual([sentence]);

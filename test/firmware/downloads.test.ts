@@ -22,7 +22,7 @@ const large = makeImage({ codeBytes: 12_000_000 });
 
 const notHere = JSON.stringify({
   type: "urn:tendon:error:not_found",
-  title: "Nothing is here",
+  title: "Not found",
   status: 404,
   code: "not_found",
   detail: "there is no firmware at this address",

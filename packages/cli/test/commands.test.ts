@@ -159,7 +159,7 @@ describe("tendon call", () => {
     const { code, stderr } = await run(["device", "rename", alias, "客厅"], { cwd });
     expect(code).toBe(1);
     expect(stderr).toContain(
-      "/alias must be made of small letters a to z, digits and dashes, beginning with a letter",
+      "/alias must have lower-case letters a to z, digits and dashes, start with a letter",
     );
     expect(stderr).toContain("such as `living-room`");
     expect(stderr).not.toContain("[a-z");

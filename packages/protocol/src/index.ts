@@ -1,6 +1,6 @@
 /**
- * The words on every wire: what devices, agents, apps and the gateway say to each other, how it is decoded, how much
- * of it is taken, and which errors come back. Pure: no sockets, no clock, no logger, nothing of Node.
+ * The protocol between devices, agents, apps and the gateway: messages, decoding, limits and errors. Pure: no sockets,
+ * no clock, no logger and no Node APIs.
  */
 export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
@@ -125,16 +125,16 @@ export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";
 export { pointerPart } from "./json-schema/pointer.ts";
+export type { SchemaProblem } from "./json-schema/problems.ts";
 export { inlineReferences, withoutExpressions } from "./json-schema/published.ts";
 export { resolveReference, schemasIn } from "./json-schema/structure.ts";
 export { SchemaValidator } from "./json-schema/validator.ts";
-export type { SchemaProblem } from "./json-schema/words.ts";
 export { type DeviceRpc, encodeRequest, largestRequestId, nextRequestId } from "./jsonrpc/device-rpc.ts";
 export { type Bound, firmwareLimits, limits } from "./limits.ts";
 export { decodeServerLine, encodeCall, encodeQuit } from "./lines/codec.ts";
 export { didYouMean, editDistance, misspeltArguments, nearNames } from "./near-names.ts";
 export { type Decoded, isObject, type JsonObject, parseJson } from "./outcome.ts";
-export { inWords, originPattern } from "./pattern-words.ts";
+export { inWords, originPattern } from "./pattern-descriptions.ts";
 export {
   isAddressFormat,
   isAddressName,
@@ -146,7 +146,6 @@ export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";
 export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";
 export { cleanLine, cleanText } from "./tools/clean-text.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
-export { leavesInsteadOfAnswering, upgradeTool } from "./tools/farewell.ts";
 export {
   aliasPattern,
   bareToolName,
@@ -156,6 +155,7 @@ export {
   isAlias,
   shortenedName,
 } from "./tools/names.ts";
+export { leavesInsteadOfAnswering, upgradeTool } from "./tools/no-reply-tools.ts";
 export {
   type InputRequired,
   normaliseResult,

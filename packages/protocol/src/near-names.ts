@@ -1,18 +1,18 @@
 /**
- * What somebody may have meant by a name that is nobody's: a slip of the keys, another case, a prefix left out, `_` for
- * `.`. Only to be told: a name that is nearly right is never taken for the right one. Names are made up by whoever
- * asks, so each question costs little: its length and the names looked at are bounded.
+ * Suggestions for an unknown name: a typing error, another case, a missing prefix, `_` for `.`. They are only shown: a
+ * similar name is never used instead. Callers can send any name, so the cost is bounded by its length and by the number
+ * of compared names.
  */
 import { limits } from "./limits.ts";
 
-const namesTold = 3;
-/** Behind every name that is a few letters off: one of which the wanted is the beginning or the end. */
-const partOf = 4;
+const maxSuggestions = 3;
+/** Distance of a name that starts or ends with the wanted one; it ranks after names with a few different letters. */
+const partialMatch = 4;
 const shortestPart = 3;
-/** So many are looked at: whoever gives more that are not known has not misspelt one. */
-const unknownArguments = 8;
+/** Compares at most this many; a caller with more unknown arguments has not misspelt one. */
+const maxUnknownArguments = 8;
 
-/** The nearest of them, best first, three at most. `fits` is asked of near ones only: it may cost something. */
+/** The most similar names, best first, at most three. `fits` is called only for similar names, because it may be costly. */
 export function nearNames(
   wanted: string,
   known: Iterable<string>,
@@ -26,23 +26,23 @@ export function nearNames(
   for (const name of known) {
     looked += 1;
     if (looked > limits.hintCandidates.max) break;
-    const away = name.length > limits.hintedNameLength.max ? undefined : howFar(plain, plainName(name));
+    const away = name.length > limits.hintedNameLength.max ? undefined : distance(plain, plainName(name));
     if (away !== undefined && name !== wanted) near.push({ name, away });
   }
   near.sort((one, other) => one.away - other.away || compare(one.name, other.name));
-  const told: string[] = [];
+  const suggestions: string[] = [];
   let best = 0;
   for (const { name, away } of near) {
-    // What differs by case and marks alone was surely meant; others would only distract.
-    if (told.length === namesTold || (told.length > 0 && best === 0 && away > 0)) break;
+    // A name that differs only in case and punctuation is certainly meant: suggest no others.
+    if (suggestions.length === maxSuggestions || (suggestions.length > 0 && best === 0 && away > 0)) break;
     if (!fits(name)) continue;
-    if (told.length === 0) best = away;
-    told.push(name);
+    if (suggestions.length === 0) best = away;
+    suggestions.push(name);
   }
-  return told;
+  return suggestions;
 }
 
-/** For the end of a sentence that says that there is no such name. */
+/** Text for the end of a sentence about an unknown name. */
 export function didYouMean(names: readonly string[]): string {
   if (names.length === 0) return "";
   const quoted = names.map((name) => `\`${name}\``);
@@ -51,24 +51,24 @@ export function didYouMean(names: readonly string[]): string {
 }
 
 /**
- * For the end of a refusal: arguments that were given, are not known, and are close to one that was left out. Most
- * schemas let unknown arguments pass, so that what is complained of is the missing one alone.
+ * Text for the end of an error: unknown arguments that are similar to a missing one. Most schemas allow unknown
+ * arguments, so the error itself names only the missing one.
  */
 export function misspeltArguments(given: readonly string[], known: readonly string[]): string {
   const [has, knows] = [new Set(given), new Set(known)];
   const left = known.filter((name) => !has.has(name));
   return given
     .filter((name) => !knows.has(name))
-    .slice(0, unknownArguments)
+    .slice(0, maxUnknownArguments)
     .map((name) => ({ name, near: nearNames(name, left) }))
     .filter(({ near }) => near.length > 0)
-    .slice(0, namesTold)
+    .slice(0, maxSuggestions)
     .map(({ name, near }) => `there is no argument \`${name}\`${didYouMean(near)}`)
     .map((sentence, index) => (index === 0 ? `; ${sentence}` : ` T${sentence.slice(1)}`))
     .join("");
 }
 
-/** Case, marks between words and the firmware's `self.` are what people get wrong first. */
+/** Ignores case, punctuation and the firmware's `self.`, which are the most frequent mistakes. */
 function plainName(name: string): string {
   return name
     .toLowerCase()
@@ -77,27 +77,27 @@ function plainName(name: string): string {
     .replace(/^self_/, "");
 }
 
-function howFar(wanted: string, name: string): number | undefined {
-  // One letter in five: more is another word (`on` for `off`), and no help.
-  const most = Math.min(3, Math.max(1, Math.floor(wanted.length / 5)));
-  const away = editDistance(wanted, name, most);
-  if (away <= most) return away;
+function distance(wanted: string, name: string): number | undefined {
+  // One letter in five: with more differences it is another word (`on` for `off`).
+  const max = Math.min(3, Math.max(1, Math.floor(wanted.length / 5)));
+  const away = editDistance(wanted, name, max);
+  if (away <= max) return away;
   if (wanted.length < shortestPart) return undefined;
-  return name.endsWith(`_${wanted}`) || name.startsWith(`${wanted}_`) ? partOf : undefined;
+  return name.endsWith(`_${wanted}`) || name.startsWith(`${wanted}_`) ? partialMatch : undefined;
 }
 
-/** Letters to add, leave out, replace or swap with their neighbour; more than `most` is told as one more. */
-export function editDistance(wanted: string, name: string, most: number): number {
-  if (Math.abs(wanted.length - name.length) > most) return most + 1;
+/** Number of letters to add, remove, replace or swap with their neighbour; `max + 1` for any higher number. */
+export function editDistance(wanted: string, name: string, max: number): number {
+  if (Math.abs(wanted.length - name.length) > max) return max + 1;
   const [one, other] = withoutCommonEnds(wanted, name);
   let before: number[] = [];
   let above = Array.from({ length: other.length + 1 }, (_, index) => index);
   let row: number[] = [];
   for (let i = 1; i <= one.length; i += 1) {
-    // Further from the diagonal than `most` it would be more than that anyway.
-    const from = Math.max(1, i - most);
-    const to = Math.min(other.length, i + most);
-    row[from - 1] = from === 1 ? i : most + 1;
+    // Cells further from the diagonal than `max` have a higher distance anyway.
+    const from = Math.max(1, i - max);
+    const to = Math.min(other.length, i + max);
+    row[from - 1] = from === 1 ? i : max + 1;
     let least = at(row, from - 1);
     for (let j = from; j <= to; j += 1) {
       const same = one[i - 1] === other[j - 1];
@@ -107,14 +107,14 @@ export function editDistance(wanted: string, name: string, most: number): number
       row[j] = away;
       least = Math.min(least, away);
     }
-    row[to + 1] = most + 1;
-    if (least > most) return most + 1;
+    row[to + 1] = max + 1;
+    if (least > max) return max + 1;
     [before, above, row] = [above, row, before];
   }
   return at(above, other.length);
 }
 
-/** Names of one house begin alike: only what differs is worth comparing. */
+/** Names in one fleet often start alike, so only the differing parts are compared. */
 function withoutCommonEnds(one: string, other: string): [string, string] {
   const shorter = Math.min(one.length, other.length);
   let head = 0;

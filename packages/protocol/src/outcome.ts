@@ -1,8 +1,8 @@
 import { limits } from "./limits.ts";
 
 /**
- * What decoding gives: the message, an unknown kind (counted, never fatal), or the reason why it is invalid.
- * Decoders return an outcome whatever comes in; they never throw.
+ * The result of decoding: the message, an unknown kind (counted, never fatal), or the reason why it is invalid. Decoders
+ * never throw.
  */
 export type Decoded<Message> =
   | { readonly outcome: "ok"; readonly message: Message }
@@ -27,14 +27,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value has more than `levels` objects and lists inside one another; it looks no further down than that. */
+/** Whether objects and lists are nested deeper than `levels`. Looks no deeper than that. */
 export function nestedDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((item) => nestedDeeperThan(item, levels - 1));
 }
 
-/** Whether a text has so few brackets that what it says cannot be nested deeper than that. */
+/** Whether a text has too few brackets to be nested deeper than that. */
 function isPlainlyFlat(text: string, levels: number): boolean {
   let opened = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -48,8 +48,8 @@ const openingBrace = 0x7b;
 const openingBracket = 0x5b;
 
 /**
- * JSON.parse as an outcome: `undefined` stands for text that is not JSON (JSON itself has no undefined) or that is
- * nested so deeply that whoever writes it out again would run out of stack.
+ * JSON.parse without exceptions: `undefined` for text that is not JSON, or that is nested so deeply that writing it again
+ * would overflow the stack. JSON itself has no `undefined`.
  */
 export function parseJson(text: string): unknown {
   try {

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 
-/** A compiled schema that explains itself: `undefined` when the value fits, otherwise the first reason why not. */
+/** A compiled schema check: returns `undefined` for a valid value, or the first problem. */
 export interface Check<Value> {
   fits(value: unknown): value is Value;
   whyNot(value: unknown): string;
@@ -12,7 +12,7 @@ export function compileCheck<Schema extends TSchema>(schema: Schema): Check<Stat
   return {
     fits: (value): value is Static<Schema> => compiled.Check(value),
     whyNot(value) {
-      // A member that is not known is reported twice, first as a schema that is false; the other one names it.
+      // An unknown property is reported twice, first as a false schema; the second report names it.
       const first = compiled.Errors(value).find(({ keyword }) => keyword !== "boolean");
       if (first === undefined) return "does not fit";
       if (first.keyword === "additionalProperties") {

@@ -2,7 +2,7 @@ import type { Bound } from "./limits.ts";
 
 const KIB = 1024;
 
-/** What a board's camera may upload, and what it can read of the answer. */
+/** Bounds on photo uploads, and on the answers that boards can read. */
 export const visionLimits = {
   pictureBytes: {
     max: 4 * 1024 * KIB,
@@ -12,49 +12,50 @@ export const visionLimits = {
   pictureSide: {
     max: 16_384,
     error: "bad_request",
-    reason: "no camera of a board comes near; a larger picture is made to exhaust whoever decodes it",
+    reason: "far above any board's camera; a larger image is made to exhaust its decoder",
   },
   questionBytes: {
     max: 4 * KIB,
     error: "payload_too_large",
-    reason: "a question, not a document; the board itself got it in a message of at most 8 KB",
+    reason: "a question, not a document; the board received it in a message of at most 8 KB",
   },
   parts: { max: 4, error: "bad_request", reason: "the firmware sends two" },
   partHeaders: { max: 16, error: "bad_request", reason: "the firmware sends two for a part" },
   bodyBytes: {
     max: 8 * 1024 * KIB,
     error: "payload_too_large",
-    reason: "what is too large is still read this far, because a board that is cut off does not hear why",
+    reason:
+      "a body that is too large is still read up to this size, because a disconnected board would not get the error",
   },
   uploadMs: {
     max: 30_000,
     error: "device_timeout",
-    reason: "the caller waits 75 s for the camera, the way here and the explanation together",
+    reason: "the caller waits 75 s for the photo, the upload and the explanation together",
   },
   uploadsAtOnce: {
     max: 128,
     error: "rate_limited",
-    reason: "each holds a picture in memory; one call of many devices asks as many of them at a time",
+    reason: "each keeps an image in memory; a fan-out calls this many devices at a time",
   },
   openTickets: {
     max: 10_000,
     error: "rate_limited",
-    reason: "one for each call of a camera that runs",
+    reason: "one for each running call of a camera",
   },
   ticketMs: {
     max: 300_000,
     error: "unauthenticated",
-    reason: "no call lasts longer; a ticket that nobody closed must not stay open",
+    reason: "no call lasts longer; a ticket that was not closed expires",
   },
   closedTickets: {
     max: 1_000,
     error: "unauthenticated",
-    reason: "calls that are over and whose late picture is still told so in words",
+    reason: "finished calls whose late photo still gets an explanation",
   },
   photosListed: {
     max: 32,
     error: "not_found",
-    reason: "of one device; older ones are no longer offered by number",
+    reason: "per device; older photos are not listed",
   },
   explainMs: {
     max: 25_000,
@@ -64,16 +65,16 @@ export const visionLimits = {
   providerReplyBytes: {
     max: 256 * KIB,
     error: "payload_too_large",
-    reason: "6 KB of it are used; some providers add their thoughts",
+    reason: "6 KB of it are used; some providers add their reasoning",
   },
   explanationBytes: {
     max: 6_000,
     error: "payload_too_large",
-    reason: "with its envelope it has to stay below what a board can hold",
+    reason: "with its envelope it must fit into a board's buffer",
   },
   replyBytes: {
     max: 8_000,
     error: "payload_too_large",
-    reason: "a board reads less than 8 KB; escaped characters count as they are written",
+    reason: "a board reads less than 8 KB; escaped characters count in their escaped form",
   },
 } as const satisfies Record<string, Bound>;

@@ -2,18 +2,19 @@ import type { Bound } from "./limits.ts";
 
 const KIB = 1024;
 
-/** What passes between a board, the relay and its voice server. */
+/** Bounds on the audio and messages between a board, the relay and its voice server. */
 export const voiceLimits = {
-  upstreams: { max: 100, error: "bad_request", reason: "each is looked at when a board says hello" },
+  upstreams: { max: 100, error: "bad_request", reason: "each is considered when a board sends hello" },
   helloMs: {
     max: 8_000,
     error: "device_timeout",
-    reason: "the firmware waits 10 s for its hello; two are left to tell it that nobody answers",
+    reason:
+      "the firmware waits 10 s for its hello; this leaves 2 s to report that the voice server does not answer",
   },
   messageBytes: {
     max: 256 * KIB,
     error: "payload_too_large",
-    reason: "a voice server sends some hundred bytes; the arguments of its calls may have 64 KiB",
+    reason: "a voice server sends a few hundred bytes; the arguments of its calls may have 64 KiB",
   },
   audioBytes: {
     max: 8 * KIB,
@@ -33,47 +34,47 @@ export const voiceLimits = {
   uplinkBytes: {
     max: 256 * KIB,
     error: "device_disconnected",
-    reason: "about a minute of speech; what is older than that is of no use to anybody",
+    reason: "about a minute of speech; older audio is useless",
   },
   downlinkFrames: {
     max: 100,
     error: "device_disconnected",
-    reason: "6 s of speech on their way to a board; until it reads them the voice server is held up",
+    reason: "6 s of speech for a board; until it reads them, the relay stops reading from the voice server",
   },
   heldFrames: {
     max: 64,
     error: "device_disconnected",
-    reason: "what a board or a voice server says while the way to the other is being opened",
+    reason: "frames of a board or a voice server while the connection to the other is being opened",
   },
   stalledMs: {
     max: 10_000,
     error: "device_disconnected",
-    reason: "a voice server that has not read for so long will not catch up",
+    reason: "a voice server that has not read for this long will not catch up",
   },
   otaMs: {
     max: 5_000,
     error: "device_timeout",
-    reason: "a board that boots waits for it, and a person who has just spoken",
+    reason: "a booting board waits for it, or a person who has just spoken",
   },
   otaBytes: {
     max: 64 * KIB,
     error: "payload_too_large",
-    reason: "boards themselves read less than 8 KB of it",
+    reason: "boards read less than 8 KB of it",
   },
   otaAtOnce: {
     max: 64,
     error: "rate_limited",
-    reason: "a whole house that boots; more would only queue up at the voice server",
+    reason: "all boards of a building that boot at once; more would only queue at the voice server",
   },
   silentMs: {
     max: 130_000,
     error: "device_timeout",
-    reason: "a board that has heard nothing for 120 s takes its audio session for over",
+    reason: "a board that has received nothing for 120 s ends its audio session",
   },
   callsAtOnce: {
     max: 8,
     error: "queue_full",
-    reason: "a board runs one at a time; a voice server asks for one or two",
+    reason: "a board runs one at a time; a voice server makes one or two calls",
   },
   conversations: { max: 20_000, error: "rate_limited", reason: "each holds two sockets and their buffers" },
 } as const satisfies Record<string, Bound>;

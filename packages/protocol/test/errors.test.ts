@@ -12,7 +12,7 @@ describe("an error code", () => {
     expect(isErrorCode(text)).toBe(false);
   });
 
-  it("has a title of its own", () => {
+  it("has a unique title", () => {
     const titles = Object.values(errorTitles);
     expect(new Set(titles).size).toBe(titles.length);
   });

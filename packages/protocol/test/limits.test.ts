@@ -32,12 +32,12 @@ describe("a bound", () => {
   });
 });
 
-describe("bounds fit each other", () => {
-  it("a frame has room for what the firmware sends at most over MQTT", () => {
+describe("bounds are consistent", () => {
+  it("a frame fits the firmware's largest MQTT message", () => {
     expect(limits.deviceFrameBytes.max).toBeGreaterThan(70_000);
   });
 
-  it("a REST body has room for a call's arguments, a frame for a schema", () => {
+  it("a REST body fits a call's arguments, and a frame fits a schema", () => {
     expect(limits.restBodyBytes.max).toBeGreaterThan(limits.callArgumentBytes.max);
     expect(limits.deviceFrameBytes.max).toBeGreaterThan(limits.toolSchemaBytes.max);
   });

@@ -9,7 +9,7 @@ const tools = [
   "self.light.on",
 ];
 
-describe("names that may have been meant", () => {
+describe("suggestions for a name", () => {
   it.each([
     ["get_device_status", ["self.get_device_status"]],
     ["SELF.Get_Device_Status", ["self.get_device_status"]],
@@ -18,7 +18,7 @@ describe("names that may have been meant", () => {
     ["self.audio_speker.set_volum", ["self.audio_speaker.set_volume"]],
     ["set_volume", ["self.audio_speaker.set_volume"]],
     ["screen", ["self.screen.set_brightness", "self.screen.set_theme"]],
-    // The opposite is no slip of the keys.
+    // The opposite is not a typing error.
     ["self.light.off", []],
     ["self.", []],
     ["dance", []],
@@ -39,19 +39,19 @@ describe("names that may have been meant", () => {
     expect(nearNames(wanted, [name])).toHaveLength(count);
   });
 
-  it("are three at most, the nearest first, and only those that fit", () => {
+  it("are at most three, the most similar first, and only those that fit", () => {
     const known = ["lamp-12", "lamp-2", "lamp-1", "lamp-3", "lamp-4"];
     expect(nearNames("lamp-0", known)).toEqual(["lamp-1", "lamp-2", "lamp-3"]);
     expect(nearNames("lamp-0", known, (name) => name === "lamp-4")).toEqual(["lamp-4"]);
   });
 
-  it("are not looked for without bound", () => {
+  it("are searched within a bound", () => {
     const many = Array.from({ length: limits.hintCandidates.max }, (_, index) => `other-${index}`);
     expect(nearNames("desc", [...many, "desk"])).toEqual([]);
     expect(nearNames("x".repeat(limits.hintedNameLength.max + 1), ["x".repeat(64)])).toEqual([]);
   });
 
-  it("are told in a sentence", () => {
+  it("are formatted as a sentence", () => {
     expect(didYouMean([])).toBe("");
     expect(didYouMean(["a"])).toBe("; did you mean `a`?");
     expect(didYouMean(["a", "b", "c"])).toBe("; did you mean `a`, `b` or `c`?");

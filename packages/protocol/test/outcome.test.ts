@@ -4,7 +4,7 @@ import { describe, expect, it, test } from "vitest";
 import { nested } from "./read-fixture.ts";
 
 describe("parseJson", () => {
-  it("gives back what JSON says", () => {
+  it("returns the parsed value", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseJson(text)).toEqual(JSON.parse(text));
@@ -19,13 +19,13 @@ describe("parseJson", () => {
     },
   );
 
-  it("refuses what is nested deeper than the bound", () => {
+  it("rejects values nested deeper than the bound", () => {
     expect(parseJson(nested(limits.jsonDepth.max))).toBeDefined();
     expect(parseJson(nested(limits.jsonDepth.max + 1))).toBeUndefined();
     expect(parseJson(nested(1_000_000))).toBeUndefined();
   });
 
-  it("refuses deep nesting wherever it stands", () => {
+  it("rejects deep nesting anywhere in the value", () => {
     expect(parseJson(`[1,{"a":[2,${nested(limits.jsonDepth.max)}]},3]`)).toBeUndefined();
   });
 });

@@ -5,8 +5,10 @@ const TimeOrNull = Type.Union([Time, Type.Null()]);
 const states = ["waiting", "approved", "denied", "consumed", "expired"] as const;
 
 export const ApprovalQuery = Type.Object({
-  state: Type.Optional(Type.Enum([...states], { description: "Only these; all where it is left out" })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "100 where it is left out" })),
+  state: Type.Optional(
+    Type.Enum([...states], { description: "Only approvals in this state; all by default" }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "100 by default" })),
   cursor: Type.Optional(Type.String({ maxLength: 256 })),
 });
 export type ApprovalQuery = Static<typeof ApprovalQuery>;
@@ -18,15 +20,15 @@ export const ApprovalView = Type.Object(
     device: Type.Union([Type.String(), Type.Null()], { description: "Null for a call to many devices" }),
     target: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: "Of a call to many devices: whom it reaches",
+        description: "The devices of a fan-out call",
       }),
     ),
     tool: Type.String(),
     arguments: Type.Record(Type.String(), Type.Unknown()),
     principal: Type.String({ description: "Who asks" }),
-    reason: Type.Optional(Type.String({ description: "Why a person is asked, from the rule" })),
+    reason: Type.Optional(Type.String({ description: "The reason from the access rule" })),
     askedAt: Time,
-    expiresAt: Type.String({ format: "date-time", description: "When the request, or the grant, runs out" }),
+    expiresAt: Type.String({ format: "date-time", description: "When the request or the approval expires" }),
     decidedAt: TimeOrNull,
     decidedBy: Type.Union([Type.String(), Type.Null()]),
     consumedAt: TimeOrNull,

@@ -8,7 +8,7 @@ export const CallRequest = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: limits.callTimeoutMs.max,
-        description: "How long to wait in all, in the queue and for the device",
+        description: "Total time to wait, in the queue and for the device",
       }),
     ),
   },
@@ -18,12 +18,12 @@ export type CallRequest = Static<typeof CallRequest>;
 
 export const FunctionCallRequest = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 128, description: "The name the function is shown under" }),
+    name: Type.String({ minLength: 1, maxLength: 128, description: "The exposed name of the function" }),
     ...CallRequest.properties,
     arguments: Type.Optional(
       Type.Union([
         Type.Record(Type.String(), Type.Unknown()),
-        Type.String({ description: "The same as JSON in a text, as OpenAI's API hands them out" }),
+        Type.String({ description: "The arguments as a JSON text, as OpenAI's API returns them" }),
       ]),
     ),
   },
@@ -50,7 +50,7 @@ export const CallReply = Type.Object(
 );
 export type CallReply = Static<typeof CallReply>;
 
-/** A tool of a device answers as in any call; the gateway's own, such as `tools_search`, have no device to name. */
+/** The reply has `device` and `tool` for a device's tool, but not for the gateway's own tools such as `tools_search`. */
 export const FunctionReply = Type.Object(
   { name: Type.String(), ...Type.Partial(CallReply).properties, result: ToolResultBody },
   { $id: "FunctionReply" },
@@ -61,16 +61,16 @@ export const CallQuery = Type.Object({
   device: Type.Optional(Type.String({ maxLength: 64, description: "Id or alias" })),
   tool: Type.Optional(Type.String({ maxLength: 128 })),
   principal: Type.Optional(Type.String({ maxLength: 128 })),
-  outcome: Type.Optional(Type.String({ maxLength: 64, description: "ok, tool_error or an error's code" })),
+  outcome: Type.Optional(Type.String({ maxLength: 64, description: "ok, tool_error or an error code" })),
   since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 where it is left out" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
   cursor: Type.Optional(Type.String({ maxLength: 256 })),
 });
 export type CallQuery = Static<typeof CallQuery>;
 
 const PastCall = Type.Object({
   callId: Type.String(),
-  at: Type.String({ format: "date-time", description: "When it ended, however it ended" }),
+  at: Type.String({ format: "date-time", description: "When it ended, successfully or not" }),
   device: Type.String(),
   tool: Type.String(),
   principal: Type.String(),
@@ -80,12 +80,12 @@ const PastCall = Type.Object({
   argumentDigest: Type.String({ description: "SHA-256 of the arguments as JSON" }),
   arguments: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
-      description: "The arguments themselves, only with `calls.keepArguments` and up to 16 KiB",
+      description: "The arguments, only with `calls.keepArguments` and up to 16 KiB",
     }),
   ),
   approval: Type.Optional(
     Type.String({
-      description: "The approval that let it through, or `elicited` where its caller's person said yes",
+      description: "The id of its approval, or `elicited` if the person at the client allowed it",
     }),
   ),
 });
@@ -94,15 +94,15 @@ const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
   Type.Union([schema, Type.Null()]);
 const Time = Type.String({ format: "date-time" });
 
-/** One call from being asked to its end. What only memory keeps is null once it has been forgotten. */
+/** The trace of one call. Fields that only the memory keeps are null once they are dropped. */
 export const CallStory = Type.Object(
   {
     ...PastCall.properties,
     askedAt: Time,
     sentAt: OrNull(Time),
     arguments: OrNull(Type.Record(Type.String(), Type.Unknown())),
-    detail: OrNull(Type.String({ description: "What the failure said this time" })),
-    approval: OrNull(Type.String({ description: "The approval that let it through" })),
+    detail: OrNull(Type.String({ description: "The detail of the error" })),
+    approval: OrNull(Type.String({ description: "The id of its approval" })),
     late: OrNull(Type.Object({ at: Time, lateMs: Type.Number(), failed: Type.Boolean() })),
   },
   { $id: "CallStory" },
@@ -169,7 +169,7 @@ export const FleetCallRequest = Type.Object(
 
 export const FleetResult = Type.Object({
   device: Type.String(),
-  ok: Type.Boolean({ description: "False for an error, and for an answer with isError" }),
+  ok: Type.Boolean({ description: "False for an error and for a result with isError" }),
   result: Type.Optional(ToolResultBody),
   error: Type.Optional(
     Type.Object({ code: Type.String(), detail: Type.String() }, { additionalProperties: true }),

@@ -1,4 +1,4 @@
-/** The addresses of the console's pages: the gateway serves the page there, and the page finds its way by them. */
+/** The addresses of the console's pages. The gateway serves the console there, and the console routes by them. */
 export const consolePaths = {
   fleet: "/",
   signIn: "/sign-in",
@@ -14,5 +14,5 @@ export const consolePaths = {
   guide: "/guides/:guide",
 } as const;
 
-/** A page's requests that change something carry this header, which no form and no foreign page can send. */
+/** Requests of the console that change something have this header, which neither a form nor a foreign page can send. */
 export const consoleHeader = "x-tendon-console";

@@ -8,38 +8,38 @@ const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
 
 const Disconnect = Type.Object({
   at: Time,
-  reason: Type.String({ description: "Why the last connection ended, in words" }),
+  reason: Type.String({ description: "Why the last connection ended, as text" }),
 });
 
 const Vitals = Type.Object({
   at: Time,
   battery: OrNull(Type.Object({ level: Type.Number(), charging: Type.Boolean() })),
-  signal: OrNull(Type.String({ description: "In the device's own word, such as strong" })),
+  signal: OrNull(Type.String({ description: "As the device reports it, such as strong" })),
 });
 
 const deviceFields = {
-  id: Type.String({ description: "The device's own id, a MAC address for boards" }),
-  alias: Type.String({ description: "The short name people and agents use; unique" }),
+  id: Type.String({ description: "The device's id, a MAC address for boards" }),
+  alias: Type.String({ description: "The short, unique name for people and agents" }),
   name: Type.String({ description: "The board's name and the end of its id, for display" }),
-  kind: Type.String({ description: "esp32, or process for a program that speaks lines of JSON" }),
+  kind: Type.String({ description: "esp32, or process for a program that uses the JSON-lines protocol" }),
   transport: OrNull(Type.String({ description: "websocket, mqtt or stdio; the last one while offline" })),
   online: Type.Boolean(),
   approval: Type.Enum(["approved", "revoked", "none"], {
-    description: "none: it has no credentials here; the admission policy lets it in all the same",
+    description: "none: it has no credentials, but the admission policy accepts it",
   }),
   mcp: Type.Boolean({ description: "Whether the device offers tools at all" }),
   lastSeenAt: OrNull(Time),
   connectedAt: OrNull(Time),
   board: OrNull(Type.String()),
   firmware: OrNull(Type.String()),
-  protocolVersion: OrNull(Type.String({ description: "The MCP version the device answered with" })),
+  protocolVersion: OrNull(Type.String({ description: "The MCP version that the device reported" })),
   toolCount: Type.Integer({ minimum: 0 }),
   toolsComplete: Type.Boolean({
-    description: "False while listing, or when the list could not be read to its end",
+    description: "False while the tools are being listed, or if the list is incomplete",
   }),
   tags: Type.Array(Type.String()),
   vitals: OrNull(Vitals),
-  node: Type.String({ description: "The node that holds, or last held, the connection" }),
+  node: Type.String({ description: "The node that has or last had the connection" }),
 };
 
 export const Device = Type.Object(deviceFields, { $id: "Device" });
@@ -55,9 +55,7 @@ export const DeviceDetail = Type.Object(
       }),
     ),
     lastDisconnect: OrNull(Disconnect),
-    transportSetting: OrNull(
-      Type.String({ description: "The transport it is told to use, where that is its own setting" }),
-    ),
+    transportSetting: OrNull(Type.String({ description: "The transport that is set for this device" })),
     toolsProblem: OrNull(Type.String({ description: "Why the tool list is not complete" })),
     queuedCalls: Type.Integer({ minimum: 0 }),
     droppedAudioFrames: Type.Integer({ minimum: 0 }),
@@ -76,9 +74,9 @@ export const DeviceQuery = Type.Object({
   online: Type.Optional(Type.Boolean()),
   tag: Type.Optional(Type.String({ maxLength: 64 })),
   q: Type.Optional(
-    Type.String({ maxLength: 128, description: "Looked for in id, alias, name, board and tags" }),
+    Type.String({ maxLength: 128, description: "Searched in id, alias, name, board and tags" }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 where it is left out" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
   cursor: Type.Optional(Type.String({ maxLength: 128 })),
 });
 export type DeviceQuery = Static<typeof DeviceQuery>;
@@ -90,7 +88,7 @@ export const DeviceChange = Type.Object(
     transport: Type.Optional(
       OrNull(
         Type.Enum(["mqtt", "websocket"], {
-          description: "What it is told to use at its next start; null for the gateway's own setting",
+          description: "The transport from its next start on; null for the gateway's setting",
         }),
       ),
     ),
@@ -103,29 +101,31 @@ const Schema = Type.Record(Type.String(), Type.Unknown());
 
 const toolChange = {
   what: Type.Array(Type.Enum(["description", "inputSchema", "outputSchema", "audience"]), {
-    description: "What is not as it was when the tool was first seen, or last accepted",
+    description: "What has changed since the tool was first seen or last accepted",
   }),
   since: Time,
-  quarantined: Type.Boolean({ description: "Whether it is kept shut until an operator accepts it" }),
+  quarantined: Type.Boolean({
+    description: "Whether calls are blocked until an operator accepts the change",
+  }),
 };
 
 export const Tool = Type.Object(
   {
-    name: Type.String({ description: "The device's own name for it" }),
+    name: Type.String({ description: "The tool's name on the device" }),
     agentName: Type.String({ description: "The name agents see" }),
     description: Type.String(),
     inputSchema: Schema,
     outputSchema: Type.Optional(Schema),
     audience: Type.Enum(["agent", "user"]),
     access: Type.Enum(["allowed", "confirm", "denied"], {
-      description: "The mildest that a call of yours could meet, with the best of arguments",
+      description: "The best outcome that a call with your token can have, with suitable arguments",
     }),
     argumentsDecide: Type.Optional(
-      Type.Boolean({ description: "With other arguments a call may be confirmed or denied" }),
+      Type.Boolean({ description: "Whether other arguments may require approval or be denied" }),
     ),
     changed: Type.Optional(Type.Object(toolChange)),
     repairs: Type.Optional(
-      Type.Array(Type.String(), { description: "What was mended in the device's schema" }),
+      Type.Array(Type.String(), { description: "What was repaired in the device's schema" }),
     ),
   },
   { $id: "Tool" },
@@ -133,7 +133,7 @@ export const Tool = Type.Object(
 export type Tool = Static<typeof Tool>;
 
 const KnownTool = Type.Object({
-  digest: Type.String({ description: "Of all that an operator decides by" }),
+  digest: Type.String({ description: "Digest of everything that an operator reviews" }),
   description: Type.String(),
   inputSchema: Schema,
   audience: Type.Enum(["agent", "user"]),
@@ -163,16 +163,17 @@ export const ToolsQuery = Type.Object({
   q: Type.String({
     minLength: 1,
     maxLength: 128,
-    description: "Words, each a part of the tool's name or the device's alias, at least one of the tool's",
+    description:
+      "Words that occur in the tool's name or the device's alias, at least one of them in the tool's name",
   }),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 where it is left out" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 by default" })),
 });
 export type ToolsQuery = Static<typeof ToolsQuery>;
 
 export const NamedTool = Type.Object({
   device: Type.String(),
   alias: Type.String(),
-  tool: Type.String({ description: "The device's own name for it" }),
+  tool: Type.String({ description: "The tool's name on the device" }),
   audience: Type.Enum(["agent", "user"]),
   online: Type.Boolean(),
 });

@@ -5,7 +5,8 @@ export const boardPattern = "^[A-Za-z0-9._-]{1,64}$";
 const Share = Type.Integer({
   minimum: 0,
   maximum: 100,
-  description: "To how many of a hundred devices it is offered; raising it keeps those that have been chosen",
+  description:
+    "Percentage of devices that are offered it; a higher share includes the devices of a lower one",
 });
 
 export const FirmwareUpload = Type.Object(
@@ -14,18 +15,18 @@ export const FirmwareUpload = Type.Object(
     version: Type.Optional(
       Type.String({
         maxLength: 32,
-        description: "The version it is expected to have; another one is refused",
+        description: "The expected version; another one is rejected",
       }),
     ),
     share: Type.Optional(Share),
     force: Type.Optional(
       Type.Boolean({
         description:
-          "Also for devices with a newer version: a way back. They are offered no other image then",
+          "Also offer it to devices with a newer version, as a downgrade. They are then offered no other image",
       }),
     ),
     anyBoard: Type.Optional(
-      Type.Boolean({ description: "Take it although the board's name does not occur in it" }),
+      Type.Boolean({ description: "Accept it even if it does not contain the board's name" }),
     ),
   },
   { additionalProperties: false },
@@ -36,9 +37,7 @@ export const FirmwareChange = Type.Object(
   {
     share: Type.Optional(Share),
     state: Type.Optional(Type.Enum(["offered", "halted"])),
-    retry: Type.Optional(
-      Type.Boolean({ description: "Offer it again to devices that did not come back with it" }),
-    ),
+    retry: Type.Optional(Type.Boolean({ description: "Offer it again to devices that failed to update" })),
   },
   { additionalProperties: false },
 );
@@ -51,7 +50,7 @@ const fields = {
   board: Type.String(),
   version: Type.String(),
   chip: Type.String({ description: "Such as esp32s3" }),
-  project: Type.String({ description: "As the build called itself" }),
+  project: Type.String({ description: "The project name of the build" }),
   size: Type.Integer(),
   sha256: Type.String(),
   share: Share,
@@ -59,17 +58,19 @@ const fields = {
   state: Type.Enum(["offered", "halted"]),
   haltedReason: Type.Union([Type.String(), Type.Null()]),
   here: Type.Boolean({
-    description: "Whether the file is there, on this node or another; an image without it is not offered",
+    description: "Whether a node has the file; an image without it is not offered",
   }),
   addedAt: Time,
   devices: Type.Object(
     {
-      offered: Type.Integer({ description: "Have been offered it and not fetched it whole" }),
-      fetched: Type.Integer({ description: "Have it, and are to come back" }),
-      updated: Type.Integer({ description: "Came back with it" }),
-      failed: Type.Integer({ description: "Did not come back with it" }),
+      offered: Type.Integer({
+        description: "Devices that were offered it and have not downloaded it completely",
+      }),
+      fetched: Type.Integer({ description: "Devices that downloaded it and have not restarted yet" }),
+      updated: Type.Integer({ description: "Devices that run it" }),
+      failed: Type.Integer({ description: "Devices that failed to update" }),
     },
-    { description: "How far it has come" },
+    { description: "Progress of the roll-out" },
   ),
 };
 
@@ -80,7 +81,7 @@ export const FirmwareDetail = Type.Object(
   {
     ...fields,
     failures: Type.Array(Type.Object({ device: Type.String(), reason: Type.String(), at: Time }), {
-      description: "Devices that did not come back with it, the latest first, at most a hundred",
+      description: "Devices that failed to update, latest first, at most 100",
     }),
   },
   { $id: "FirmwareDetail" },

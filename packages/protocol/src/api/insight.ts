@@ -9,7 +9,7 @@ export const FrameList = Type.Object({
     Type.Object({
       at: Time,
       way: Type.Enum(["in", "out"], { description: "in: from the device" }),
-      length: Type.Integer({ description: "Of the whole frame; the text may be cut" }),
+      length: Type.Integer({ description: "Length of the whole frame; the text may be truncated" }),
       text: Type.String(),
     }),
   ),
@@ -21,7 +21,7 @@ export type OverviewRange = Static<typeof Range>;
 
 export const OverviewQuery = Type.Object({ range: Type.Optional(Range) });
 
-const Milliseconds = OrNull(Type.Number({ description: "Null where there were no calls" }));
+const Milliseconds = OrNull(Type.Number({ description: "Null if there were no calls" }));
 
 export const OverviewView = Type.Object(
   {
@@ -30,7 +30,7 @@ export const OverviewView = Type.Object(
     since: Type.String({
       format: "date-time",
       description:
-        "Calls are counted from here on; later than `from` where the history does not reach back, or is too long to be read",
+        "Calls are counted from this time on. It is later than `from` if the history does not reach back that far or is too long to read",
     }),
     stepMs: Type.Integer(),
     online: Type.Integer({ description: "Devices connected now" }),
@@ -48,7 +48,7 @@ export const OverviewView = Type.Object(
         p50: Milliseconds,
         p95: Milliseconds,
       }),
-      { description: "Steps in which something happened; between them nothing did" },
+      { description: "Only the steps with activity" },
     ),
     failures: Type.Array(Type.Object({ reason: Type.String(), count: Type.Integer() })),
     slowest: Type.Array(

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 
-/** RFC 9457. Programs branch on `code`; `detail` says what happened this time. */
+/** A problem document (RFC 9457). Programs branch on `code`; `detail` describes this occurrence. */
 export const Problem = Type.Object(
   {
     type: Type.String(),
@@ -12,8 +12,8 @@ export const Problem = Type.Object(
     errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
     phase: Type.Optional(Type.Enum(["queue", "device"])),
     sent: Type.Optional(Type.Boolean()),
-    approvalId: Type.Optional(Type.String({ description: "What a person has to approve first" })),
-    retryAfterMs: Type.Optional(Type.Number({ description: "How long to wait, where that is known" })),
+    approvalId: Type.Optional(Type.String({ description: "The approval that the call requires" })),
+    retryAfterMs: Type.Optional(Type.Number({ description: "How long to wait, if known" })),
   },
   { $id: "Problem", additionalProperties: true },
 );

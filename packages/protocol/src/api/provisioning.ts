@@ -23,7 +23,7 @@ export const Provisioned = Type.Object({
   id: Type.String(),
   websocket: Type.Object({
     url: Type.String(),
-    token: Type.String({ description: "Shown this once" }),
+    token: Type.String({ description: "Shown only once" }),
     version: Type.Integer(),
   }),
   mqtt: Type.Object({
@@ -38,38 +38,38 @@ export const Provisioned = Type.Object({
 export type Provisioned = Static<typeof Provisioned>;
 
 export const ApproveRequest = Type.Object(
-  { code: Type.String({ pattern: codePattern, description: "What the board shows and says" }) },
+  { code: Type.String({ pattern: codePattern, description: "The code that the board shows and speaks" }) },
   strict,
 );
 
-/** How a device stands after somebody has decided about it. */
+/** A device's state after an approval or revocation. */
 export const Decided = Type.Object(
   {
     id: Type.String(),
     alias: Type.String(),
     approval: Type.Enum(["approved", "revoked"]),
     replaced: Type.Boolean({
-      description: "Another board had this id; its credentials no longer count, and it was disconnected",
+      description: "Whether another board had this id. Its credentials are revoked and it was disconnected",
     }),
-    message: Type.String({ description: "The same in words" }),
+    message: Type.String({ description: "The result as a sentence" }),
   },
   { $id: "Decided" },
 );
 export type Decided = Static<typeof Decided>;
 
-/** A board that waits. Its code is on the board, and nowhere else: whoever types it in stands before it. */
+/** A board that waits for approval. Its code is shown only on the board, so that only a person in front of it can enter it. */
 export const PendingDevice = Type.Object(
   {
     device: Type.String(),
     board: Type.Union([Type.String(), Type.Null()]),
     firmware: Type.Union([Type.String(), Type.Null()]),
     serial: Type.Union([Type.String(), Type.Null()]),
-    from: Type.Union([Type.String({ description: "The address it asked from" }), Type.Null()]),
+    from: Type.Union([Type.String({ description: "The address of its request" }), Type.Null()]),
     standing: Type.Enum(["new", "taken", "revoked"], {
-      description: "taken: another board has this id now, and would be replaced",
+      description: "taken: another board has this id and would be replaced",
     }),
     proof: Type.Enum(["unneeded", "missing", "failed", "given"], {
-      description: "Whether it proved its serial number, where one was imported",
+      description: "Whether it proved its serial number, if one was imported",
     }),
     since: Time,
     expiresAt: Time,
@@ -104,6 +104,6 @@ export const ImportRequest = Type.Object(
 
 export const ImportReply = Type.Object({
   imported: Type.Integer({ description: "Rows of this request" }),
-  total: Type.Integer({ description: "Devices on the list now" }),
+  total: Type.Integer({ description: "Number of imported devices" }),
 });
 export type ImportReply = Static<typeof ImportReply>;

@@ -7,12 +7,15 @@ const Devices = Type.Object(
     ids: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         maxItems: 10_000,
-        description: "Ids; aliases are turned into ids when the token is made",
+        description: "Ids; aliases are replaced by ids when the token is created",
       }),
     ),
     tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 })),
   },
-  { additionalProperties: false, description: "Only these devices; outside them a device is unknown" },
+  {
+    additionalProperties: false,
+    description: "Limits the token to these devices; other devices are unknown to it",
+  },
 );
 
 export const TokenRequest = Type.Object(
@@ -44,6 +47,6 @@ export type TokenList = Static<typeof TokenList>;
 
 export const NewToken = Type.Object({
   ...tokenFields,
-  token: Type.String({ description: "Shown this once" }),
+  token: Type.String({ description: "Shown only once" }),
 });
 export type NewToken = Static<typeof NewToken>;

@@ -3,9 +3,9 @@ import Type, { type Static } from "typebox";
 const Direction = Type.Object({
   packets: Type.Integer({ minimum: 0 }),
   bytes: Type.Integer({ minimum: 0 }),
-  lost: Type.Integer({ minimum: 0, description: "Packets that did not come, or could not be passed on" }),
+  lost: Type.Integer({ minimum: 0, description: "Packets that did not arrive or could not be forwarded" }),
   jitterMs: Type.Number({
-    description: "How unevenly packets come, in ms; pauses between sentences left out",
+    description: "Jitter of the packets in ms, without the pauses between sentences",
   }),
 });
 
@@ -16,7 +16,7 @@ export const VoiceSession = Type.Object({
   upstream: Type.String({ description: "The voice server's host" }),
   state: Type.Enum(["opening", "idle", "listening", "speaking", "ending"]),
   startedAt: Type.String({ format: "date-time" }),
-  calls: Type.Integer({ minimum: 0, description: "Tools the voice server has called" }),
+  calls: Type.Integer({ minimum: 0, description: "Number of tool calls by the voice server" }),
   up: Type.Object({ ...Direction.properties }, { description: "From the device" }),
   down: Type.Object({ ...Direction.properties }, { description: "To the device" }),
 });

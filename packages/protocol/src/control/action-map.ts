@@ -1,6 +1,6 @@
 /**
- * device_control as data [CTL-1…4]: which action is which function, which tool it becomes, which arguments it takes,
- * and how it is put together from other tools where a device has no tool of its own for it.
+ * device_control actions as data [CTL-1…4]: their function, their tool and arguments, and how they are composed of other
+ * tools if the device has no tool of its own.
  */
 import Type, { type Static } from "typebox";
 
@@ -9,7 +9,7 @@ export const actionNamePattern = "^[A-Za-z0-9_.-]{1,64}$";
 const Name = Type.String({ pattern: actionNamePattern });
 const ToolName = Type.String({ minLength: 1, maxLength: 128 });
 
-/** One argument of an action: which field of the message it comes from, and what it may be. */
+/** One argument of an action: its fields in the message, and its type and range. */
 export const ActionArgument = Type.Object(
   {
     type: Type.Enum(["integer", "boolean", "string"]),
@@ -22,7 +22,7 @@ export const ActionArgument = Type.Object(
 );
 export type ActionArgument = Static<typeof ActionArgument>;
 
-/** A value of the device: where it is read and how it is written. */
+/** A value of the device, with the tools that read and write it. */
 const Level = {
   read: Type.Object(
     {
@@ -57,7 +57,7 @@ export type Mute = Static<typeof Mute>;
 const Unmute = Type.Object({ write: Level.write }, { ...strict, description: "Write the remembered level" });
 export type Unmute = Static<typeof Unmute>;
 
-/** Exactly one of them. Not alternatives to its checker, which would complain of each that was not meant. */
+/** Exactly one of these. Not a union, because the schema checker would report every alternative. */
 const Composition = Type.Object(
   { adjust: Type.Optional(Adjust), mute: Type.Optional(Mute), unmute: Type.Optional(Unmute) },
   { ...strict, minProperties: 1, maxProperties: 1 },
@@ -94,7 +94,7 @@ function volumeStep(direction: "up" | "down"): Composition {
   };
 }
 
-/** The six actions every existing app knows. */
+/** The six actions that existing apps use. */
 export const defaultActions: ActionMap = {
   set_volume: {
     function: "self_set_volume",

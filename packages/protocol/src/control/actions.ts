@@ -2,7 +2,7 @@ import type { ArgumentProblem } from "../tools/arguments.ts";
 import type { Action, ActionArgument, ActionMap, Composition } from "./action-map.ts";
 import { messageFields } from "./message.ts";
 
-/** An action with its name and function settled. */
+/** An action with its resolved name and function. */
 export interface KnownAction {
   readonly name: string;
   readonly function: string;
@@ -12,7 +12,7 @@ export interface KnownAction {
 }
 
 export interface MapProblem {
-  /** Where in the map: the action's name and, below it, the key. */
+  /** Path in the map: the action's name and the key below it. */
   readonly path: readonly string[];
   readonly message: string;
 }
@@ -33,7 +33,7 @@ export class Actions {
     }
   }
 
-  /** Problems are found by `checkActions`; of two actions that claim one name the first keeps it. */
+  /** `checkActions` reports problems. Of two actions with the same name, the first one keeps it. */
   static of(...maps: readonly ActionMap[]): Actions {
     const merged: ActionMap = Object.assign({}, ...maps);
     const aliases = new Map<string, string>();
@@ -68,7 +68,7 @@ function functionOf(name: string, action: Action): string {
   return action.function ?? `self_${name}`;
 }
 
-/** What a map gets wrong beyond its form: names given twice, bounds upside down, a step that is no argument. */
+/** Problems of a map beyond its schema: duplicate names, a minimum above the maximum, a step that is not an argument. */
 export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
   const problems: MapProblem[] = [];
   const merged: ActionMap = { ...base, ...added };
@@ -76,7 +76,7 @@ export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
   for (const [name, action] of Object.entries(merged)) {
     const taken = functions.get(functionOf(name, action));
     if (taken !== undefined && Object.hasOwn(added, name)) {
-      problems.push({ path: [name, "function"], message: `is the function of \`${taken}\` already` });
+      problems.push({ path: [name, "function"], message: `is already the function of \`${taken}\`` });
     }
     functions.set(functionOf(name, action), name);
   }
@@ -85,10 +85,10 @@ export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
     for (const alias of action.aliases ?? []) {
       const taken = aliases.get(alias);
       const why = Object.hasOwn(merged, alias)
-        ? "is an action of its own"
+        ? "is the name of another action"
         : taken === undefined
           ? undefined
-          : `is another name of \`${taken}\` already`;
+          : `is already an alias of \`${taken}\``;
       if (why !== undefined && Object.hasOwn(added, name))
         problems.push({ path: [name, "aliases"], message: `\`${alias}\` ${why}` });
       aliases.set(alias, name);
@@ -107,20 +107,20 @@ function checkArguments(name: string, { arguments: args = {} }: Action): MapProb
     const path = [name, "arguments", argument];
     const bounded = minimum !== undefined || maximum !== undefined;
     if (type !== "integer" && bounded)
-      problems.push({ path, message: "has bounds, which only an integer can have" });
+      problems.push({ path, message: "has bounds, but only integers can have bounds" });
     if (minimum !== undefined && maximum !== undefined && minimum > maximum)
       problems.push({ path, message: "has a minimum above its maximum" });
     if (messageFields.has(argument) && aliases.length === 0) {
-      const message = "means something else in a message: give it another name in `aliases`";
+      const message = "is reserved in messages: give it another name in `aliases`";
       problems.push({ path, message });
     }
     for (const field of [argument, ...aliases]) {
       const at = field === argument ? path : [...path, "aliases"];
       const owner = owners.get(field);
       if (owner !== undefined && owner !== argument)
-        problems.push({ path: at, message: `\`${field}\` is a name of \`${owner}\` already` });
+        problems.push({ path: at, message: `\`${field}\` is already a name of \`${owner}\`` });
       else if (field !== argument && messageFields.has(field))
-        problems.push({ path: at, message: `\`${field}\` means something else in a message` });
+        problems.push({ path: at, message: `\`${field}\` is reserved in messages` });
       owners.set(field, owner ?? argument);
     }
   }
@@ -147,7 +147,7 @@ export type ReadArguments =
   | { readonly ok: true; readonly arguments: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly problems: readonly ArgumentProblem[] };
 
-/** [CTL-3] The action's arguments out of a message's fields: typed, in range, nothing guessed and zero kept. */
+/** [CTL-3] Reads an action's arguments from a message's fields: typed and in range. Zero is kept, and nothing is guessed. */
 export function readArguments(action: KnownAction, fields: Readonly<Record<string, unknown>>): ReadArguments {
   const found: Record<string, unknown> = {};
   const problems: ArgumentProblem[] = [];

@@ -5,7 +5,7 @@ import { compileCheck } from "../schema-check.ts";
 
 const RequestId = Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Number()]);
 
-/** [CTL-1] What an app says: an action or command with its fields, or a function call. Other fields are ignored. */
+/** [CTL-1] A request of an app: an action or command with its fields, or a function call. Other fields are ignored. */
 export const ControlRequest = Type.Object(
   {
     type: Type.Optional(Type.Literal("device_control")),
@@ -34,7 +34,7 @@ export const messageFields: ReadonlySet<string> = new Set([
   "timestamp",
 ]);
 
-/** [CTL-4] What it always gets back. A failure has the error's code, title and detail beside `ok: false`. */
+/** [CTL-4] The reply. A failure has the error's code, title and detail beside `ok: false`. */
 export const ControlResponse = Type.Object(
   {
     type: Type.Literal("device_control_response"),
@@ -55,7 +55,7 @@ export type ControlResponse = Static<typeof ControlResponse>;
 const check = compileCheck(ControlRequest);
 const requestId = compileCheck(RequestId);
 
-/** Whether it can stand in a reply: text of a sane length, or a number. */
+/** Whether a request id can be returned in a reply: text of a reasonable length, or a number. */
 export function isRequestId(value: unknown): value is string | number {
   return requestId.fits(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Binary audio framings 1, 2 and 3 [AUD-1…3]. All numbers are big-endian. The firmware does not check lengths when
- * it receives, so ours are exact when we send; when we receive, a length that does not match is invalid.
+ * Binary audio framings 1, 2 and 3 [AUD-1…3]. All numbers are big-endian. The firmware does not check the lengths that it
+ * receives, so sent lengths are exact. A received frame with a wrong length is invalid.
  */
 import { type Decoded, invalid, ok } from "../outcome.ts";
 
@@ -15,7 +15,7 @@ const HEADER_2 = 16;
 const HEADER_3 = 4;
 const TYPE_OPUS = 0;
 
-/** Protocol-Version as the device says it; anything else is framing 1, as in the firmware. */
+/** The framing for the device's Protocol-Version. Any other value means framing 1, as in the firmware. */
 export function audioFramingOf(version: unknown): AudioFraming {
   const number = typeof version === "string" ? Number(version) : version;
   return number === 2 || number === 3 ? number : 1;

@@ -1,7 +1,7 @@
 /**
- * An address as a board reads it [OTA-9]. The firmware's parser is not a browser's: it knows no user names, no IPv6 and
- * no port that is not a number, takes the first colon for the port's wherever it stands, and falls over what it does
- * not expect, at every start again.
+ * Parses an address as a board does [OTA-9]. The firmware's parser differs from a browser's: it supports no user names,
+ * no IPv6 and only numeric ports, takes the first colon anywhere as the port's, and crashes on unexpected input at every
+ * start.
  */
 export type BoardUrl =
   | {
@@ -46,7 +46,7 @@ export function readBoardUrl(url: string): BoardUrl {
   return { kind: "read", secure, host, port, path: slash === -1 ? "/" : rest.slice(slash) };
 }
 
-/** `host` or `host:port` of MQTT: TLS on 8883, which is also the default, and on no other port. */
+/** An MQTT endpoint, `host` or `host:port`. Boards use TLS on port 8883, the default, and only there. */
 export function readBoardEndpoint(endpoint: string): BoardUrl {
   const [host = "", written, ...more] = endpoint.split(":");
   if (more.length > 0) return misread("it has several colons; an IPv6 address is nothing boards know");

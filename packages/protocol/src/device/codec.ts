@@ -1,7 +1,7 @@
 /**
- * Text frames of a device's connection, both ways. A frame is `{"type": kind, …}`; `mcp` frames carry JSON-RPC in
- * `payload`. Decoding gives ok, unknown or invalid with the reason [DEV-1]; a frame that is not JSON because the
- * firmware pasted an error text into it unescaped is salvaged [RPC-6].
+ * Encodes and decodes the text frames of a device's connection. A frame is `{"type": kind, …}`; `mcp` frames have
+ * JSON-RPC in `payload`. Decoding returns ok, unknown, or invalid with the reason [DEV-1]. A frame that is invalid JSON
+ * because the firmware inserted an unescaped error text is recovered [RPC-6].
  */
 import { type DeviceRpc, decodeDeviceRpc } from "../jsonrpc/device-rpc.ts";
 import { salvageFrame } from "../jsonrpc/salvage.ts";
@@ -55,7 +55,7 @@ const notJson = "not JSON, or nested too deeply";
 
 export function decodeDeviceFrame(text: string): Decoded<DeviceMessage> {
   const frame = parseJson(text);
-  // Before anything else, because a hostile error text can be valid JSON and still change the frame's meaning [RPC-7].
+  // First, because a hostile error text can be valid JSON and still change the frame's meaning [RPC-7].
   const salvaged = salvageFrame(text, frame);
   if (salvaged !== undefined) return ok({ type: "mcp", rpc: salvaged });
   if (frame === undefined) return invalid(notJson);
@@ -88,7 +88,7 @@ function decodePlain<Message>(
   return check.fits(frame) ? ok(frame) : invalid(`${kind}: ${check.whyNot(frame)}`);
 }
 
-/** [DEV-2] The envelope every JSON-RPC message travels in, either way. */
+/** [DEV-2] The envelope of every JSON-RPC message, in both directions. */
 export function encodeMcp(
   sessionId: string,
   payload: { readonly [key: string]: unknown },

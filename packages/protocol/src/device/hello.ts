@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 
-/** What either side says of its audio. The firmware reads only `sample_rate` and `frame_duration` of ours. */
+/** The audio parameters of either side. The firmware reads only `sample_rate` and `frame_duration`. */
 const AudioParams = Type.Object({
   format: Type.Optional(Type.String({ maxLength: 32 })),
   sample_rate: Type.Optional(Type.Number()),
@@ -8,7 +8,7 @@ const AudioParams = Type.Object({
   frame_duration: Type.Optional(Type.Number()),
 });
 
-/** [DEV-3] The device's first text frame. Everything but `type` is optional: old firmware leaves much of it out. */
+/** [DEV-3] The device's first text frame. Only `type` is required, because old firmware omits most fields. */
 export const DeviceHello = Type.Object({
   type: Type.Literal("hello"),
   version: Type.Optional(Type.Number()),
@@ -27,8 +27,8 @@ const UdpAddress = Type.Object({
 });
 
 /**
- * [DEV-4] Our answer. `transport` must be there and be text, or the firmware crashes; `session_id` is pasted
- * unescaped into everything the device sends, so it has only characters that JSON leaves alone.
+ * [DEV-4] The gateway's answer. Without a text in `transport` the firmware crashes. The device inserts `session_id`
+ * unescaped into everything it sends, so it has only characters that JSON does not escape.
  */
 export const ServerHello = Type.Object({
   type: Type.Literal("hello"),
@@ -44,7 +44,7 @@ export const ServerHello = Type.Object({
 });
 export type ServerHello = Static<typeof ServerHello>;
 
-/** [DEV-5] MCP is spoken only with a device that says so, with exactly `true`. */
+/** [DEV-5] The gateway uses MCP only with a device whose `mcp` is exactly `true`. */
 export function speaksMcp(hello: DeviceHello): boolean {
   return hello.features?.mcp === true;
 }

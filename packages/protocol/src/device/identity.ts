@@ -4,8 +4,8 @@ const MAC = /^[0-9a-f]{2}([:_-]?[0-9a-f]{2}){5}$/i;
 const OTHER_ID = /^[a-z0-9][a-z0-9:._-]*$/i;
 
 /**
- * [DEV-6] A device's id as everybody sees it: a MAC address becomes lower-case with colons, however it was written;
- * other ids stay as they are. `undefined` stands for text that cannot be an id.
+ * [DEV-6] The normalized id of a device: a MAC address in lower case with colons; other ids are unchanged. `undefined`
+ * for text that cannot be an id.
  */
 export function normaliseDeviceId(text: string): string | undefined {
   const id = text.trim();
@@ -25,13 +25,13 @@ const hexPair = /^[0-9a-f]{2}$/i;
 const hexDigit = /[0-9a-f]/i;
 const macGroups = 6;
 const macDigits = 12;
-/** So much of a MAC address makes a text one with a mistake in it; with less it is an id of its own. */
+/** A text with at least this many parts of a MAC address counts as a mistyped one; otherwise it is another kind of id. */
 const soundGroups = 4;
 const soundDigits = 10;
 
 /**
- * [PRV-6] What is wrong with an id that was meant to be a MAC address; `undefined` for a MAC address and for ids that do
- * not look like one. A device may have any id, so this is for ids that people type: a mistyped one never connects.
+ * [PRV-6] The mistake in an id that looks like a MAC address; `undefined` for a valid one and for other ids. A device may
+ * have any id, so this check is only for ids that people type: a device with a mistyped id would never connect.
  */
 export function macMistake(text: string): string | undefined {
   const id = text.trim();
@@ -60,10 +60,10 @@ function mistakenDigits(id: string): string | undefined {
     : `characters ${wrong.join(" and ")} are not hexadecimal digits (0-9, a-f)`;
 }
 
-/** What the parts of a client id over MQTT are parted by [MQT-1]. */
+/** Separates the parts of an MQTT client id [MQT-1]. */
 export const clientIdMark = "@@@";
 
-/** Client-Id is a secret that names the board's memory; only its form is checked here. */
+/** Client-Id is a secret of the board; only its format is checked here. */
 export function isClientId(text: string): boolean {
   if (text.length === 0 || text.length > limits.clientIdLength.max) return false;
   return /^[\x21-\x7e]+$/.test(text) && !text.includes(clientIdMark);

@@ -1,6 +1,6 @@
 import { clientIdMark, isClientId, normaliseDeviceId } from "./identity.ts";
 
-/** [MQT-1] Who a device over MQTT says it is, all in its client id: `GROUP@@@aa_bb_cc_dd_ee_ff@@@uuid`. */
+/** [MQT-1] The identity of a device over MQTT, from its client id: `GROUP@@@aa_bb_cc_dd_ee_ff@@@uuid`. */
 export interface MqttIdentity {
   readonly group: string;
   readonly deviceId: string;
@@ -10,7 +10,7 @@ export interface MqttIdentity {
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 const group = /^[A-Za-z0-9_-]{1,32}$/;
 
-/** `undefined` for anything but exactly three sound parts: a missing part must never mean a missing check. */
+/** `undefined` unless there are exactly three valid parts, so that a missing part never skips a check. */
 export function readMqttClientId(text: string): MqttIdentity | undefined {
   const parts = text.split(clientIdMark);
   const [groupName = "", device = "", clientId = ""] = parts;
@@ -21,7 +21,7 @@ export function readMqttClientId(text: string): MqttIdentity | undefined {
 }
 
 export function makeMqttClientId({ group: groupName, deviceId, clientId }: MqttIdentity): string {
-  // Other ids stay as they are: in them `_` and `:` are two things.
+  // Other ids are not changed, because in them `_` and `:` are different characters.
   const device = MAC.test(deviceId) ? deviceId.replaceAll(":", "_") : deviceId;
   return [groupName, device, clientId].join(clientIdMark);
 }

@@ -1,6 +1,6 @@
 /**
- * The outside of an Opus packet (RFC 6716, 3): how many frames it says it has, and whether its length can be true.
- * Nothing is decoded. The audio of boards over UDP carries no proof of its sender; bytes that were not encrypted with
+ * Checks the structure of an Opus packet (RFC 6716, 3): its number of frames, and whether its length is possible. Nothing
+ * is decoded. The UDP audio of boards does not prove its sender; bytes that were not encrypted with
  * the session's key rarely make a packet of the right duration, and almost never several in a row.
  */
 const longestFrame = 1275;
@@ -12,7 +12,7 @@ function frameMs(config: number): number {
   return [2.5, 5, 10, 20][config % 4] ?? 0;
 }
 
-/** How long the packet plays; `undefined` for bytes that are no Opus packet. */
+/** The packet's duration; `undefined` for bytes that are not an Opus packet. */
 export function opusDurationMs(packet: Uint8Array): number | undefined {
   const toc = packet[0];
   if (toc === undefined) return undefined;

@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 const sessionId = Type.Optional(Type.String({ maxLength: 256 }));
 const text = Type.String({ maxLength: 8192 });
 
-/** [DEV-20] The device starts or stops listening, or heard its wake word. */
+/** [DEV-20] The device starts or stops listening, or detected its wake word. */
 export const Listen = Type.Object({
   type: Type.Literal("listen"),
   session_id: sessionId,
@@ -13,7 +13,7 @@ export const Listen = Type.Object({
 });
 export type Listen = Static<typeof Listen>;
 
-/** [DEV-21] The person interrupted. The device goes on "speaking" until it is told `tts` `stop`. */
+/** [DEV-21] The person interrupted. The device stays in the state "speaking" until it receives `tts` `stop`. */
 export const Abort = Type.Object({
   type: Type.Literal("abort"),
   session_id: sessionId,

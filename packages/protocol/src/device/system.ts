@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 
 const sessionId = Type.Optional(Type.String({ maxLength: 256 }));
 
-/** The only command the firmware knows is `reboot`; others are logged there and do nothing. */
+/** The firmware supports only `reboot`; it logs and ignores other commands. */
 export const System = Type.Object({
   type: Type.Literal("system"),
   session_id: sessionId,
@@ -10,7 +10,7 @@ export const System = Type.Object({
 });
 export type System = Static<typeof System>;
 
-/** [DEV-22] Shown to the person in front of the device, with a sound. All three texts must be there. */
+/** [DEV-22] Shown on the device with a sound. All three texts are required. */
 export const Alert = Type.Object({
   type: Type.Literal("alert"),
   session_id: sessionId,
@@ -27,6 +27,6 @@ export const Custom = Type.Object({
 });
 export type Custom = Static<typeof Custom>;
 
-/** [DEV-23] Ends an audio session over MQTT, by matching id only. Over WebSocket the firmware does not know it. */
+/** [DEV-23] Ends the MQTT audio session with this id. Over WebSocket the firmware does not support it. */
 export const Goodbye = Type.Object({ type: Type.Literal("goodbye"), session_id: sessionId });
 export type Goodbye = Static<typeof Goodbye>;

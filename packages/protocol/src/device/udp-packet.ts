@@ -1,10 +1,10 @@
 /**
- * The header of an audio packet over UDP [UDP-1]: 16 bytes, all numbers big-endian, which are at the same time the
- * first counter block of the packet's AES-128-CTR. A board makes its own out of the nonce it was given.
+ * The header of an audio packet over UDP [UDP-1]: 16 bytes with big-endian numbers. It is also the first counter block of
+ * the packet's AES-128-CTR. A board derives its headers from the nonce of the hello.
  */
 export const udpHeaderBytes = 16;
 const udpAudioType = 1;
-/** The firmware's receive buffer; what is longer arrives cut off there. */
+/** The firmware's receive buffer, which truncates longer packets. */
 export const udpPacketBytes = 1_500;
 
 export interface UdpHeader {
@@ -14,7 +14,7 @@ export interface UdpHeader {
   readonly sequence: number;
 }
 
-/** `undefined` for a datagram that is no audio packet, or of another length than it says. */
+/** `undefined` for a datagram that is not an audio packet or has a wrong length. */
 export function readUdpHeader(datagram: Uint8Array): UdpHeader | undefined {
   const size = datagram.byteLength;
   if (size <= udpHeaderBytes || datagram[0] !== udpAudioType) return undefined;

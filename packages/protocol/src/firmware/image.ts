@@ -1,7 +1,7 @@
 /**
- * Firmware images as the chip's build system writes them: a header, segments of code and data, a checksum, and mostly
- * a digest of it all. The first segment begins with a description of the application: that is where version and
- * project stand. Read here from bytes that anybody may have made.
+ * Firmware images as the chip's build system writes them: a header, segments of code and data, a checksum, and usually a
+ * digest. The first segment starts with a description of the application, which has its version and project. The bytes
+ * are untrusted.
  */
 import { type Decoded, invalid, ok } from "../outcome.ts";
 
@@ -9,9 +9,9 @@ export interface ImageHeader {
   readonly chip: string;
   readonly version: string;
   readonly project: string;
-  /** Where the image proper ends; a signature may follow. */
+  /** Offset of the end of the image. A signature may follow. */
   readonly end: number;
-  /** Whether the SHA-256 of everything before `end` stands there. */
+  /** Whether the SHA-256 of everything before `end` follows. */
   readonly digested: boolean;
 }
 
@@ -42,7 +42,7 @@ const chips: ReadonlyMap<number, string> = new Map([
   [0x1c, "esp32h4"],
 ]);
 
-/** Everything but the digest, which only somebody who can compute one is able to compare. */
+/** Reads everything except the digest. The caller compares it, because this package computes no digests. */
 export function readImage(bytes: Uint8Array): Decoded<ImageHeader> {
   if (bytes[0] !== imageMagic) return invalid("it does not begin as a firmware image does (0xE9)");
   if (bytes.length < applicationAt + applicationBytes) return invalid("it is too short for a firmware image");
@@ -64,7 +64,7 @@ export function readImage(bytes: Uint8Array): Decoded<ImageHeader> {
   return ok({ chip, version, project, end, digested });
 }
 
-/** Walks the segments; `undefined` where they do not fit the file or their checksum is another. */
+/** Reads the segments; `undefined` if they do not fit the file or their checksum is wrong. */
 function endOf(bytes: Uint8Array, view: DataView): number | undefined {
   const segments = bytes[1] ?? 0;
   if (segments < 1 || segments > mostSegments) return undefined;
@@ -93,8 +93,8 @@ function textAt(bytes: Uint8Array, at: number): string {
 const nameByte = /[A-Za-z0-9_-]/;
 
 /**
- * Whether the image was built for this board: a board reports its name, so the name is in it as text. `esp-box` is
- * not found in what was built for `esp-box-3`.
+ * Whether the image was built for this board. A board reports its name, so the image contains the name as text. `esp-box`
+ * does not match an image for `esp-box-3`.
  */
 export function namesBoard(bytes: Uint8Array, board: string): boolean {
   const name = [...board].map((letter) => letter.charCodeAt(0));

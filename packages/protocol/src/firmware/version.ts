@@ -1,13 +1,13 @@
-/** Versions of firmware, compared as the firmware compares them: number by number, from the left. */
+/** Compares firmware versions as the firmware does: number by number, from the left. */
 
-/** Numbers and dots only. Anything else may make the firmware's parser throw, which nothing there catches. */
+/** Numbers and dots only. Anything else may make the firmware's parser throw an exception, which it does not catch. */
 const numbersAndDots = /^\d{1,5}(\.\d{1,5}){0,3}$/;
 
 export function isFirmwareVersion(text: string): boolean {
   return numbersAndDots.test(text);
 }
 
-/** Whether a board that runs the one would install the other; of two that begin alike the longer is the newer. */
+/** Whether a board that runs `running` would install `offered`. With an equal start, the longer version is newer. */
 export function isNewerFirmware(offered: string, running: string): boolean {
   const [ours, theirs] = [numbersOf(offered), numbersOf(running)];
   for (const [index, number] of ours.entries()) {

@@ -1,10 +1,10 @@
 /**
- * The formats that are checked, each in one pass over the text. Every other `format` is published and not evaluated,
- * like `pattern`: expressions of devices and libraries can take exponential time over a text that a caller chose.
+ * The checked formats, each in one pass over the text. Every other `format` is published but not evaluated, like
+ * `pattern`: regular expressions can take exponential time on a text that the caller chose.
  */
 export interface Format {
   readonly fits: (text: string) => boolean;
-  /** What it should be, after "must be". */
+  /** Description, to be read after "must be". */
   readonly words: string;
 }
 
@@ -89,7 +89,7 @@ function isHostname(text: string): boolean {
 function isIpv4(text: string): boolean {
   if (text.length > 15) return false;
   const parts = text.split(".");
-  // A leading zero makes it octal to some readers.
+  // Some parsers read a leading zero as octal.
   return parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256);
 }
 
@@ -103,7 +103,7 @@ function isIpv6(text: string): boolean {
   return tail === undefined ? before === 8 : before + after < 8;
 }
 
-/** How many groups of 16 bits these are; an IPv4 address at the end counts as two. */
+/** The number of 16-bit groups; an IPv4 address at the end counts as two. */
 function groupsOf(text: string, mayEndInIpv4: boolean): number | undefined {
   if (text === "") return 0;
   const groups = text.split(":");
@@ -118,7 +118,7 @@ function isUuid(text: string): boolean {
   return text.length === 36 && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** A scheme and something after it, without characters that no address has; letters of any language are let through. */
+/** A scheme and a rest without characters that are invalid in addresses. Letters of any language are allowed. */
 function isUri(text: string): boolean {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0];
   if (scheme === undefined || scheme.length === text.length) return false;

@@ -1,32 +1,32 @@
 /**
- * A schema without the keywords that are not evaluated. The result takes more values than before, never fewer: where
- * a schema inside `not`, `oneOf`, `if` or `maxContains` takes more, the one around it would take fewer, so those
- * keywords are loosened with it [MCP-14].
+ * Removes the keywords that are not evaluated from a schema. The result accepts more values than before, never fewer. If
+ * a schema inside `not`, `oneOf`, `if` or `maxContains` accepts more, its parent would accept fewer, so these keywords
+ * are removed with it [MCP-14].
  */
 import { isObject, type JsonObject } from "../outcome.ts";
 import { resolveReference, schemasIn } from "./structure.ts";
 
 export interface Evaluated {
   readonly format: (name: string) => boolean;
-  /** References that lead round in a circle, without a step into the value. */
+  /** References that form a cycle without a step into the value. */
   readonly circles: boolean;
 }
 
-/** Keywords whose schemas hold for the same value. */
+/** Keywords whose schemas apply to the same value. */
 const inPlaceLists = ["allOf", "anyOf", "oneOf"] as const;
 const inPlaceChildren = ["not", "if", "then", "else"] as const;
 
 export class Looser {
-  /** Whether anything has to be left out. */
+  /** Whether anything must be removed. */
   readonly needed: boolean;
   readonly #root: JsonObject;
   readonly #evaluated: Evaluated;
   readonly #targets = new Map<string, JsonObject | undefined>();
   readonly #circular = new Map<JsonObject, boolean>();
-  /** Schemas that lose a keyword, and those that lead to one. */
+  /** Schemas that lose a keyword, and schemas that contain or reference one. */
   readonly #losing = new Set<JsonObject>();
 
-  /** `root` is what references start from. */
+  /** `root` resolves references. */
   constructor(schema: JsonObject, root: JsonObject, evaluated: Evaluated) {
     this.#root = root;
     this.#evaluated = evaluated;
@@ -34,7 +34,7 @@ export class Looser {
     this.needed = this.#losing.size > 0;
   }
 
-  /** The schema that a reference leads to, if it is followed. */
+  /** The target of a reference, if it is followed. */
   target({ $ref: reference }: JsonObject): JsonObject | undefined {
     if (typeof reference !== "string") return undefined;
     const target = this.#resolve(reference);
@@ -42,7 +42,7 @@ export class Looser {
     return this.#isCircular(target) ? undefined : target;
   }
 
-  /** One schema without what is not evaluated; the schemas in it are as they were. */
+  /** One schema without its unevaluated keywords; its nested schemas are unchanged. */
   loosen(schema: JsonObject): JsonObject {
     if (!this.#losing.has(schema)) return schema;
     const { pattern: _pattern, patternProperties: expressions, ...made } = schema as Record<string, unknown>;
@@ -73,7 +73,7 @@ export class Looser {
         else known.push(node);
       }
     }
-    // The loop reaches what it adds to the set.
+    // The loop also visits the schemas that it adds.
     for (const node of this.#losing) for (const before of leading.get(node) ?? []) this.#losing.add(before);
   }
 
@@ -109,11 +109,11 @@ export class Looser {
     return this.#targets.get(reference);
   }
 
-  /** Whether a check would never end, because references lead back without a step into the value. */
+  /** Whether validation would never end, because references form a cycle without a step into the value. */
   #isCircular(schema: JsonObject): boolean {
     const known = this.#circular.get(schema);
     if (known !== undefined) return known;
-    // A schema that is met again before it is decided leads round in a circle.
+    // A schema that is visited again before it is decided is part of a cycle.
     this.#circular.set(schema, true);
     const { $ref: reference } = schema;
     const target = typeof reference === "string" ? this.#resolve(reference) : undefined;

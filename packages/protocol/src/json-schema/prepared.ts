@@ -1,6 +1,6 @@
 /**
- * A device's schema as the library gets it. Only keywords that are evaluated are left, so that it runs no expression,
- * and every reference is one that it resolves: it throws at those that it does not find.
+ * Prepares a device's schema for the library. Only evaluated keywords remain, so that the library runs no regular
+ * expression. Every remaining reference can be resolved, because the library throws for the others.
  */
 import { isObject, type JsonObject } from "../outcome.ts";
 import { formatOf } from "./formats.ts";
@@ -16,7 +16,7 @@ const evaluated: ReadonlySet<string> = new Set([
   ...["minContains", "maxContains"],
 ]);
 
-/** `root` is what references start from. */
+/** `root` resolves references. */
 export function prepareSchema(schema: JsonObject, root: JsonObject): JsonObject {
   const looser = new Looser(schema, root, {
     format: (name) => formatOf(name) !== undefined,
@@ -24,7 +24,7 @@ export function prepareSchema(schema: JsonObject, root: JsonObject): JsonObject 
   });
   const numbers = new Map<JsonObject, number>();
   const copy = (given: unknown): unknown => {
-    // The library does not say where a schema that is false stands.
+    // The library does not report the location of a false schema.
     if (given === false) return { not: {} };
     return isObject(given) ? copyNode(given) : true;
   };
@@ -34,7 +34,7 @@ export function prepareSchema(schema: JsonObject, root: JsonObject): JsonObject 
     const made = mapSchemas(Object.fromEntries(own), copy);
     const { format, multipleOf } = made;
     if (typeof format === "string") made["format"] = format.toLowerCase();
-    // JSON Schema forbids it; the library would reject every number.
+    // JSON Schema forbids this value, with which the library would reject every number.
     if (typeof multipleOf === "number" && multipleOf <= 0) delete made["multipleOf"];
     const target = looser.target(loose);
     if (target === undefined) return made;
@@ -44,7 +44,7 @@ export function prepareSchema(schema: JsonObject, root: JsonObject): JsonObject 
   };
   const top = copyNode(schema);
   const definitions: Record<string, JsonObject> = {};
-  // The loop reaches the targets that it adds: definitions refer to others.
+  // The loop also visits the targets that it adds, because definitions refer to others.
   for (const [target, number] of numbers) definitions[number] = copyNode(target);
   return { ...top, $defs: definitions };
 }

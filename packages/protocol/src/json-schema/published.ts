@@ -1,4 +1,4 @@
-/** A device's schema as others get it: without references, and for those that would run its expressions, without them. */
+/** A device's schema for clients: without references and, where clients would run them, without regular expressions. */
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 import { Looser } from "./looser.ts";
@@ -15,15 +15,14 @@ const annotations = new Set([
 ]);
 const referring = new Set(["$ref", "$defs", "definitions", "$anchor"]);
 
-/** With a schema inside that takes more than before, these take less, at worst nothing. */
+/** If a schema inside these keywords accepts more, the keywords accept less, at worst nothing. */
 const turning = new Set(["not", "oneOf", "if"]);
 
 const inlined = new WeakMap<JsonObject, JsonObject>();
 
 /**
- * The schema with what its references lead to in their place [AGT-9]. A reference inside what it leads to, one too
- * deep and one for which there is no more room is cut: any value of the type fits there. A schema without references
- * is given back as it is.
+ * Inlines the references of a schema [AGT-9]. A recursive reference, one that is too deep and one beyond the size limit
+ * are replaced by a schema that accepts any value of the type. A schema without references is returned unchanged.
  */
 export function inlineReferences<Schema extends JsonObject>(schema: Schema): Schema {
   const known = inlined.get(schema);
@@ -84,7 +83,7 @@ class Inliner {
   }
 }
 
-/** What stands beside a reference holds as well; words beside it replace those that it leads to. */
+/** Keywords beside a reference apply too; texts beside it replace the texts of the referenced schema. */
 function together(target: JsonObject, own: JsonObject): JsonObject {
   const news = Object.entries(own).filter(([keyword, value]) => !repeats(target, keyword, value));
   if (news.every(([keyword]) => annotations.has(keyword))) return { ...target, ...Object.fromEntries(news) };
@@ -99,8 +98,8 @@ function repeats(target: JsonObject, keyword: string, value: unknown): boolean {
 }
 
 /**
- * The schema without its regular expressions, for validators that would run them. It takes more than before, never
- * less.
+ * The schema without its regular expressions, for validators that would run them. It accepts more values than before,
+ * never fewer.
  */
 export function withoutExpressions<Schema extends JsonObject>(schema: Schema): Schema {
   const looser = new Looser(schema, schema, { format: () => true, circles: true });

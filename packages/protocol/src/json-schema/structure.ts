@@ -1,4 +1,4 @@
-/** Where schemas stand inside a schema. Everything else in it is data: an `enum`, a `default`, a text. */
+/** The keywords that contain schemas. Everything else is data: an `enum`, a `default`, a text. */
 import { limits } from "../limits.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
 import { pointerToken } from "./pointer.ts";
@@ -20,7 +20,7 @@ const maps: ReadonlySet<string> = new Set(schemaMaps);
 const lists: ReadonlySet<string> = new Set(schemaLists);
 const children: ReadonlySet<string> = new Set(schemaChildren);
 
-/** The same schema with other schemas in it; `undefined` takes one out. */
+/** Replaces the nested schemas; `undefined` removes one. */
 export function mapSchemas(
   schema: JsonObject,
   change: (child: unknown, keyword: string) => unknown,
@@ -40,7 +40,7 @@ export function mapSchemas(
   return changed;
 }
 
-/** Every schema that stands directly in a schema. */
+/** The schemas directly inside a schema. */
 export function schemasIn(schema: JsonObject): unknown[] {
   return Object.entries(schema).flatMap(([keyword, value]): unknown[] => {
     if (children.has(keyword)) return [value];
@@ -49,7 +49,7 @@ export function schemasIn(schema: JsonObject): unknown[] {
   });
 }
 
-/** How long a schema is when written, without the schemas in it. */
+/** The length of a schema as JSON, without its nested schemas. */
 export function ownLength(schema: JsonObject): number {
   let length = 2;
   for (const [keyword, value] of Object.entries(schema)) {
@@ -61,8 +61,8 @@ export function ownLength(schema: JsonObject): number {
 }
 
 /**
- * The schema that a local reference leads to: `#`, a JSON pointer after it, or an `$anchor`. Pointers lead only to
- * where schemas stand: a default that looks like a schema has not been repaired and is none.
+ * Resolves a local reference: `#`, a JSON pointer after it, or an `$anchor`. A pointer must lead to a schema: a default
+ * that looks like a schema has not been repaired and does not count.
  */
 export function resolveReference(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference === "#") return root;

@@ -1,21 +1,21 @@
 /**
- * Checks values against a device's schema [MCP-9], [MCP-14]. The schema is untrusted: the library gets a copy without
- * expressions and without references that it could not resolve, and runs only where its work is bounded. Used by the
- * gateway before a call is sent, and by the console's forms.
+ * Validates values against a device's schema [MCP-9], [MCP-14]. The schema is untrusted, so the library gets a copy
+ * without regular expressions and unresolvable references, and runs only if its work is bounded. The gateway uses it
+ * before it sends a call, and the console uses it in forms.
  */
 import { dereference, format, validate } from "@cfworker/json-schema";
 import { limits } from "../limits.ts";
 import type { JsonObject } from "../outcome.ts";
 import { formats } from "./formats.ts";
 import { prepareSchema } from "./prepared.ts";
-import { Explanation, type SchemaProblem } from "./words.ts";
+import { Explanation, type SchemaProblem } from "./problems.ts";
 import { Work } from "./work.ts";
 
-// The library's own checks are regular expressions, one of them exponential: 60 letters stop the process.
+// The library's own format checks are regular expressions. One of them is exponential: 60 letters block the process.
 for (const name of Object.keys(format)) delete format[name];
 for (const [name, own] of formats) format[name] = own.fits;
 
-/** Up to here the library looks for every problem; above it, only until it is sure that there is one. */
+/** Up to this much work, the library finds every problem; above it, only the first. */
 const mostWorkForWords = limits.argumentCheckSteps.max / 10;
 
 const fits: readonly SchemaProblem[] = [];
@@ -29,14 +29,14 @@ export class SchemaValidator {
   readonly #lookup: ReturnType<typeof dereference>;
   readonly #work: Work;
 
-  /** `root` is what references start from, where the schema is a part of another. */
+  /** `root` resolves references if the schema is part of another one. */
   constructor(schema: JsonObject, root: JsonObject = schema) {
     this.#schema = prepareSchema(schema, root);
     this.#lookup = dereference(this.#schema);
     this.#work = new Work(this.#schema);
   }
 
-  /** What is wrong with a value of JSON; nothing for one that fits, as far as the schema is evaluated. */
+  /** The problems of a JSON value; empty if it matches the evaluated part of the schema. */
   problems(value: unknown): readonly SchemaProblem[] {
     const work = this.#work.of(value, limits.argumentCheckSteps.max);
     if (work === Number.POSITIVE_INFINITY) return tooComplex;
@@ -47,7 +47,7 @@ export class SchemaValidator {
       const told = new Explanation(this.#schema, value).of(errors);
       return told.length === 0 ? noWords : told;
     } catch (error) {
-      // The library throws at names that are not Unicode, and at the end of the stack.
+      // The library throws for names that are not valid Unicode, and on a stack overflow.
       return error instanceof RangeError ? tooComplex : noWords;
     }
   }

@@ -1,29 +1,29 @@
 /**
- * Estimates the work of the library before it runs, because it cannot be stopped [MCP-15]: it counts the schemas that
- * hold at each place of the value, as if none of them failed early. A product of the two sizes would be simpler and
- * refuse long lists under schemas with many other arguments. One unit is a quarter to a third of a microsecond
- * of the library; counting takes a twentieth of that and ends at the bound.
+ * Estimates the library's work before it runs, because the library cannot be stopped [MCP-15]. It counts the schemas that
+ * apply to each part of the value, as if none failed early. A product of both sizes would be simpler, but would reject
+ * long lists in schemas with many other arguments. One unit is a quarter to a third of a microsecond of the library;
+ * counting takes a twentieth of that and stops at the bound.
  */
 import { isObject, type JsonObject } from "../outcome.ts";
 import { resolveReference } from "./structure.ts";
 
-/** Schemas inside each other on the library's stack, which ends at some 500; arguments have 64 levels at most. */
+/** Nested schemas on the library's stack, which overflows at about 500; arguments have at most 64 levels. */
 const mostNested = 250;
 
-/** What the way into a schema costs: the library writes down the place, failures, and what it has evaluated. */
+/** Cost of entering a schema: the library records the location, errors and evaluated properties. */
 const inPlaceCost = 3;
 const itemCost = 1;
 const memberCost = 6;
 
-/** What a schema costs, and the schemas in it. */
+/** The cost of a schema, and its nested schemas. */
 interface Node {
   own: number;
-  /** Beside that, for values that are objects or lists: comparing them with those of `enum` and `const`. */
+  /** Additional cost for objects and lists: comparing them with the values of `enum` and `const`. */
   compared: number;
   measuresText: boolean;
   uniqueItems: boolean;
   inPlace: Node[];
-  /** How many of these copy what they have evaluated. */
+  /** How many of these copy the evaluated properties. */
   branches: number;
   properties: Map<string, Node>;
   additional: Node | undefined;
@@ -38,17 +38,17 @@ export class Work {
   readonly #nodes = new Map<JsonObject, Node>();
   readonly #top: Node;
 
-  /** Of a prepared schema: its references lead in no circle without a step into the value. */
+  /** For a prepared schema, whose references form no cycle without a step into the value. */
   constructor(schema: JsonObject) {
     this.#root = schema;
     this.#top = this.#read(schema);
   }
 
-  /** Infinite where it is more than `most`. */
-  of(value: unknown, most: number): number {
-    const count = new Count(most);
+  /** Infinity if it exceeds `max`. */
+  of(value: unknown, max: number): number {
+    const count = new Count(max);
     count.meet(this.#top, value);
-    return count.left < 0 ? Number.POSITIVE_INFINITY : most - count.left;
+    return count.left < 0 ? Number.POSITIVE_INFINITY : max - count.left;
   }
 
   #read(schema: JsonObject): Node {
@@ -97,15 +97,15 @@ class Count {
   left: number;
   #nested = 0;
 
-  constructor(most: number) {
-    this.left = most;
+  constructor(max: number) {
+    this.left = max;
   }
 
   meet(node: Node, value: unknown): void {
     this.#meet(node, value, isObject(value) ? Object.keys(value) : []);
   }
 
-  /** `names` are those of an object's members: listing them again for each schema would take as long as the check. */
+  /** `names` are the object's property names: listing them for each schema would take as long as the check. */
   #meet(node: Node, value: unknown, names: readonly string[]): void {
     this.left -= node.own;
     if (this.#nested >= mostNested) this.left = -1;
@@ -124,7 +124,7 @@ class Count {
 
   #meetItems(node: Node, items: readonly unknown[]): void {
     this.left -= node.compared + (node.branches * items.length) / 2;
-    // Each is compared with each.
+    // `uniqueItems` compares every pair.
     if (node.uniqueItems && items.length > 1) this.left -= (items.length * sizeOf(items)) / 5;
     const met = (node.items ?? node.contains) ? items.length : Math.min(items.length, node.prefix.length);
     for (let index = 0; index < met && this.left >= 0; index += 1) {
@@ -140,7 +140,7 @@ class Count {
   }
 
   #meetMembers(node: Node, members: JsonObject, names: readonly string[]): void {
-    // Every schema lists the names, and so does each comparison.
+    // Every schema and every comparison lists the names.
     this.left -=
       (1 + node.compared) * (names.length >> 2) + node.compared + (node.branches * names.length) / 2;
     for (const name of names) {
@@ -157,7 +157,7 @@ class Count {
   }
 }
 
-/** What a schema costs for any value. A failure writes down the whole `enum` or `const`. */
+/** The cost of a schema for any value. An error contains the whole `enum` or `const`. */
 function ownCost(schema: JsonObject): number {
   const { properties, required, multipleOf, enum: values, const: only } = schema;
   return (
@@ -174,7 +174,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** How many values these are; long texts count as several. */
+/** The number of values; a long text counts as several. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return 1 + (value.length >> 5);
   if (typeof value !== "object" || value === null) return 1;

@@ -14,9 +14,9 @@ export interface RpcError {
   readonly kind: "error";
   readonly id: number;
   readonly message: string;
-  /** The frame was not what its sender meant: the text was recovered from broken JSON. */
+  /** The text was recovered from broken JSON. */
   readonly salvaged: boolean;
-  /** The error as the peer's own protocol has it, where it has more to say. */
+  /** The peer's own error object, if it has more fields. */
   readonly cause?: unknown;
 }
 
@@ -81,7 +81,7 @@ export interface Request {
   readonly method: string;
 }
 
-/** [RPC-3] `params` is left out or an object: the firmware drops `null` and arrays without a word. */
+/** [RPC-3] `params` is omitted or an object: the firmware silently drops `null` and arrays. */
 export function encodeRequest(id: number, method: string, params?: JsonObject): Request {
   return params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params };
 }

@@ -18,8 +18,8 @@ const closing = /"\s*\}\s*\}\s*\}\s*$/;
 const MESSAGE_LIMIT = 4_096;
 
 /**
- * What a frame really says, where it cannot be taken at its word; `undefined` for every ordinary frame.
- * `parsed` is the frame as JSON, `undefined` where it is none.
+ * Recovers the meaning of a frame that cannot be decoded as it is; `undefined` for every ordinary frame. `parsed` is the
+ * frame as JSON, or `undefined` if it is not JSON.
  */
 export function salvageFrame(text: string, parsed: unknown): DeviceRpc | undefined {
   const start = errorFrame.exec(text);
@@ -40,7 +40,7 @@ function readError(text: string, from: number, id: number): RpcError {
   };
 }
 
-/** The frame is exactly what an honest, well-escaped error looks like: the ordinary decoder may have it. */
+/** Whether the frame is exactly a correctly escaped error, so that the ordinary decoder can handle it. */
 function isPlainError(frame: unknown, id: number): boolean {
   if (!isObject(frame) || Object.keys(frame).length !== 3 || frame["type"] !== "mcp") return false;
   const payload = frame["payload"];

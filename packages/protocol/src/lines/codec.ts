@@ -1,6 +1,6 @@
 /**
- * Lines of the simulated home's protocol, as its client reads and writes them. Decoding takes one line without its
- * newline and gives ok, unknown or invalid; encoding gives one line with it.
+ * Encodes and decodes lines of the JSON-lines protocol. Decoding takes a line without its newline and returns ok, unknown
+ * or invalid; encoding returns a line with its newline.
  */
 import { type Decoded, invalid, isObject, type JsonObject, ok, parseJson, unknownKind } from "../outcome.ts";
 import { type Check, compileCheck } from "../schema-check.ts";

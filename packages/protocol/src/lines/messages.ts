@@ -1,14 +1,14 @@
-/** The JSON-lines protocol of the simulated home, and of any process that speaks it: one message a line. */
+/** The JSON-lines protocol of the simulated home and of other programs: one message per line. */
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 
-/** Given back exactly as it came. */
+/** Returned unchanged in the reply. */
 export const LineId = Type.Union([Type.Number(), Type.String({ maxLength: limits.lineIdLength.max })]);
 export type LineId = Static<typeof LineId>;
 
 const JsonRecord = Type.Record(Type.String(), Type.Unknown());
 
-/** The server speaks first. Each tool is looked at by itself later: a bad one must not take the others with it. */
+/** The server's first message. Each tool is checked separately later, so that an invalid one does not affect the others. */
 export const ReadyLine = Type.Object({
   type: Type.Literal("ready"),
   version: Type.Optional(Type.String({ maxLength: 64 })),
@@ -16,7 +16,7 @@ export const ReadyLine = Type.Object({
 });
 export type ReadyLine = Static<typeof ReadyLine>;
 
-/** `ok` says nothing that `type` does not; a server that leaves it out is understood. */
+/** `ok` is redundant to `type`, so it is optional. */
 export const ResultLine = Type.Object({
   type: Type.Literal("result"),
   id: LineId,
@@ -25,7 +25,7 @@ export const ResultLine = Type.Object({
 });
 export type ResultLine = Static<typeof ResultLine>;
 
-/** Without an id it belongs to no call: the line could not be read. */
+/** Without an id it belongs to no call: the line could not be parsed. */
 export const ErrorLine = Type.Object({
   type: Type.Literal("error"),
   id: Type.Union([LineId, Type.Null()]),
@@ -34,7 +34,7 @@ export const ErrorLine = Type.Object({
 });
 export type ErrorLine = Static<typeof ErrorLine>;
 
-/** Something happened. Sent only to a client that asked for it when it started the process. */
+/** An event. Sent only to a client that requested events when it started the process. */
 export const EventLine = Type.Object({
   type: Type.Literal("event"),
   event: Type.String({ minLength: 1, maxLength: limits.lineEventNameLength.max }),

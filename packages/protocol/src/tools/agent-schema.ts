@@ -1,7 +1,7 @@
 /**
- * A schema that every model's API takes [AGT-9]: one refused schema would make OpenAI, Anthropic or Gemini refuse the
- * whole request, with every other tool in it. So only what all three know is left, and what had to go stands in
- * words. It says less than the device's own schema, never something else; arguments are checked against that one.
+ * A schema that every model API accepts [AGT-9]. OpenAI, Anthropic and Gemini reject a whole request, with all its tools,
+ * because of one unsupported schema. So only keywords that all three support remain; the others become text in the
+ * description. The result says less than the device's schema, which is still used to check arguments.
  */
 
 import { agentLimits } from "../agent-limits.ts";
@@ -17,12 +17,12 @@ interface Room {
   readonly enumValues: number;
 }
 
-/** Anthropic refuses any other name of an argument. */
+/** Anthropic rejects any other argument name. */
 const argumentName = /^[a-zA-Z0-9_.-]{1,64}$/;
 const kinds = ["string", "number", "integer", "boolean", "object", "array"] as const;
 type Kind = (typeof kinds)[number];
 
-/** From everything to bare names; the first that is small enough is taken. */
+/** Levels of detail, from everything to names only; the first that is small enough is used. */
 const rooms: readonly Room[] = [
   {
     depth: agentLimits.schemaDepth.max,
@@ -53,7 +53,7 @@ function plainNode(raw: unknown, room: Room): JsonObject | undefined {
   const schema = flattenSchema(isObject(raw) ? raw : {});
   const named = kindsOf(schema);
   const [kind, ...others] = named;
-  // Only null fits, or nothing does: there is no argument to give.
+  // Only null or nothing matches, so there is no value to pass.
   if (kind === undefined) return undefined;
   if (room.depth < 0 && kind === "array") return { type: kind, items: { type: "string" } };
   const notes = others.length === 0 ? [] : [`Also takes: ${others.join(", ")}.`];
@@ -73,7 +73,7 @@ function plainNode(raw: unknown, room: Room): JsonObject | undefined {
   }
 }
 
-/** What a value may be, the first being what is shown; a schema that does not say takes anything, and so a text. */
+/** The types of a value; the first is shown. A schema without a type accepts anything, so it is shown as text. */
 function kindsOf(schema: JsonObject): Kind[] {
   const { type } = schema;
   if (type !== undefined) {
@@ -107,7 +107,7 @@ function objectNode(schema: JsonObject, room: Room, notes: string[]): JsonObject
   };
 }
 
-/** Its name cannot stand in a schema everywhere; a model that reads of it can still give it. */
+/** An argument whose name some APIs reject is described in the text instead, so that a model can still pass it. */
 function leftOut(name: string, node: JsonObject, needed: boolean): string {
   const kind = typeof node["type"] === "string" ? node["type"] : "value";
   return `${needed ? "Needs" : "Also takes"} \`${cleanText(name, 64)}\` (${kind}).`;
@@ -143,7 +143,7 @@ function stringNode(schema: JsonObject, room: Room, notes: string[]): JsonObject
   };
 }
 
-/** A value that cannot be shown exactly as it is must not be shown: what is sent back has to be the same. */
+/** A value that cannot be shown exactly is omitted, because a model must be able to send the same value. */
 function isChoice(value: string): boolean {
   return value !== "" && value.length <= agentLimits.enumValueLength.max && !hasInvisible(value);
 }
@@ -176,7 +176,7 @@ function bound(
   return limits.length === 0 ? undefined : tightest(...limits);
 }
 
-/** Gemini knows lists of choices for texts only. */
+/** Gemini supports enums for strings only. */
 function oneOfNote(schema: JsonObject): string[] {
   const values = Array.isArray(schema["enum"]) ? schema["enum"] : [];
   const shown = values.filter((value) => typeof value === "number" || typeof value === "boolean");

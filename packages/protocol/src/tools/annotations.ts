@@ -1,6 +1,6 @@
 /**
- * What a tool may do, by our own rules [AGT-8]. Agents ask a person less often where a tool only reads, so a device's
- * own word for that is worth nothing; its word that it is dangerous is taken. What is not known counts as dangerous.
+ * Annotations of a tool, by the gateway's own rules [AGT-8]. Agents ask for confirmation less often if a tool only reads,
+ * so a device's claim that a tool is harmless is ignored. Its warnings are used. Unknown tools count as dangerous.
  */
 import { inlineReferences } from "../json-schema/published.ts";
 import { isObject, type JsonObject } from "../outcome.ts";
@@ -21,7 +21,7 @@ interface Judged {
   readonly warnings?: readonly ToolWarning[];
 }
 
-/** What a device may say against its own tool. */
+/** The warnings that a device may give about its tool. */
 export type ToolWarning = "changes" | "destructive" | "notIdempotent" | "openWorld";
 
 const reads = annotations(true, false, true, false);
@@ -29,7 +29,7 @@ const sets = annotations(false, false, true, false);
 const acts = annotations(false, false, false, false);
 const unknown = annotations(false, true, false, true);
 
-/** The firmware's own tools, which are known for what they do. */
+/** The firmware's tools, whose effects are known. */
 const knownTools: ReadonlyMap<string, ToolAnnotations> = new Map([
   ["self.get_device_status", reads],
   ["self.get_system_info", reads],
@@ -38,7 +38,7 @@ const knownTools: ReadonlyMap<string, ToolAnnotations> = new Map([
   ["self.audio_speaker.set_volume", sets],
   ["self.screen.set_brightness", sets],
   ["self.screen.set_theme", sets],
-  // It changes nothing, and still nobody should be photographed unasked.
+  // It changes nothing, but a photo needs consent.
   ["self.camera.take_photo", annotations(false, false, false, true)],
   ["self.screen.snapshot", annotations(false, false, false, true)],
   ["self.screen.preview_image", annotations(false, false, false, true)],
@@ -51,7 +51,7 @@ const readingVerbs = words("get read list query check is has describe count meas
 const settingVerbs = words("set turn switch mute unmute dim enable disable");
 const actingVerbs = words("show display play pause resume say speak notify beep blink toggle next previous");
 const stepping = words("toggle next previous up down step increase decrease add move");
-/** Anywhere in a name: whatever else it says, this is not to be done lightly. */
+/** Words that mark a tool as dangerous anywhere in its name. */
 const dangerous = words(
   "delete remove erase wipe clear reset factory format reboot restart shutdown power upgrade update flash " +
     "unlock lock open door gate garage alarm arm disarm valve gas oven heater boiler pump motor " +
@@ -76,7 +76,7 @@ function judge({ name, audience, inputSchema }: Judged): ToolAnnotations {
   return actingVerbs.has(first) ? withUrls(acts, inputSchema) : unknown;
 }
 
-/** `get_and_reset` reads, and then it does not. */
+/** Words that mean a change, also after a word that means reading: `get_and_reset`. */
 function changesToo(said: readonly string[]): boolean {
   const others = new Set(said.slice(1));
   return [...settingVerbs, "reset", "clear", "delete", "remove", "erase", "reboot", "restart", "unlock"].some(
@@ -84,7 +84,7 @@ function changesToo(said: readonly string[]): boolean {
   );
 }
 
-/** A tool that is handed an address makes the device talk to somebody else. */
+/** A tool with an address as argument makes the device contact another host. */
 function withUrls(known: ToolAnnotations, schema: JsonObject): ToolAnnotations {
   const { properties } = inlineReferences(schema);
   const names = isObject(properties) ? Object.keys(properties) : [];
@@ -105,7 +105,7 @@ function heed(known: ToolAnnotations, warnings: readonly ToolWarning[]): ToolAnn
   };
 }
 
-/** The warnings in a device's own annotations; anything reassuring in them is left where it is. */
+/** The warnings in a device's annotations. Reassuring annotations are ignored. */
 export function readWarnings(hints: unknown): ToolWarning[] {
   if (!isObject(hints)) return [];
   const warnings: [boolean, ToolWarning][] = [

@@ -1,6 +1,6 @@
 /**
- * Values that fit a schema and would still be changed or swallowed by the firmware's JSON parser [MCP-10]. Sent as
- * they are, the device would act on something else or never answer; so they are refused before sending.
+ * Finds values that match a schema but that the firmware's JSON parser would change or drop [MCP-10]. The device would
+ * act on another value or never answer, so the gateway rejects them before sending.
  */
 import { pointerPart } from "../json-schema/pointer.ts";
 import { limits } from "../limits.ts";
@@ -16,12 +16,12 @@ const loneSurrogate = /\p{Surrogate}/u;
 const INT32_MAX = 2_147_483_647;
 const INT32_MIN = -2_147_483_648;
 
-/** What a board's parser would change or swallow. */
+/** Values that a board's parser would change or drop. */
 export function firmwareHazards(args: unknown): ArgumentProblem[] {
   return hazardsOf(args, true);
 }
 
-/** What no JSON parser could be given as it is: the same for programs, whose numbers and names are wider. */
+/** Values that JSON cannot represent: the check for programs, which accept more numbers and names than boards. */
 export function programHazards(args: unknown): ArgumentProblem[] {
   return hazardsOf(args, false);
 }
@@ -54,7 +54,7 @@ function look(
       note(found, at, textHazard(key, firmware));
       look(value[key], at, depth + 1, firmware, found);
       const name = key.toLowerCase();
-      // A board would take the first of `URL` and `url`, and only one of them has been checked.
+      // A board would use the first of `URL` and `url`, but only one of them was checked.
       if (firmware && names.has(name)) note(found, at, "is given twice; devices ignore case in names");
       names.add(name);
     }
@@ -66,7 +66,7 @@ function note(found: ArgumentProblem[], path: string, message: string | undefine
 }
 
 function numberHazard(value: number, firmware: boolean): string | undefined {
-  // 1e400 is read as infinite and would be written as null.
+  // 1e400 is parsed as infinity and would be written as null.
   if (!firmware) return Number.isFinite(value) ? undefined : "is too large for a number";
   const whole = Number.isInteger(value) || !Number.isFinite(value);
   const fits = !whole || (value <= INT32_MAX && value >= INT32_MIN);

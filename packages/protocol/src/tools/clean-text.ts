@@ -1,6 +1,6 @@
 /**
- * Texts of a device are untrusted: what a person cannot see may still be read by a model, and what looks like the
- * frame of a conversation may be taken for it [AGT-7]. Visible words stay as they are, in any language.
+ * Cleans a device's texts, which are untrusted [AGT-7]. A model reads characters that a person cannot see, and may take
+ * text for the frame of a conversation. Visible words of any language stay unchanged.
  */
 
 // Controls, bidi and other format characters, tags, variation selectors, fillers, private use, halves of pairs.
@@ -10,12 +10,12 @@ const chatMarkup =
   /<\s{0,8}\/?\s{0,8}(?:system|assistant|user|human|developer|admin|tool|function|invoke|instruction|important|prompt|context|think|antml)[^<>]*>|<\|[^<>]*?\|>|<<\s{0,8}\/?\s{0,8}sys\s{0,8}>>/giu;
 const instructionMark = /\[(\/?\s{0,8}(?:inst|sys|system)\s{0,8})\]/giu;
 
-/** Whether a text has something that `cleanText` would take out: such a name or value cannot be shown as it is. */
+/** Whether `cleanText` would remove something, so that the name or value cannot be shown exactly. */
 export function hasInvisible(text: string): boolean {
   return text.search(invisible) !== -1;
 }
 
-/** A device's text as it may be shown, of several lines where it has them. */
+/** A device's text for display, with its line breaks. */
 export function cleanText(text: string, longest: number): string {
   const lines = text
     .replace(lineEnd, "\n")
@@ -31,12 +31,12 @@ export function cleanText(text: string, longest: number): string {
   return cut(visible, longest);
 }
 
-/** The same in one line, for names and titles. */
+/** A device's text in one line, for names and titles. */
 export function cleanLine(text: string, longest: number): string {
   return cut(cleanText(text, text.length).replaceAll(/\s+/g, " ").trim(), longest);
 }
 
-/** Never through the middle of a character that takes two places. */
+/** Truncates without splitting a surrogate pair. */
 function cut(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const kept = text.slice(0, Math.max(0, longest - 1)).replace(/\p{Cs}$/u, "");

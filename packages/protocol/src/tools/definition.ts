@@ -1,10 +1,10 @@
 import type { JsonObject } from "../outcome.ts";
 import type { ToolWarning } from "./annotations.ts";
 
-/** Who a tool is meant for: `user` tools are privileged and never offered to an agent by default [MCP-6]. */
+/** Who a tool is for. `user` tools are privileged and not offered to agents by default [MCP-6]. */
 export type Audience = "agent" | "user";
 
-/** A JSON Schema after repair: plain enough to check arguments with and to show to any model. */
+/** A repaired JSON Schema, safe for validation and for models. */
 export type ObjectSchema = JsonObject & { readonly type: "object" };
 
 /** A device's tool as the gateway keeps it. */
@@ -14,9 +14,9 @@ export interface ToolDefinition {
   readonly inputSchema: ObjectSchema;
   readonly outputSchema?: ObjectSchema;
   readonly audience: Audience;
-  /** What had to be mended in the device's own schema, in words; empty for a sound one. */
+  /** Descriptions of the repairs to the device's schema; empty if there were none. */
   readonly repairs: readonly string[];
-  /** What the device itself says against it; left out where that is nothing. */
+  /** The device's warnings about the tool, if any. */
   readonly warnings?: readonly ToolWarning[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * A schema without alternatives: what all parts ask for is put together, of what either asks for one is kept. Values
- * that fit the flat one fit the original in all but contrived cases, and the original has the last word anyway.
+ * A schema without alternatives: `allOf` is merged, and of `anyOf` or `oneOf` one branch is kept. Values that match the
+ * flat schema match the original in all but contrived cases, and arguments are always checked against the original.
  */
 import { isObject, type JsonObject } from "../outcome.ts";
 
@@ -28,7 +28,7 @@ function isNull({ type, enum: values }: JsonObject): boolean {
   return type === "null" || (Array.isArray(values) && values.length === 1 && values[0] === null);
 }
 
-/** Objects and lists of choices are widened to hold every part; of other kinds the first stands for all. */
+/** Merges objects and enums so that they cover every part; for other kinds, the first part is used. */
 function oneOf(parts: readonly JsonObject[]): JsonObject {
   const [first = {}] = parts;
   if (parts.every(({ properties, required }) => isObject(properties) || Array.isArray(required))) {

@@ -1,6 +1,6 @@
 /**
- * What bytes are by their signature. Devices leave `mimeType` empty or write something else into it, and model
- * providers refuse a whole request over one picture whose type is wrong.
+ * Detects media types by their signature. Devices often leave `mimeType` empty or wrong, and model providers reject a
+ * whole request because of one image with a wrong type.
  */
 
 /** `undefined` stands for any byte. */
@@ -16,7 +16,7 @@ const signatures: Readonly<Record<"image" | "audio", readonly (readonly [string,
     ["image/gif", ascii("GIF89a")],
     ["image/webp", [...ascii("RIFF"), ...anyFour, ...ascii("WEBP")]],
     ["image/avif", [...anyFour, ...ascii("ftypavif")]],
-    // Two letters stand at the head of much else; the reserved fields behind them are always zero.
+    // Many formats start with these two letters, so the reserved fields, which are always zero, are compared too.
     ["image/bmp", [...ascii("BM"), ...anyFour, 0, 0, 0, 0]],
   ],
   audio: [
@@ -29,7 +29,7 @@ const signatures: Readonly<Record<"image" | "audio", readonly (readonly [string,
 
 const longestSignature = 12;
 
-/** The media type of base64 data, by its first bytes; `undefined` where they are of no known kind. */
+/** The media type of base64 data by its first bytes; `undefined` if unknown. */
 export function mediaTypeOf(kind: "image" | "audio", base64: string): string | undefined {
   const head = decodeHead(base64);
   return signatures[kind].find(([, signature]) => begins(head, signature))?.[0];

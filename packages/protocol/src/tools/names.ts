@@ -1,6 +1,6 @@
 /**
- * Names that every agent accepts: letters, digits, `_` and `-`, short [AGT-1]. They are looked up in a table and
- * never taken apart again. The digest is handed in, because this package computes nothing that Node would.
+ * Tool names that every agent accepts: short, with letters, digits, `_` and `-` [AGT-1]. They are looked up in a table and
+ * never parsed. The caller passes the digest, because this package uses no Node APIs.
  */
 const EXPOSED_LENGTH = 48;
 const DIGEST_LENGTH = 6;
@@ -30,13 +30,13 @@ export function fitsAsExposedName(name: string): boolean {
   return name.length <= EXPOSED_LENGTH;
 }
 
-/** The form for names that are too long or already taken: cut, with a digest that tells them apart. */
+/** A name that is too long or already used: truncated, with a digest that makes it unique. */
 export function shortenedName(name: string, deviceId: string, tool: string, sha256Hex: Digest): string {
   const tail = `_${sha256Hex(`${deviceId}\u0000${tool}`).slice(0, DIGEST_LENGTH)}`;
   return `${name.slice(0, EXPOSED_LENGTH - tail.length)}${tail}`;
 }
 
-/** The alias a device has until somebody gives it one: its board and the last four hex digits of its id. */
+/** The default alias of a device: its board and the last four hex digits of its id. */
 export function defaultAlias(board: string, deviceId: string): string {
   const tail = deviceId
     .toLowerCase()

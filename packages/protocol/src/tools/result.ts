@@ -16,13 +16,13 @@ export interface ToolResult {
   readonly content: Content[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
-  /** The tool wants to know more before it goes on; only a caller that speaks MCP can answer. */
+  /** The tool asks for more input before it continues. Only an MCP client can answer. */
   readonly inputRequired?: InputRequired;
 }
 
 export interface InputRequired {
   readonly inputRequests: JsonObject;
-  /** The tool's own note, to be given back with the answers. */
+  /** The tool's state, which is returned with the answers. */
   readonly requestState?: string;
 }
 
@@ -88,11 +88,11 @@ function normaliseContent(item: unknown): Content {
       type === "resource" ? readResource(item) : type === "resource_link" ? readLink(item) : undefined;
     if (resource !== undefined) return resource;
   }
-  // An unknown or malformed kind would make a strict client refuse the whole result; as text nothing is lost.
+  // A strict client would reject the whole result because of an unknown or malformed item, so it becomes text.
   return { type: "text", text: typeof item === "string" ? item : JSON.stringify(item) };
 }
 
-/** The bytes decide the type where they are of a known kind; a device's own word for them is often empty or wrong. */
+/** The media type by the bytes if their kind is known, because a device's own `mimeType` is often empty or wrong. */
 function readMedia(type: "image" | "audio", item: JsonObject): Content | undefined {
   const data = readBase64(item["data"]);
   if (data === undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Devices' schemas are untrusted and often wrong. Repair keeps what can be kept, says in words what it changed, and
- * gives up on a single tool, never on a list [MCP-8]. Only keywords that are known here survive, each with a value of
- * its kind: anything else could make a validator fetch, recurse, throw or run for ever.
+ * Repairs the schemas of devices, which are untrusted and often wrong. It keeps what it can and describes its changes. An
+ * irreparable schema affects only its own tool [MCP-8]. Only known keywords with values of the right kind remain:
+ * anything else could make a validator fetch, recurse, throw or run forever.
  */
 import { pointerPart } from "../json-schema/pointer.ts";
 import { resolveReference, schemaChildren, schemaLists, schemaMaps } from "../json-schema/structure.ts";
@@ -59,9 +59,9 @@ const dropped = new Map([
 ]);
 
 interface Mending {
-  /** The whole schema as it came, for what its references lead to. */
+  /** The whole original schema, to resolve references. */
   readonly root: JsonObject;
-  /** What has been changed so far. */
+  /** Descriptions of the changes so far. */
   readonly repairs: string[];
 }
 
@@ -102,7 +102,7 @@ function repairRoot(root: JsonObject, mending: Mending): JsonObject {
   const before = mending.repairs.length;
   const schema = repairNode(root, "", 0, mending);
   if (mending.repairs.length === before) return schema;
-  // What was dropped may be what a reference led to.
+  // A reference may point to a schema that was dropped.
   return repairRoot(schema, { root: schema, repairs: mending.repairs });
 }
 
@@ -128,12 +128,12 @@ function repairNode(node: JsonObject, at: string, depth: number, mending: Mendin
   for (const key of schemaChildren) {
     orDrop(mended, key, at, mending, () => repairChild(mended, key, at, depth, mending));
   }
-  // After the properties, because one that was dropped cannot be required.
+  // After the properties, because a dropped property cannot be required.
   repairRequired(mended, at, mending);
   return mended;
 }
 
-/** Elsewhere a mended schema takes more than before; under these it would take less, at worst nothing at all. */
+/** Under these keywords, a repaired schema would accept fewer values than before, at worst none. Elsewhere it accepts more. */
 function orDrop(
   node: Record<string, unknown>,
   key: string,
@@ -191,7 +191,7 @@ function repairRequired(node: Record<string, unknown>, at: string, mending: Mend
     drop(node, "required", at, mending, "not a list of names");
     return;
   }
-  // A branch of anyOf or if may require what its parent declares, and a reference brings properties of its own.
+  // A branch of anyOf or if may require a property of its parent, and a reference adds its own properties.
   const isBranch = node["$ref"] !== undefined || (at !== "" && node["properties"] === undefined);
   const properties = isObject(node["properties"]) ? node["properties"] : {};
   const kept = required.filter(
@@ -237,7 +237,7 @@ function repairMap(
   );
 }
 
-/** Half a surrogate pair cannot be sent; names that every object inherits look present in arguments that lack them. */
+/** Half a surrogate pair cannot be sent. Names that every object inherits would seem to be present in all arguments. */
 function isArgumentName(name: string): boolean {
   return !/\p{Surrogate}/u.test(name) && !(name in Object.prototype);
 }

@@ -3,7 +3,7 @@ import { cleanLine } from "./clean-text.ts";
 
 const joints = /[\s_\-./:]+|(?<=[a-z0-9])(?=[A-Z])/;
 
-/** The words of a name, in small letters: `self.audio_speaker.setVolume` is audio, speaker, set, volume. */
+/** The words of a name in lower case: `self.audio_speaker.setVolume` is audio, speaker, set, volume. */
 export function wordsOf(name: string): string[] {
   return afterSelf(name)
     .split(joints)

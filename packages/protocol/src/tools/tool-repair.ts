@@ -10,10 +10,10 @@ export type RepairedTool =
   | { readonly ok: true; readonly tool: ToolDefinition }
   | { readonly ok: false; readonly setAside: ToolSetAside };
 
-// A name with these would come back unescaped in the firmware's errors.
+// The firmware would return a name with these characters unescaped in its errors.
 const unusableInName = /["\\]/;
 
-/** [MCP-8] One entry of a device's `tools/list`, mended where it can be, set aside with the reason where not. */
+/** [MCP-8] Repairs one entry of a device's `tools/list`, or sets it aside with the reason. */
 export function repairTool(raw: unknown, userOnlyByList: boolean): RepairedTool {
   if (!isObject(raw)) return setAside("(no name)", "it is not an object");
   const { name } = raw;
@@ -62,13 +62,13 @@ function repairDescription(description: unknown, repairs: string[]): string {
 }
 
 function repairOutput(raw: JsonObject, repairs: string[]): ObjectSchema | undefined {
-  // A made-up output schema would oblige the device to give structured answers.
+  // An invented output schema would oblige the device to return structured content.
   if (raw["outputSchema"] === undefined || raw["outputSchema"] === null) return undefined;
   const output = repairSchema(raw["outputSchema"]);
   if (output.ok) {
     repairs.push(...output.repairs.map((repair) => `in the output schema: ${repair}`));
     const plain = withoutExpressions(output.schema);
-    // Agents check answers with validators that run them.
+    // Agents validate answers with validators that run the expressions.
     if (plain !== output.schema) repairs.push("in the output schema: regular expressions dropped");
     return plain;
   }
@@ -76,7 +76,7 @@ function repairOutput(raw: JsonObject, repairs: string[]): ObjectSchema | undefi
   return undefined;
 }
 
-/** [MCP-6] `annotations.audience` without "assistant" means people only. */
+/** [MCP-6] `annotations.audience` without "assistant" means user-only. */
 function isForUsers(raw: JsonObject): boolean {
   const annotations = raw["annotations"];
   if (!isObject(annotations) || !Array.isArray(annotations["audience"])) return false;

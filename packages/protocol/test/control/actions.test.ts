@@ -23,7 +23,7 @@ describe("the default map", () => {
     expect(actions.byFunction(functionName)).toBe(known(name));
   });
 
-  it("[CTL-2] has six actions, no mistakes, and knows no others", () => {
+  it("[CTL-2] has six actions without mistakes, and no others", () => {
     expect(actions.names).toEqual(Object.keys(defaultActions));
     expect(actions.names.length).toBe(6);
     expect(checkActions({}, defaultActions)).toEqual([]);
@@ -35,7 +35,7 @@ describe("the default map", () => {
   });
 });
 
-describe("maps that are put together", () => {
+describe("merged maps", () => {
   it("[CTL-2] add actions and aliases, and replace by name", () => {
     const merged = Actions.of(defaultActions, {
       dim: { tool: "self.lamp.dim", aliases: ["darker"] },
@@ -55,7 +55,7 @@ describe("maps that are put together", () => {
     expect(merged.byName("b")).toMatchObject({ tool: "b" });
   });
 
-  it("[CTL-2] names that every object has are names like others", () => {
+  it("[CTL-2] names of inherited properties are ordinary names", () => {
     const merged = Actions.of({ constructor: { tool: "c" }, toString: { tool: "t", aliases: ["valueOf"] } });
     expect(merged.byName("constructor")).toMatchObject({ tool: "c" });
     expect(merged.byName("valueOf")).toMatchObject({ tool: "t" });
@@ -91,7 +91,7 @@ describe("mistakes in a map", () => {
       "minimum",
     ],
     [
-      "a step that is no argument",
+      "a step that is not an argument",
       { a: { tool: "t", compose: { adjust: { ...level, by, minimum: 0, maximum: 1 } } } },
       "a.compose.adjust.by",
       "`step`",
@@ -122,7 +122,7 @@ describe("mistakes in a map", () => {
     expect(problem?.message).toContain(says);
   });
 
-  it("[CTL-2] replacing an action by one with the same function is none", () => {
+  it("[CTL-2] allows replacing an action by one with the same function", () => {
     expect(checkActions({ mute: { tool: "t", function: "self_mute" } }, defaultActions)).toEqual([]);
   });
 });
@@ -148,11 +148,11 @@ describe("reading arguments", () => {
     ["set_volume", { volume: Number.NaN }, "/volume", "must be an integer"],
     ["set_volume", { volume: 1e300 }, "/volume", "must be at most 100"],
     ["volume_down", { step: -1 }, "/step", "must be at least 0"],
-  ])("[CTL-3] %s of %j says %s %s", (name, fields, path, message) => {
+  ])("[CTL-3] %s of %j reports %s %s", (name, fields, path, message) => {
     expect(readArguments(known(name), fields)).toEqual({ ok: false, problems: [{ path, message }] });
   });
 
-  it("[CTL-3] booleans and texts are held to their types", () => {
+  it("[CTL-3] checks the types of booleans and texts", () => {
     const one = Actions.of({
       a: { tool: "t", arguments: { on: { type: "boolean", required: true }, name: { type: "string" } } },
     }).byName("a");
@@ -170,7 +170,7 @@ describe("reading arguments", () => {
     });
   });
 
-  it("[CTL-3] whatever the fields are, what is read fits the action", () => {
+  it("[CTL-3] returns only valid arguments for any fields", () => {
     fc.assert(
       fc.property(fc.constantFrom(...actions.names), fc.object(), fc.anything(), (name, more, value) => {
         const read = readArguments(known(name), { ...more, volume: value, step: value });

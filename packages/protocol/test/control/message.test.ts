@@ -18,7 +18,7 @@ describe("a device_control message", () => {
     { action: "mute", session_id: "" },
     { action: "mute", timeoutMs: 1, device: "desk" },
     { action: "x", deep: { er: [1, { more: null }] } },
-  ])("[CTL-1] %j is one", (message) => {
+  ])("[CTL-1] accepts %j", (message) => {
     expect(decodeControl(message)).toEqual({ outcome: "ok", message });
   });
 
@@ -47,13 +47,13 @@ describe("a device_control message", () => {
     [{ action: "mute", timeoutMs: 0 }, "/timeoutMs"],
     [{ action: "mute", timeoutMs: 1.5 }, "/timeoutMs"],
     [{ action: "mute", timeoutMs: 300_001 }, "/timeoutMs"],
-  ])("[CTL-1] %j is none, and why is said", (message, says) => {
+  ])("[CTL-1] rejects %j with the reason", (message, says) => {
     const decoded = decodeControl(message);
     expect(decoded.outcome).toBe("invalid");
     expect(decoded.outcome === "invalid" ? decoded.reason : "").toContain(says);
   });
 
-  it("[CTL-4] nothing makes decoding throw", () => {
+  it("[CTL-4] never throws", () => {
     const fields = fc.record(
       {
         type: fc.oneof(fc.constant("device_control"), fc.anything()),
@@ -76,7 +76,7 @@ describe("a device_control message", () => {
 });
 
 describe("a request_id", () => {
-  it.each(["r", "x".repeat(128), 0, -1, 1.5, 1_790_000_000_000])("%j can stand in a reply", (value) => {
+  it.each(["r", "x".repeat(128), 0, -1, 1.5, 1_790_000_000_000])("%j can be returned in a reply", (value) => {
     expect(isRequestId(value)).toBe(true);
   });
 

@@ -26,7 +26,7 @@ describe("golden bytes", () => {
     expect(decodeAudio(framing, bytes)).toEqual({ outcome: "ok", message: { timestampMs, opus } });
   });
 
-  it("a frame that is a piece of a larger buffer is read from its own beginning", () => {
+  it("a frame inside a larger buffer is read from its own start", () => {
     const pool = new Uint8Array(64).fill(0xee);
     pool.set(frame2, 7);
     expect(decodeAudio(2, pool.subarray(7, 7 + frame2.length))).toEqual({
@@ -35,7 +35,7 @@ describe("golden bytes", () => {
     });
   });
 
-  test.each([1, 2, 3] as const)("framing %i carries an empty packet", (framing) => {
+  test.each([1, 2, 3] as const)("framing %i supports an empty packet", (framing) => {
     const encoded = encodeAudio(framing, { timestampMs: 0, opus: new Uint8Array() });
     if (encoded.outcome !== "ok") throw new TypeError("an empty packet must be encodable");
     expect(decodeAudio(framing, encoded.message)).toEqual({
@@ -45,7 +45,7 @@ describe("golden bytes", () => {
   });
 });
 
-describe("what is written is read back", () => {
+describe("an encoded packet decodes to itself", () => {
   const audio = fc.record({
     timestampMs: fc.integer({ min: 0, max: 0xffffffff }),
     opus: fc.uint8Array({ maxLength: 2_000 }),
@@ -64,7 +64,7 @@ describe("what is written is read back", () => {
     );
   });
 
-  test.each([1, 2, 3] as const)("framing %i gives an outcome for any bytes", (framing) => {
+  test.each([1, 2, 3] as const)("framing %i returns an outcome for any bytes", (framing) => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         expect(["ok", "invalid"]).toContain(decodeAudio(framing, bytes).outcome);
@@ -73,7 +73,7 @@ describe("what is written is read back", () => {
   });
 });
 
-describe("a header that does not tell the truth is invalid", () => {
+describe("an inconsistent header is invalid", () => {
   test.each([
     ["2: nothing at all", 2, new Uint8Array(), "16 bytes, got 0"],
     ["2: half a header", 2, frame2.subarray(0, 15), "16 bytes, got 15"],
@@ -99,13 +99,13 @@ describe("a header that does not tell the truth is invalid", () => {
 });
 
 describe("framing 3 has two bytes for the length", () => {
-  it("carries 65,535 bytes", () => {
+  it("supports 65,535 bytes", () => {
     const encoded = encodeAudio(3, { timestampMs: 0, opus: new Uint8Array(65_535) });
     if (encoded.outcome !== "ok") throw new TypeError("65,535 bytes must be encodable");
     expect(decodeAudio(3, encoded.message)).toMatchObject({ outcome: "ok" });
   });
 
-  it("refuses 65,536 bytes instead of writing a wrong length", () => {
+  it("rejects 65,536 bytes instead of writing a wrong length", () => {
     expect(encodeAudio(3, { timestampMs: 0, opus: new Uint8Array(65_536) })).toEqual({
       outcome: "invalid",
       reason: expect.stringContaining("got 65536"),

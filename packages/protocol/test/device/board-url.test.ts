@@ -1,7 +1,7 @@
 import { readBoardEndpoint, readBoardUrl } from "@tendon/protocol";
 import { describe, expect, test } from "vitest";
 
-describe("[OTA-9] an address as a board reads it", () => {
+describe("[OTA-9] an address as a board parses it", () => {
   test.each([
     [
       "http://192.168.1.20:8000/xiaozhi/ota/",

@@ -48,7 +48,7 @@ describe("a frame from a device", () => {
     expect(decodeDeviceFrame(JSON.stringify(message))).toEqual({ outcome: "ok", message });
   });
 
-  it("keeps fields nobody here knows", () => {
+  it("keeps unknown fields", () => {
     const message = {
       type: "hello",
       text_font: { bundle: "noto-v1" },
@@ -57,7 +57,7 @@ describe("a frame from a device", () => {
     expect(decodeDeviceFrame(JSON.stringify(message))).toEqual({ outcome: "ok", message });
   });
 
-  it("carries JSON-RPC in mcp", () => {
+  it("has JSON-RPC in mcp", () => {
     const frame = encodeMcp("s", { jsonrpc: "2.0", id: 5, result: { tools: [] } });
     expect(frame).toBe(
       '{"session_id":"s","type":"mcp","payload":{"jsonrpc":"2.0","id":5,"result":{"tools":[]}}}',
@@ -135,7 +135,7 @@ describe("a frame from a device", () => {
     ["mcp with null", '{"type":"mcp","payload":null}', "/payload"],
     ["mcp with a batch", '{"type":"mcp","payload":[{"jsonrpc":"2.0","id":1,"result":1}]}', "/payload"],
     ["mcp with text", '{"type":"mcp","payload":"{}"}', "/payload"],
-  ])("that is %s is invalid, and the reason says where", (_, text, where) => {
+  ])("that is %s is invalid, and the reason names the location", (_, text, where) => {
     expect(decodeDeviceFrame(text)).toEqual({ outcome: "invalid", reason: expect.stringContaining(where) });
   });
 });
@@ -145,7 +145,7 @@ describe("a frame from the server", () => {
     expect(decodeServerFrame(encodeServerMessage(message))).toEqual({ outcome: "ok", message });
   });
 
-  it("carries JSON-RPC in mcp", () => {
+  it("has JSON-RPC in mcp", () => {
     const payload = { jsonrpc: "2.0", id: 1, method: "initialize" };
     expect(decodeServerFrame(encodeMcp("s", payload))).toEqual({
       outcome: "ok",
@@ -181,7 +181,7 @@ describe("a frame from the server", () => {
     ["llm without emotion", { type: "llm" }, "llm"],
     ["system without command", { type: "system", command: null }, "/command"],
     ["mcp with a list", { type: "mcp", payload: [] }, "/payload"],
-  ])("with %s is invalid, and the reason says where", (_, frame, where) => {
+  ])("with %s is invalid, and the reason names the location", (_, frame, where) => {
     expect(decodeServerFrame(JSON.stringify(frame))).toEqual({
       outcome: "invalid",
       reason: expect.stringContaining(where),
@@ -203,7 +203,7 @@ describe("recorded frames", () => {
   });
 });
 
-describe("whatever comes in, decoding gives one of three outcomes and never throws", () => {
+describe("decoding any input returns one of three outcomes and never throws", () => {
   const decoders: readonly ((text: string) => Decoded<unknown>)[] = [decodeDeviceFrame, decodeServerFrame];
 
   function expectAnOutcome(text: string): void {
@@ -266,7 +266,7 @@ describe("whatever comes in, decoding gives one of three outcomes and never thro
     );
   });
 
-  it("a good frame with a piece of it cut out or replaced", () => {
+  it("a valid frame with a part removed or replaced", () => {
     const sound = [...fromDevice, ...fromServer].map((message) => JSON.stringify(message));
     const broken = readFixture<RecordedFrame>("frames").map((row) => row.frame);
     const spot = fc.tuple(
@@ -317,7 +317,7 @@ describe("whatever comes in, decoding gives one of three outcomes and never thro
     for (const decode of decoders) expect(decode(text).outcome).toBe("invalid");
   });
 
-  it("what decodes can be written as JSON again", () => {
+  it("a decoded frame can be written as JSON again", () => {
     const atTheBound = `{"type":"custom","payload":{"a":${nested(254)}}}`;
     const decoded = decodeDeviceFrame(atTheBound);
     expect(decoded).toMatchObject({ outcome: "ok" });

@@ -1,7 +1,7 @@
 import { decodeDeviceFrame, speaksMcp } from "@tendon/protocol";
 import { describe, expect, test } from "vitest";
 
-describe("MCP is spoken only with a device that says so, with exactly true", () => {
+describe("MCP is used only with a device whose feature mcp is exactly true", () => {
   test.each([
     ["true", { mcp: true }, true],
     ["true beside others", { aec: true, mcp: true, glyph_push: false }, true],

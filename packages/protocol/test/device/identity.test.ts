@@ -11,7 +11,7 @@ describe("a device's id", () => {
     "aabbccddee0f",
     "AaBbCcDdEe0F",
     "  aa:bb:cc:dd:ee:0f\n",
-  ])("written %j is one and the same MAC address", (spelling) => {
+  ])("written as %j is the same MAC address", (spelling) => {
     expect(normaliseDeviceId(spelling)).toBe("aa:bb:cc:dd:ee:0f");
   });
 
@@ -24,7 +24,7 @@ describe("a device's id", () => {
     "aa:bb:cc:dd:ee:ff:00",
     "gg:bb:cc:dd:ee:ff",
     "x".repeat(limits.deviceIdLength.max),
-  ])("that is not a MAC address stays as it is: %j", (id) => {
+  ])("that is not a MAC address is unchanged: %j", (id) => {
     expect(normaliseDeviceId(id)).toBe(id);
   });
 
@@ -43,11 +43,11 @@ describe("a device's id", () => {
     ["a NUL", "a\u0000"],
     ["other letters", "küche"],
     ["too many characters", "x".repeat(limits.deviceIdLength.max + 1)],
-  ])("with %s is none", (_, text) => {
+  ])("with %s is invalid", (_, text) => {
     expect(normaliseDeviceId(text)).toBeUndefined();
   });
 
-  it("once normalised stays the same", () => {
+  it("is unchanged by a second normalization", () => {
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[0-9a-fA-F]{2}([:_-]?[0-9a-fA-F]{2}){5}$/));
     fc.assert(
       fc.property(texts, (text) => {
@@ -59,7 +59,7 @@ describe("a device's id", () => {
   });
 });
 
-describe("what is typed as a MAC address", () => {
+describe("a text that looks like a MAC address", () => {
   test.each([
     ["24:6f:28:aa:bb:zz", "group 6 is not two hexadecimal digits (0-9, a-f)"],
     ["24:6f:28:aa:bb:c", "group 6 is not two hexadecimal digits (0-9, a-f)"],
@@ -70,7 +70,7 @@ describe("what is typed as a MAC address", () => {
     ["246f28aabbzz", "characters 11 and 12 are not hexadecimal digits (0-9, a-f)"],
     ["o46f28aabbcc", "character 1 is not a hexadecimal digit (0-9, a-f)"],
     ["246F.28AA.BBCC", "is written with dots: write it as aa:bb:cc:dd:ee:ff"],
-  ])("and is none is found out: %s", (text, mistake) => {
+  ])("is reported when it is invalid: %s", (text, mistake) => {
     expect(macMistake(text)).toBe(mistake);
   });
 
@@ -87,7 +87,7 @@ describe("what is typed as a MAC address", () => {
     "node-1-2-3-4-5",
     "2026-11-15-01-02-03",
     "",
-  ])("or is an id of its own is left alone: %j", (text) => {
+  ])("is not reported when it is another kind of id: %j", (text) => {
     expect(macMistake(text)).toBeUndefined();
   });
 });

@@ -21,7 +21,7 @@ describe("an Opus packet", () => {
     ["three frames of different lengths", packet(15, 3, 128 | 3, 5, 6, ...bytes(20)), 60],
     ["three frames and padding", packet(15, 3, 64 | 3, 4, ...bytes(30), 0, 0, 0, 0), 60],
     ["24 frames of 2.5 ms", packet(16, 3, 24, ...bytes(48)), 60],
-  ])("of %s plays that long", (_, opus, ms) => {
+  ])("of %s has that duration", (_, opus, ms) => {
     expect(opusDurationMs(opus)).toBe(ms);
   });
 
@@ -42,7 +42,7 @@ describe("an Opus packet", () => {
     expect(opusDurationMs(opus)).toBeUndefined();
   });
 
-  it("says whether it is stereo", () => {
+  it("reports whether it is stereo", () => {
     expect(isMonoOpus(Uint8Array.of(11 << 3))).toBe(true);
     expect(isMonoOpus(Uint8Array.of((11 << 3) | 4))).toBe(false);
   });

@@ -10,7 +10,7 @@ function changed(at: number, value: number): Buffer {
 }
 
 describe("a firmware image", () => {
-  it("says its chip, version, project and where it ends", () => {
+  it("has a chip, version, project and end", () => {
     const image = makeImage({ version: "2.5.1", project: "mine", chipId: 5 });
     expect(readImage(image)).toEqual({
       outcome: "ok",
@@ -38,13 +38,13 @@ describe("a firmware image", () => {
     ["a flipped bit", changed(300, 0xaa), "damaged"],
     ["its second half missing", makeImage().subarray(0, 2_000), "cut short"],
     ["its digest missing", makeImage().subarray(0, -32), "digest is missing"],
-  ])("with %s is refused, and it is said why", (_, bytes, reason) => {
+  ])("with %s is rejected with the reason", (_, bytes, reason) => {
     const read = readImage(bytes);
     expect(read.outcome).toBe("invalid");
     expect(read.outcome === "invalid" && read.reason).toContain(reason);
   });
 
-  it("never makes the reader throw, whatever its bytes", () => {
+  it("never makes the parser throw, whatever its bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), fc.nat(5_000), (noise, at) => {
         const image = makeImage({ codeBytes: 600 });
@@ -55,7 +55,7 @@ describe("a firmware image", () => {
     );
   });
 
-  it("has no control characters in what it says of itself", () => {
+  it("has no control characters in its description", () => {
     const read = readImage(makeImage({ project: "a\u001b[31m\u0007" }));
     expect(read).toMatchObject({ message: { project: "a?[31m?" } });
   });
@@ -71,7 +71,7 @@ describe("the board it was built for", () => {
     expect(namesBoard(makeImage({ board: built }), board)).toBe(named);
   });
 
-  it("is found at the very end too, and not beyond it", () => {
+  it("is found at the very end, but not beyond it", () => {
     expect(namesBoard(Buffer.from("xx esp-box"), "esp-box")).toBe(true);
     expect(namesBoard(Buffer.from("xx esp-bo"), "esp-box")).toBe(false);
     expect(namesBoard(Buffer.from(""), "esp-box")).toBe(false);

@@ -1,7 +1,7 @@
 import { isFirmwareVersion, isNewerFirmware } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 
-describe("versions of firmware", () => {
+describe("firmware versions", () => {
   it.each([
     ["2.4.2", true],
     ["10", true],
@@ -14,7 +14,7 @@ describe("versions of firmware", () => {
     ["", false],
     ["999999", false],
     ["2.4.2\n", false],
-  ])("%j is one: %s", (text, is) => {
+  ])("%j is valid: %s", (text, is) => {
     expect(isFirmwareVersion(text)).toBe(is);
   });
 

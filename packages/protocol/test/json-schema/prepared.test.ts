@@ -3,7 +3,7 @@ import { type JsonObject, repairTool, SchemaValidator, withoutExpressions } from
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-/** Written so, because an object with a `then` looks like a promise. */
+/** Computed, because an object literal with a `then` looks like a promise. */
 const conditional = "then";
 
 describe("the library gets a copy of the schema", () => {
@@ -71,7 +71,7 @@ describe("the library gets a copy of the schema", () => {
 
   const notEvaluated = /"(pattern|patternProperties|format|\$ref)":/;
 
-  it("takes what the original takes, and where everything is evaluated nothing else", () => {
+  it("accepts what the original accepts, and nothing else when everything is evaluated", () => {
     fc.assert(
       fc.property(node, value, (schema, given) => {
         const repaired = repairTool(
@@ -90,8 +90,8 @@ describe("the library gets a copy of the schema", () => {
   });
 });
 
-describe("a schema that is published without expressions", () => {
-  it("takes no less where a reference leads to one", () => {
+describe("a schema published without regular expressions", () => {
+  it("accepts no less when a reference leads to one", () => {
     const x = { type: "string", pattern: "a" };
     const $ref = "#/$defs/x";
     expect(

@@ -9,7 +9,7 @@ function fits(schema: JsonObject, value: unknown): boolean {
   return problems(schema, value).length === 0;
 }
 
-/** Written so, because an object with a `then` looks like a promise. */
+/** Computed, because an object literal with a `then` looks like a promise. */
 function keyed(keyword: string, value: unknown): JsonObject {
   return { [keyword]: value };
 }
@@ -24,7 +24,7 @@ const argumentsOf = (properties: JsonObject, more: JsonObject = {}) => ({
   ...more,
 });
 
-describe("[MCP-9] what is wrong with a value, in words", () => {
+describe("[MCP-9] problem messages", () => {
   test.each<[JsonObject, unknown, string[]]>([
     [argumentsOf({ a: { type: "integer" } }), { a: "x" }, ["/a must be an integer"]],
     [argumentsOf({ a: { type: ["string", "null"] } }), { a: 1 }, ["/a must be a string or null"]],
@@ -91,17 +91,17 @@ describe("[MCP-9] what is wrong with a value, in words", () => {
       ["/a must be a string"],
     ],
     [argumentsOf({ a: {} }, when({ required: ["a"] }, { required: ["b"] })), { a: 5 }, ["/b is required"]],
-  ])("%j of %j: %j", (schema, value, told) => {
-    expect(problems(schema, value)).toEqual(told);
+  ])("%j of %j: %j", (schema, value, messages) => {
+    expect(problems(schema, value)).toEqual(messages);
   });
 
-  it("names are told as they are, whatever they are made of", () => {
+  it("contain names unchanged, whatever their characters", () => {
     const names = ["a%b", "%41", "%zz", "a/b", "~1", "a b", "é", "#", "?", "items", "properties", "$ref"];
     const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
     const given = Object.fromEntries(names.map((name) => [name, 1]));
-    const told = names.map((name) => `/${pointerPart(name)} must be a string`);
-    expect(problems(argumentsOf(properties), given)).toEqual(told);
-    expect(problems({ type: "object", additionalProperties: { type: "string" } }, given)).toEqual(told);
+    const messages = names.map((name) => `/${pointerPart(name)} must be a string`);
+    expect(problems(argumentsOf(properties), given)).toEqual(messages);
+    expect(problems({ type: "object", additionalProperties: { type: "string" } }, given)).toEqual(messages);
     expect(problems(argumentsOf({ "%41": { required: ["a%b"] } }), { "%41": {} })).toEqual([
       "/%41/a%b is required",
     ]);
@@ -110,7 +110,7 @@ describe("[MCP-9] what is wrong with a value, in words", () => {
     ]);
   });
 
-  it("at most twenty problems are told", () => {
+  it("are limited to twenty", () => {
     const schema = argumentsOf({ a: { items: { type: "string" } } });
     expect(problems(schema, { a: Array.from({ length: 1_000 }, () => 1) })).toHaveLength(20);
   });
@@ -174,7 +174,7 @@ describe("[MCP-14] formats", () => {
   });
 });
 
-describe("[MCP-14] what is not evaluated rejects nothing", () => {
+describe("[MCP-14] keywords that are not evaluated reject nothing", () => {
   const expression = { type: "string", pattern: "^(a+)+$" };
   test.each<[string, JsonObject]>([
     ["pattern", expression],
@@ -199,20 +199,20 @@ describe("[MCP-14] what is not evaluated rejects nothing", () => {
     expect(problems(argumentsOf({ a }, { $defs: { expression } }), { a: value })).toEqual([]);
   });
 
-  it("nor does what is counted with it", () => {
+  it("together with keywords that count their matches", () => {
     const schema = argumentsOf({ a: { contains: expression, maxContains: 1 } });
     expect(fits(schema, { a: ["b", "c"] })).toBe(true);
     expect(fits(schema, { a: [1, 2] })).toBe(false);
   });
 
-  it("but everything else around it is", () => {
+  it("while all other keywords are evaluated", () => {
     expect(fits(argumentsOf({ a: expression }), { a: 5 })).toBe(false);
     expect(fits(argumentsOf({ a: { allOf: [expression, { maxLength: 3 }] } }), { a: "aaaa" })).toBe(false);
     const both = when(expression, { const: "b" }, { const: "b" });
     expect(fits(argumentsOf({ a: both }), { a: "c" })).toBe(false);
   });
 
-  it("expressions for names let any name through, and hide no other problem", () => {
+  it("and expressions for names allow any name without hiding other problems", () => {
     const schema = argumentsOf(
       { a: { type: "string" } },
       { patternProperties: { "^x-": { type: "integer" } }, additionalProperties: false, maxProperties: 2 },
@@ -244,8 +244,8 @@ describe("references", () => {
     [{ list: { value: 1, next: {} } }, ["/list/next/value is required"]],
     [{ colour: "blue" }, ['/colour must be one of "red", "green"', "/colour must have at most 3 characters"]],
     [{ same: "green" }, ["/same must have at most 3 characters"]],
-  ])("%j", (value, told) => {
-    expect(problems(schema, value)).toEqual(told);
+  ])("%j", (value, messages) => {
+    expect(problems(schema, value)).toEqual(messages);
   });
 });
 
@@ -287,13 +287,13 @@ describe("[MCP-15] a check that would take too long", () => {
       many(5_000, (at) => at),
     ],
     ["a long text measured many times", { allOf: many(1_000, () => ({ minLength: 1 })) }, "x".repeat(60_000)],
-  ])("is ended: %s", (_, a, value) => {
+  ])("is rejected: %s", (_, a, value) => {
     expect(problems(argumentsOf({ a }, { $defs: { ...doubling, ...tripling } }), { a: value })).toEqual(
       tooComplex,
     );
   });
 
-  it("is not one of large arguments for an ordinary schema", () => {
+  it("does not include large arguments for an ordinary schema", () => {
     const numbers = JSON.stringify(many(32_000, () => 1)).length;
     expect(numbers).toBeLessThan(limits.callArgumentBytes.max);
     const list = (items: JsonObject) => argumentsOf({ a: { type: "array", items } });
@@ -306,12 +306,12 @@ describe("[MCP-15] a check that would take too long", () => {
     expect(problems(unique, { a: many(800, (at) => at) })).toEqual([]);
   });
 
-  it("is none where a thousand schemas fail: the first problem is told", () => {
+  it("does not include a thousand failing schemas: the first problem is reported", () => {
     const schema = argumentsOf({ a: { items: { allOf: many(1_000, () => ({ type: "string" })) } } });
     expect(problems(schema, { a: many(30, () => 1) })).toEqual(["/a/0 must be a string"]);
   });
 
-  it("does not end the stack: references and arguments that nest are counted", () => {
+  it("never overflows the stack, because nested references and arguments are counted", () => {
     const chain = Object.fromEntries(many(400, (at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }]));
     const schema = argumentsOf({ a: { $ref: "#/$defs/d0" } }, { $defs: { ...chain, d400: {} } });
     expect(problems(schema, { a: 1 })).toEqual(tooComplex);

@@ -26,11 +26,11 @@ describe("a result", () => {
     expect(decodePayload({ id: 1, result })).toEqual(rpc({ kind: "result", id: 1, result }));
   });
 
-  it("needs to be there", () => {
+  it("is required", () => {
     expect(decodePayload({ id: 1 })).toEqual(invalid("neither method, result nor error"));
   });
 
-  it("is not taken from what every object inherits", () => {
+  it("is not read from inherited properties", () => {
     const frame = envelope('{"jsonrpc":"2.0","id":1,"__proto__":{"result":1}}');
     expect(decodeDeviceFrame(frame)).toEqual(invalid("neither method, result nor error"));
   });
@@ -51,14 +51,14 @@ describe("an error", () => {
     expect(decodePayload({ id: 9, error })).toEqual(rpc({ kind: "error", id: 9, message, salvaged: false }));
   });
 
-  it("wins over a result beside it", () => {
+  it("takes precedence over a result", () => {
     expect(decodePayload({ id: 9, result: {}, error: { message: "no" } })).toMatchObject(
       rpc({ kind: "error", message: "no" }),
     );
   });
 });
 
-describe("a message without an id is a notification, whatever its method is called", () => {
+describe("a message without an id is a notification, whatever its method", () => {
   test.each(["notifications/tools/list_changed", "state_changed", "tools/call", "initialize", ""])(
     "%j",
     (method) => {
@@ -89,7 +89,7 @@ describe("a request from the device", () => {
 });
 
 describe("the id of a reply is an int32", () => {
-  test.each([1, 0, -5, 2_147_483_647, -2_147_483_648])("%i is taken", (id) => {
+  test.each([1, 0, -5, 2_147_483_647, -2_147_483_648])("%i is accepted", (id) => {
     expect(decodePayload({ id, result: {} })).toEqual(rpc({ kind: "result", id, result: {} }));
   });
 
@@ -111,7 +111,7 @@ describe("the id of a reply is an int32", () => {
   });
 });
 
-describe("a payload says jsonrpc 2.0", () => {
+describe("a payload must have jsonrpc 2.0", () => {
   test.each([["1.0"], [2], [2.0], [""], [null], [undefined]])("%j is invalid", (jsonrpc) => {
     expect(decodePayload({ jsonrpc, id: 1, result: {} })).toEqual(invalid("/payload/jsonrpc"));
   });
@@ -120,7 +120,7 @@ describe("a payload says jsonrpc 2.0", () => {
 describe("recorded replies", () => {
   const rows = readFixture<{ readonly case: string; readonly payload: string }>("replies");
 
-  test.each(rows)("$case decodes to what the board said", ({ payload }) => {
+  test.each(rows)("$case decodes to the board's reply", ({ payload }) => {
     const { id, result, error } = JSON.parse(payload) as {
       readonly id: number;
       readonly result?: unknown;
@@ -135,11 +135,11 @@ describe("recorded replies", () => {
 });
 
 describe("requests to a device", () => {
-  it("leave params out where there are none, because null is swallowed by the firmware", () => {
+  it("omit params if there are none, because the firmware drops null", () => {
     expect(JSON.stringify(encodeRequest(1, "ping"))).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}');
   });
 
-  it("carry params as an object", () => {
+  it("have params as an object", () => {
     expect(JSON.stringify(encodeRequest(7, "tools/list", { cursor: "" }))).toBe(
       '{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":""}}',
     );
@@ -155,7 +155,7 @@ describe("requests to a device", () => {
     expect(nextRequestId(id)).toBe(next);
   });
 
-  it("always have an id that comes back as it was sent", () => {
+  it("always have an id that the firmware returns unchanged", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: largestRequestId }), (id) => {
         const next = nextRequestId(id);

@@ -25,7 +25,7 @@ function isJson(text: string): boolean {
   }
 }
 
-describe("an error text that the firmware pasted into its frame", () => {
+describe("an error text that the firmware inserted unescaped", () => {
   const broken = readFixture<PastedReply>("broken-replies");
 
   test.each(broken.filter((row) => row.encoding === undefined))(
@@ -38,7 +38,7 @@ describe("an error text that the firmware pasted into its frame", () => {
   );
 
   test.each(broken.filter((row) => row.encoding === "latin1"))(
-    "as recorded, bytes that are no UTF-8: $case",
+    "is recovered from a recording with invalid UTF-8: $case",
     (row) => {
       const text = Buffer.from(envelope(row.payload), "latin1").toString("utf8");
       expect(decodeDeviceFrame(text)).toEqual(errorFor(1, "Unknown tool: a\ufffd\ufffdb", false));
@@ -46,7 +46,7 @@ describe("an error text that the firmware pasted into its frame", () => {
   );
 
   test.each(readFixture<PastedReply>("pasted-replies"))(
-    "as recorded, valid JSON by accident: $case",
+    "is recovered from a recording that is valid JSON by accident: $case",
     ({ payload }) => {
       expect(isJson(payload)).toBe(true);
       expect(decodeDeviceFrame(envelope(payload))).toEqual(
@@ -74,7 +74,7 @@ describe("an error text that the firmware pasted into its frame", () => {
     expect(decodeDeviceFrame(pastedError('a"b', id))).toEqual(errorFor(id, 'a"b'));
   });
 
-  test.each([-32601, -32000, 0, 500])("is found behind the code %i", (code) => {
+  test.each([-32601, -32000, 0, 500])("is found after the code %i", (code) => {
     expect(decodeDeviceFrame(pastedError('a"b', 5, code))).toEqual(errorFor(5, 'a"b'));
     expect(decodeDeviceFrame(pastedError("plain", 5, code))).toEqual(errorFor(5, "plain", false));
   });
@@ -85,17 +85,17 @@ describe("an error text that the firmware pasted into its frame", () => {
     expect(decodeDeviceFrame(frame)).toEqual(errorFor(4, 'a"b'));
   });
 
-  it("is kept to where a cut frame ends", () => {
+  it("is kept up to the end of a truncated frame", () => {
     expect(decodeDeviceFrame(pastedError("half a mess").slice(0, -5))).toEqual(errorFor(1, "half a mes"));
   });
 
-  it("is cut when it is very long", () => {
+  it("is truncated when it is very long", () => {
     expect(decodeDeviceFrame(pastedError(`"${"x".repeat(200_000)}`))).toEqual(
       errorFor(1, `"${"x".repeat(MESSAGE_LIMIT - 1)}`),
     );
   });
 
-  it("is left to the ordinary decoder when it was escaped properly", () => {
+  it("is left to the ordinary decoder when it is escaped correctly", () => {
     expect(decodeDeviceFrame(pastedError('say \\"hi\\"'))).toEqual(errorFor(1, 'say "hi"', false));
   });
 });
@@ -127,7 +127,7 @@ describe("an error text that makes the frame valid JSON with another meaning is 
     );
   });
 
-  it("whatever the text is", () => {
+  it("for any text", () => {
     const pieces = fc.constantFrom(
       '"',
       "}",
@@ -152,7 +152,7 @@ describe("an error text that makes the frame valid JSON with another meaning is 
   });
 });
 
-describe("a session id that was pasted unescaped", () => {
+describe("an unescaped session id", () => {
   const payload = '{"jsonrpc":"2.0","id":6,"result":{"tools":[]}}';
   const result = {
     outcome: "ok",
@@ -174,12 +174,12 @@ describe("a session id that was pasted unescaped", () => {
     ["the payload is no JSON-RPC", envelope('{"id":6}', 'a"b')],
     ["the payload is cut", envelope(payload, 'a"b').slice(0, -3)],
     ["it is no mcp frame", '{"session_id":"a"b","type":"listen","state":"stop"}'],
-  ])("is given up on when %s", (_, frame) => {
+  ])("makes the frame invalid when %s", (_, frame) => {
     expect(decodeDeviceFrame(frame)).toMatchObject({ outcome: "invalid" });
   });
 });
 
-describe("hostile frames are read in one pass", () => {
+describe("hostile frames are decoded in one pass", () => {
   const LENGTH = 200_000;
   const start = pastedError("").slice(0, -'"}}}'.length);
 
@@ -213,7 +213,7 @@ describe("hostile frames are read in one pass", () => {
     ["with a fraction", pastedError('a"b', "1.5")],
     ["that is text", pastedError('a"b', '"1"')],
     ["before a code that is text", pastedError('a"b', 1, '"x"')],
-  ])("an id %s is not salvaged", (_, frame) => {
+  ])("an id %s is not recovered", (_, frame) => {
     expect(decodeDeviceFrame(frame)).toMatchObject({ outcome: "invalid" });
   });
 });

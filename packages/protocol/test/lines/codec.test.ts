@@ -53,7 +53,7 @@ describe("a line from the server", () => {
 });
 
 describe("encoding", () => {
-  it("writes the specification's own lines", () => {
+  it("writes the lines of the specification", () => {
     expect(encodeCall(1, "set_light_state", { name: "salon", on: true })).toBe(
       '{"type":"call","id":1,"tool":"set_light_state","args":{"name":"salon","on":true}}\n',
     );
@@ -63,7 +63,7 @@ describe("encoding", () => {
     expect(encodeQuit()).toBe('{"type":"quit"}\n');
   });
 
-  it("gives one line, whatever is in it, and what it says is read back", () => {
+  it("writes one line for any message, and decodes it again", () => {
     const id = fc.oneof(fc.integer(), fc.string());
     fc.assert(
       fc.property(
@@ -81,7 +81,7 @@ describe("encoding", () => {
     );
   });
 
-  it("never throws on what comes in", () => {
+  it("never throws on any input", () => {
     const odd = fc.oneof(
       fc.string(),
       fc.json(),

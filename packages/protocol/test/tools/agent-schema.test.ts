@@ -32,7 +32,7 @@ function complaints(schema: JsonObject): string[] {
   );
 }
 
-/** Schemas that one vendor or another refuses as they are, with arguments that must still get through. */
+/** Schemas that some vendor rejects, with arguments that must still be accepted. */
 const refused: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ["nothing in it", {}, {}],
   ["a type array", { properties: { a: { type: ["integer", "null"] } } }, { a: 1 }],
@@ -105,8 +105,8 @@ const refused: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ["x-mcp-header", { properties: { a: { type: "string", "x-mcp-header": "Region" } } }, { a: "x" }],
 ];
 
-describe("[AGT-9] what agents are shown of a schema", () => {
-  test.each(refused)("is taken by every vendor, with %s in the device's own", (_, schema, args) => {
+describe("[AGT-9] the schema for agents", () => {
+  test.each(refused)("is accepted by every vendor when the device's schema has %s", (_, schema, args) => {
     const own = repaired({ type: "object", ...schema });
     const shown = agentSchema(own);
     expect(complaints(shown)).toEqual([]);
@@ -115,7 +115,7 @@ describe("[AGT-9] what agents are shown of a schema", () => {
     }
   });
 
-  it("the rules that are checked here would refuse what is shown nowhere", () => {
+  it("is checked by rules that reject the original", () => {
     expect(complaints({ type: "object", anyOf: [] })).toEqual([
       "openAi: the top has anyOf",
       "openAi:  has no properties",
@@ -156,7 +156,7 @@ describe("[AGT-9] what agents are shown of a schema", () => {
     expect(argument(schema)).toEqual(shown);
   });
 
-  it("tells in words of arguments whose names cannot stand in it", () => {
+  it("describes arguments whose names are not allowed in it", () => {
     expect(plain({ type: "object", properties: { 音量: { type: "integer" } }, required: ["音量"] })).toEqual({
       type: "object",
       description: "Needs `音量` (integer).",
@@ -164,7 +164,7 @@ describe("[AGT-9] what agents are shown of a schema", () => {
     });
   });
 
-  it("[AGT-7] has no choice or default with hidden characters, and no hidden ones in its texts", () => {
+  it("[AGT-7] has no enum value, default or text with hidden characters", () => {
     expect(
       argument({ type: "string", enum: ["on\u200B", "off"], default: "on\u200B", description: "a\u202Eb" }),
     ).toEqual({
@@ -174,7 +174,7 @@ describe("[AGT-9] what agents are shown of a schema", () => {
     });
   });
 
-  it("is as deep, as long and as large as its bounds allow", () => {
+  it("stays within its bounds of depth, length and size", () => {
     let deep: JsonObject = { type: "string" };
     for (let level = 0; level < 6; level += 1) deep = { type: "object", properties: { d: deep } };
     const text = JSON.stringify(plain(deep));
@@ -191,7 +191,7 @@ describe("[AGT-9] what agents are shown of a schema", () => {
     expect(argument({ type: "string", enum: choices })).toEqual({ type: "string" });
   });
 
-  it("is taken by every vendor, whatever a device's schema is", () => {
+  it("is accepted by every vendor for any device schema", () => {
     const key = fc.constantFrom(
       ...["type", "properties", "items", "anyOf", "oneOf", "allOf", "enum", "const", "required", "default"],
       ...[

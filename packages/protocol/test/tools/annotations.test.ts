@@ -46,22 +46,22 @@ describe("[AGT-8] annotations", () => {
     ["self.dog.forward", strictest],
     ["开灯", strictest],
     ["frobnicate", strictest],
-  ])("of %s by our own rules: %s", (name, expected) => {
+  ])("of %s by the gateway's rules: %s", (name, expected) => {
     expect(judge(name)).toBe(expected);
   });
 
-  it("of a user-only tool are strict unless it reads", () => {
+  it("of a user-only tool are strict unless it only reads", () => {
     expect(judge("set_colour", {}, true)).toBe(strictest);
     expect(judge("get_colour", {}, true)).toBe("reads idempotent");
   });
 
-  it("of a tool that is given an address reach outwards", () => {
+  it("of a tool with an address argument are openWorld", () => {
     const inputSchema = { type: "object", properties: { imageUrl: { type: "string" } } };
     expect(judge("show_image", { inputSchema })).toBe("changes open");
     expect(judge("get_image", { inputSchema })).toBe("changes idempotent open");
   });
 
-  it("take a device's warnings", () => {
+  it("include a device's warnings", () => {
     expect(judge("get_x", { annotations: { readOnlyHint: false } })).toBe("changes idempotent");
     expect(judge("get_x", { annotations: { destructiveHint: true } })).toBe("changes destructive idempotent");
     expect(judge("set_x", { annotations: { idempotentHint: false, openWorldHint: true } })).toBe(
@@ -69,7 +69,7 @@ describe("[AGT-8] annotations", () => {
     );
   });
 
-  it("are never less strict for what a device says, whatever that is", () => {
+  it("are never less strict because of a device's annotations", () => {
     const name = fc.constantFrom(
       "get_x",
       "set_x",

@@ -10,7 +10,7 @@ function wrapped(levels: number, value: unknown): unknown {
   return levels === 0 ? value : [wrapped(levels - 1, value)];
 }
 
-describe("arguments that a device reads as they were meant", () => {
+describe("arguments that a device reads unchanged", () => {
   test.each([
     [{}],
     [{ volume: 50 }],
@@ -24,7 +24,7 @@ describe("arguments that a device reads as they were meant", () => {
   });
 });
 
-describe("texts that a device would cut or refuse", () => {
+describe("texts that a device would truncate or reject", () => {
   test.each([
     ["a NUL in the middle", "dark\u0000zzz", "NUL"],
     ["only a NUL", "\u0000", "NUL"],
@@ -62,17 +62,17 @@ describe("numbers that a device would change", () => {
 describe("nesting", () => {
   const deepest = limits.callArgumentDepth.max;
 
-  it("is fine up to the bound", () => {
+  it("is allowed up to the bound", () => {
     expect(firmwareHazards(wrapped(deepest, 1))).toEqual([]);
   });
 
-  it("is refused beyond it, where it begins to be too deep", () => {
+  it("is reported at the level where it becomes too deep", () => {
     expect(firmwareHazards(wrapped(deepest + 1, 1))).toEqual([
       { path: "/0".repeat(deepest + 1), message: expect.stringContaining("too deeply") },
     ]);
   });
 
-  it("is not followed any further", () => {
+  it("is not checked any deeper", () => {
     const bottomless: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
     expect(firmwareHazards(bottomless)).toHaveLength(1);
   });
@@ -92,13 +92,13 @@ describe("the path is a JSON pointer", () => {
     expect(firmwareHazards(value).map((problem) => problem.path)).toEqual([path]);
   });
 
-  it("for every problem, not only the first", () => {
+  it("is given for every problem, not only the first", () => {
     const problems = firmwareHazards({ a: "\u0000", b: [MAX + 1, 1, "\ud800"], c: 1 });
     expect(problems.map((problem) => problem.path)).toEqual(["/a", "/b/0", "/b/2"]);
   });
 });
 
-it("well-formed values without NUL and large numbers have no hazards, whatever they are", () => {
+it("reports nothing for any well-formed values without NUL and large numbers", () => {
   const word = fc.string({ unit: "grapheme" }).filter((text) => !text.includes("\u0000"));
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
@@ -118,7 +118,7 @@ it("well-formed values without NUL and large numbers have no hazards, whatever t
 });
 
 describe("names that differ only in case", () => {
-  it("are refused, because a device takes the first of them whatever was checked", () => {
+  it("are rejected, because a device uses the first of them", () => {
     expect(firmwareHazards({ URL: "http://evil.test", url: "http://good.test" })).toEqual([
       { path: "/url", message: "is given twice; devices ignore case in names" },
     ]);

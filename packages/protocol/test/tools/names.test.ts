@@ -42,7 +42,7 @@ describe("a tool's bare name", () => {
   });
 });
 
-describe("the name that agents see", () => {
+describe("the exposed name", () => {
   it("is the alias, two underscores and the bare name", () => {
     expect(exposedName("desk", "self.audio_speaker.set_volume")).toBe("desk__audio_speaker_set_volume");
   });
@@ -54,7 +54,7 @@ describe("the name that agents see", () => {
     expect(fitsAsExposedName("x".repeat(length))).toBe(fits);
   });
 
-  it("that is too long is cut to 48 and ends in _ and 6 hex digits of SHA-256 over id, NUL, tool", () => {
+  it("is cut to 48 characters with _ and 6 hex digits of SHA-256 over id, NUL, tool when it is too long", () => {
     const tool = "self.a_very_long_name.of_a_tool.that_nobody_can_type";
     const name = shortenedName(exposedName("kitchen", tool), "aa:bb:cc:dd:ee:ff", tool, sha256Hex);
     const digest = sha256Hex(`aa:bb:cc:dd:ee:ff\u0000${tool}`).slice(0, 6);
@@ -62,11 +62,11 @@ describe("the name that agents see", () => {
     expect(name).toHaveLength(48);
   });
 
-  it("that is already taken gets the digest without being cut", () => {
+  it("gets the digest without being cut when it is already used", () => {
     expect(shortenedName("desk__on", "id", "self.on", () => "0123456789abcdef")).toBe("desk__on_012345");
   });
 
-  it("tells tools apart that look alike once cut", () => {
+  it("differs for tools that are equal after cutting", () => {
     const long = `self.${"x".repeat(60)}`;
     const names = [`${long}.a`, `${long}.b`, `${long}/a`].map((tool) =>
       shortenedName(exposedName("desk", tool), "id", tool, sha256Hex),
@@ -74,7 +74,7 @@ describe("the name that agents see", () => {
     expect(new Set(names).size).toBe(3);
   });
 
-  it("tells devices apart, also where id and tool meet", () => {
+  it("differs for devices, also at the boundary of id and tool", () => {
     const names = [
       shortenedName("n", "a", "bc", sha256Hex),
       shortenedName("n", "ab", "c", sha256Hex),
@@ -83,7 +83,7 @@ describe("the name that agents see", () => {
     expect(new Set(names).size).toBe(3);
   });
 
-  it("is one that every agent accepts, whole or cut", () => {
+  it("is accepted by every agent, whole or cut", () => {
     fc.assert(
       fc.property(aliases, fc.string({ unit: "binary", maxLength: 128 }), fc.string(), (alias, tool, id) => {
         const whole = exposedName(alias, tool);
@@ -110,7 +110,7 @@ describe("an alias", () => {
   );
 });
 
-describe("the alias a device has by itself", () => {
+describe("the default alias of a device", () => {
   test.each([
     ["bread-compact-wifi", "aa:bb:cc:dd:12:3f", "bread-compact-wifi-123f"],
     ["linux-host", "02:00:00:00:00:01", "linux-host-0001"],
@@ -129,7 +129,7 @@ describe("the alias a device has by itself", () => {
     expect(defaultAlias(board, id)).toBe(alias);
   });
 
-  it("always is an alias", () => {
+  it("is always a valid alias", () => {
     const boards = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^[a-zA-Z0-9 .-]{0,60}$/));
     fc.assert(
       fc.property(boards, fc.string({ unit: "binary" }), (board, id) => {

@@ -35,38 +35,38 @@ describe("text", () => {
     },
   );
 
-  it("in several parts is no structured content", () => {
+  it("in several parts gives no structured content", () => {
     const content = [text('{"a":1}'), text('{"b":2}')];
     expect(normaliseResult({ content })).toEqual({ content, isError: false });
   });
 
-  it("nested so deeply that it could not be written again is no structured content", () => {
+  it("with JSON that is nested too deeply gives no structured content", () => {
     const deep = `{"a":${nested(10_000)}}`;
     expect(normaliseResult({ content: [text(deep)] })).toEqual({ content: [text(deep)], isError: false });
   });
 
-  it("has nothing beside it that a strict client might refuse", () => {
+  it("has no extra fields that a strict client might reject", () => {
     expect(normaliseResult({ content: [{ ...text("a"), annotations: 5, _meta: "x" }] })).toEqual(
       textResult("a"),
     );
   });
 });
 
-describe("structured content of the device's own", () => {
-  it("wins over the text", () => {
+describe("structured content from the device", () => {
+  it("takes precedence over the text", () => {
     expect(normaliseResult({ content: [text('{"a":1}')], structuredContent: { b: 2 } })).toMatchObject({
       structuredContent: { b: 2 },
     });
   });
 
-  test.each([[[]], ["x"], [null], [5]])("that is %j is none", (structuredContent) => {
+  test.each([[[]], ["x"], [null], [5]])("is ignored when it is %j", (structuredContent) => {
     expect(normaliseResult({ content: [text("a")], structuredContent })).not.toHaveProperty(
       "structuredContent",
     );
   });
 });
 
-describe("images and sounds", () => {
+describe("images and audio", () => {
   test.each([
     ["an image in the standard's form", image, image],
     ["a sound", sound, sound],
@@ -93,7 +93,7 @@ describe("images and sounds", () => {
   });
 });
 
-describe("the media type of an image or a sound", () => {
+describe("the media type of an image or audio", () => {
   test.each([
     ["image", "image/jpeg", base64(0xff, 0xd8, 0xff, 0xe0, "..JFIF")],
     ["image", "image/png", base64(0x89, "PNG\r\n", 0x1a, 0x0a)],
@@ -106,7 +106,7 @@ describe("the media type of an image or a sound", () => {
     ["audio", "audio/ogg", base64("OggS....")],
     ["audio", "audio/flac", base64("fLaC....")],
     ["audio", "audio/mpeg", base64("ID3....")],
-  ])("is set right from its bytes: %s, %s", (type, mimeType, data) => {
+  ])("is corrected by its bytes: %s, %s", (type, mimeType, data) => {
     for (const stated of [
       "",
       " ",
@@ -125,7 +125,7 @@ describe("the media type of an image or a sound", () => {
     }
   });
 
-  it("stays where it is sound and the bytes are of no kind known here", () => {
+  it("is kept when it is valid and the bytes are of an unknown kind", () => {
     const item = { type: "image", mimeType: "image/svg+xml", data: base64("<svg/>") };
     expect(normaliseResult({ content: [item] }).content).toEqual([item]);
   });
@@ -141,7 +141,7 @@ describe("the media type of an image or a sound", () => {
     },
   );
 
-  it("is set right inside the firmware's nested form too", () => {
+  it("is corrected inside the firmware's nested form too", () => {
     const data = base64(0xff, 0xd8, 0xff, 0xe0);
     const nestedIn = { type: "image", image: JSON.stringify({ type: "image", mimeType: "", data }) };
     expect(normaliseResult({ content: [nestedIn] }).content).toEqual([
@@ -187,7 +187,7 @@ describe("content of another kind is shown as text", () => {
   });
 });
 
-describe("an answer that is no content list is wrapped", () => {
+describe("an answer without a content list is wrapped", () => {
   test.each([
     ["done", textResult("done")],
     ["", textResult("")],
@@ -221,15 +221,15 @@ it("an empty content list stays empty", () => {
   expect(normaliseResult({ content: [] })).toEqual({ content: [], isError: false });
 });
 
-describe("an error without words", () => {
-  test.each([[[]], [[text("")]], [[text(" \n"), text("")]]])("gets some: %j", (content) => {
+describe("an error without text", () => {
+  test.each([[[]], [[text("")]], [[text(" \n"), text("")]]])("gets a text: %j", (content) => {
     expect(normaliseResult({ content, isError: true })).toEqual({
       content: [text("the tool reported an error without a message")],
       isError: true,
     });
   });
 
-  it("has said enough with structured content or an image", () => {
+  it("is unchanged when it has structured content or an image", () => {
     const structured = { content: [], isError: true, structuredContent: { a: 1 } };
     expect(normaliseResult(structured)).toEqual(structured);
     expect(normaliseResult({ content: [text(""), image], isError: true }).content).toEqual([text(""), image]);
@@ -259,7 +259,7 @@ describe("an official MCP client accepts the result", () => {
     });
   });
 
-  it("of whatever a device answers", () => {
+  it("of any answer of a device", () => {
     const odd = fc.oneof(
       fc.jsonValue(),
       fc.string(),

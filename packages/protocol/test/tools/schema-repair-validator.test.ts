@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-describe("whatever a device sends, the mended schema is one that a validator can use", () => {
+describe("a repaired schema, whatever the device sends", () => {
   const keywords = [
     ...[
       "type",
@@ -88,7 +88,7 @@ describe("whatever a device sends, the mended schema is one that a validator can
     { requiredKeys: ["type"] },
   );
 
-  it("accepts or refuses any arguments without throwing", () => {
+  it("accepts or rejects any arguments without throwing", () => {
     fc.assert(
       fc.property(raw, fc.jsonValue({ maxDepth: 2 }), fc.string(), (schema, value, name) => {
         const repaired = repairTool({ name: "t", inputSchema: schema }, false);
@@ -102,7 +102,7 @@ describe("whatever a device sends, the mended schema is one that a validator can
         );
         for (const instance of [{}, value, { [name]: value }, { type: value, items: [value], x: value }]) {
           const [own = [], inlined = [], plain = []] = validators.map((one) => one.problems(instance));
-          // What others get takes no less than what decides.
+          // The published schema accepts everything that the gateway accepts.
           if (own.length === 0) expect([...inlined, ...plain]).toEqual([]);
         }
         expect(JSON.stringify(agentSchema(inputSchema))).not.toContain('"$ref"');
@@ -111,7 +111,7 @@ describe("whatever a device sends, the mended schema is one that a validator can
     );
   });
 
-  it("is not mended a second time", () => {
+  it("is not changed by a second repair", () => {
     fc.assert(
       fc.property(raw, (schema) => {
         const once = repairTool({ name: "t", inputSchema: schema }, false);

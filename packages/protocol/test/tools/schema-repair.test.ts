@@ -9,7 +9,7 @@ import {
 import { describe, expect, it, test } from "vitest";
 import { nested, readFixture } from "../read-fixture.ts";
 
-/** Repair is entered through the tool that has the schema, as the gateway does. */
+/** Repairs the schema through its tool, as the gateway does. */
 function repair(inputSchema: unknown) {
   const repaired = repairTool({ name: "t", inputSchema }, false);
   if (!repaired.ok) throw new TypeError(`set aside: ${repaired.setAside.reason}`);
@@ -35,7 +35,7 @@ function accepts(schema: ObjectSchema, value: unknown): boolean {
   return new SchemaValidator(schema).problems(value).length === 0;
 }
 
-describe("a sound schema", () => {
+describe("a valid schema", () => {
   test.each([
     { type: "object", properties: {} },
     {
@@ -56,11 +56,11 @@ describe("a sound schema", () => {
     { type: "object", properties: {}, patternProperties: { "^x-": { type: "string" } } },
     { type: "object", properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $anchor: "a", enum: ["x"] } } },
     { type: "object", properties: { a: { $ref: "#/definitions/a" } }, definitions: { a: { $ref: "#" } } },
-  ])("stays as it is: %j", (schema) => {
+  ])("is unchanged: %j", (schema) => {
     expect(repair(schema)).toEqual({ schema, repairs: [] });
   });
 
-  it("is what every recorded tool of the firmware has", () => {
+  it("is in every recorded tool of the firmware", () => {
     const replies = readFixture<{ readonly payload: string }>("replies").map(
       (row) => JSON.parse(row.payload) as { readonly result?: { readonly tools?: readonly RecordedTool[] } },
     );
@@ -71,7 +71,7 @@ describe("a sound schema", () => {
   });
 });
 
-describe("a schema that can be mended", () => {
+describe("a schema that can be repaired", () => {
   test.each([
     ["that is missing takes no arguments", undefined],
     ["that is null takes no arguments", null],
@@ -83,7 +83,7 @@ describe("a schema that can be mended", () => {
   });
 
   test.each([[undefined], [true], [null], [["object", "null"]], [5]])(
-    "of type %j is taken as object",
+    "of type %j becomes an object",
     (type) => {
       const { schema, repairs } = repair({ type, properties: { a: { type: "string" } } });
       expect(schema).toEqual({ type: "object", properties: { a: { type: "string" } } });
@@ -112,7 +112,7 @@ describe("a schema that can be mended", () => {
   });
 
   test.each([[true], ["text"], ["any"], [null], [{}], [[]], [["string", "any"]], [[1]]])(
-    "whose property is of type %j takes any value there",
+    "with a property of type %j accepts any value there",
     (type) => {
       const { schema, repairs } = property({ type, description: "d" });
       expect(schema).toEqual({ description: "d" });
@@ -121,7 +121,7 @@ describe("a schema that can be mended", () => {
   );
 
   test.each([[true], ["string"], [null], [5], [["string"]]])(
-    "whose property is %j takes any value there",
+    "with the property %j accepts any value there",
     (junk) => {
       expect(property(junk)).toEqual({
         schema: {},
@@ -178,7 +178,7 @@ describe("a schema that can be mended", () => {
     expect(repairs).toEqual([expect.stringContaining(`/properties/p/${keyword} dropped`)]);
   });
 
-  it("is mended all the way down, and says where", () => {
+  it("is repaired at all levels, and reports the locations", () => {
     const { schema, repairs } = property({
       type: "array",
       items: { type: "object", properties: { "a/b": { type: "int" } } },
@@ -194,13 +194,13 @@ describe("references", () => {
     ["a choice that looks like a schema", { enum: [{ required: 5 }] }, "#/properties/a/enum/0"],
     ["no schema but a map of them", {}, "#/properties"],
     ["what every object inherits", {}, "#/properties/toString"],
-  ])("are dropped where they lead to %s", (_, target, $ref) => {
+  ])("are dropped when they point to %s", (_, target, $ref) => {
     const { schema, repairs } = repair({ type: "object", properties: { a: target, b: { $ref } } });
     expect(schema).toEqual({ type: "object", properties: { a: target, b: {} } });
     expect(repairs).toEqual(["/properties/b/$ref dropped: it leads nowhere"]);
   });
 
-  it("are dropped with what they lead to", () => {
+  it("are dropped with their targets", () => {
     const { schema, repairs } = repair({
       type: "object",
       properties: { a: { $ref: "#/properties/b/not" }, b: { not: { $id: "x" } } },
@@ -209,13 +209,13 @@ describe("references", () => {
     expect(repairs.at(-1)).toBe("/properties/a/$ref dropped: it leads nowhere");
   });
 
-  it("bring properties that may be required", () => {
+  it("add properties that can be required", () => {
     const schema = { type: "object", properties: {}, $ref: "#/$defs/a", required: ["x"], $defs: { a: {} } };
     expect(repair(schema)).toEqual({ schema, repairs: [] });
   });
 });
 
-describe("keywords that could make a validator fetch, recurse, throw or run for ever", () => {
+describe("keywords that could make a validator fetch, recurse, throw or run forever", () => {
   const dangerous = {
     $ref: "https://example.com/schema",
     $dynamicRef: "#x",
@@ -244,7 +244,7 @@ describe("keywords that could make a validator fetch, recurse, throw or run for 
     ["in else", (node) => ({ if: false, else: node })],
   ];
 
-  test.each(places)("never survive %s", (_, at) => {
+  test.each(places)("are removed %s", (_, at) => {
     for (const [keyword, value] of Object.entries(dangerous)) {
       const { schema, repairs } = repair({ type: "object", ...at({ [keyword]: value }) });
       expect(JSON.stringify(schema)).not.toContain(JSON.stringify(keyword));
@@ -253,7 +253,7 @@ describe("keywords that could make a validator fetch, recurse, throw or run for 
     }
   });
 
-  it("do not survive as what a schema inherits", () => {
+  it("are removed when the schema inherits them", () => {
     const raw: unknown = JSON.parse(
       '{"type":"object","properties":{"p":{"type":"string","__proto__":{"const":"z"}}}}',
     );
@@ -262,21 +262,18 @@ describe("keywords that could make a validator fetch, recurse, throw or run for 
     expect(repairs).toEqual([expect.stringContaining("/properties/p/__proto__ dropped")]);
   });
 
-  test.each([["not"], ["if"]])(
-    "take %s with them, which would mean something else without them",
-    (keyword) => {
-      const { schema } = repair({ type: "object", [keyword]: { properties: { p: { $id: "x" } } } });
-      expect(schema).toEqual({ type: "object", properties: {} });
-    },
-  );
+  test.each([["not"], ["if"]])("are removed together with %s, whose meaning would change", (keyword) => {
+    const { schema } = repair({ type: "object", [keyword]: { properties: { p: { $id: "x" } } } });
+    expect(schema).toEqual({ type: "object", properties: {} });
+  });
 
-  it("take oneOf with them, because two emptied branches would refuse everything", () => {
+  it("are removed together with oneOf, because two empty branches would reject everything", () => {
     const { schema } = repair({ type: "object", oneOf: [{ $ref: "#/a" }, { $ref: "#/b" }] });
     expect(accepts(schema, { a: 1 })).toBe(true);
   });
 });
 
-describe("an argument's name that no argument can have", () => {
+describe("an impossible argument name", () => {
   test.each(["constructor", "toString", "hasOwnProperty", "__proto__", "\ud800"])("%j is dropped", (name) => {
     const properties = JSON.parse(
       `{${JSON.stringify(name)}:{"type":"string"},"a":{"type":"string"}}`,
@@ -288,7 +285,7 @@ describe("an argument's name that no argument can have", () => {
   });
 });
 
-describe("a schema that cannot be mended sets its tool aside, with the reason", () => {
+describe("a schema that cannot be repaired sets its tool aside with the reason", () => {
   function chain(levels: number): object {
     return levels === 0 ? {} : { items: chain(levels - 1) };
   }
@@ -321,7 +318,7 @@ describe("a schema that cannot be mended sets its tool aside, with the reason", 
   test.each([
     ["the deepest schema", { properties: { p: chain(limits.toolSchemaDepth.max - 1) } }],
     ["the most arguments", { properties: many(limits.toolSchemaProperties.max) }],
-  ])("but not %s that is allowed", (_, schema) => {
+  ])("but not for %s within the bound", (_, schema) => {
     expect(reasonSetAside(schema)).toBeUndefined();
   });
 });

@@ -10,8 +10,8 @@ function repaired(raw: object, userOnlyByList = false) {
   return result.tool;
 }
 
-describe("a sound tool", () => {
-  it("is kept with everything that is known of tools, and nothing else", () => {
+describe("a valid tool", () => {
+  it("is kept with all known fields and no others", () => {
     const raw = {
       name: "self.reboot",
       description: "Restart",
@@ -38,7 +38,7 @@ describe("a sound tool", () => {
     "工具🙂",
     "%s%s%n",
     "x".repeat(limits.toolNameLength.max),
-  ])("may be called %j", (name) => {
+  ])("can be named %j", (name) => {
     expect(repaired({ name }).name).toBe(name);
   });
 });
@@ -68,7 +68,7 @@ describe("a tool that cannot be offered is set aside, with the reason", () => {
     });
   });
 
-  it("with a name that is too long, which is cut in the report", () => {
+  it("when its name is too long, which is truncated in the report", () => {
     expect(repairTool({ name: "x".repeat(100_000), inputSchema }, false)).toEqual({
       ok: false,
       setAside: {
@@ -104,7 +104,7 @@ describe("a description", () => {
 });
 
 describe("[AGT-7] hidden characters", () => {
-  it("go from every text of a tool, and that they were there is said", () => {
+  it("are removed from every text of a tool and reported", () => {
     const tool = repaired({
       description: "Lights\u{E0049}\u{E0067} the\u200B lamp",
       inputSchema: {
@@ -120,7 +120,7 @@ describe("[AGT-7] hidden characters", () => {
   });
 });
 
-describe("a tool is for people only", () => {
+describe("a tool is user-only", () => {
   test.each([
     ["when its annotation says so", { annotations: { audience: ["user"] } }, false, "user"],
     ["when only the list with user tools has it", {}, true, "user"],
@@ -153,14 +153,14 @@ describe("a tool is for people only", () => {
 
 describe("an output schema", () => {
   test.each([[undefined], [null]])(
-    "that is %j is none, so no structured answer is promised",
+    "is omitted when it is %j, so that no structured content is promised",
     (outputSchema) => {
       expect(repaired({ outputSchema })).not.toHaveProperty("outputSchema");
     },
   );
 
   test.each([["text"], [[]], [{ type: "string" }]])(
-    "that is %j is dropped, and the tool stays",
+    "is dropped when it is %j, and the tool is kept",
     (outputSchema) => {
       const tool = repaired({ outputSchema });
       expect(tool).not.toHaveProperty("outputSchema");
@@ -168,7 +168,7 @@ describe("an output schema", () => {
     },
   );
 
-  it("is mended like an input schema, and the repairs tell the two apart", () => {
+  it("is repaired like an input schema, and the repairs name which schema they changed", () => {
     const tool = repaired({ outputSchema: { type: "object", properties: { a: { $id: "x" } } } });
     expect(tool.outputSchema).toEqual({ type: "object", properties: { a: {} } });
     expect(tool.repairs).toEqual([
@@ -176,7 +176,7 @@ describe("an output schema", () => {
     ]);
   });
 
-  it("has no regular expressions: agents would run them over the device's answers", () => {
+  it("has no regular expressions, because agents would run them on the device's answers", () => {
     const outputSchema = {
       type: "object",
       properties: { a: { type: "string", pattern: "(a+)+$" }, b: { not: { pattern: "x" } } },
@@ -189,8 +189,8 @@ describe("an output schema", () => {
   });
 });
 
-describe("whatever a device lists", () => {
-  it("is either a tool or set aside with a reason", () => {
+describe("any list entry of a device", () => {
+  it("becomes a tool or is set aside with a reason", () => {
     const fields = fc.constantFrom("name", "description", "inputSchema", "outputSchema", "annotations");
     const junk = fc.oneof(fc.jsonValue(), fc.dictionary(fields, fc.jsonValue()));
     fc.assert(

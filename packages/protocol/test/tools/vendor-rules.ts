@@ -1,9 +1,9 @@
-/** What the APIs of three vendors are known to refuse in the parameters of a function, as complaints with a place. */
+/** What the APIs of three vendors are known to reject in function parameters, as messages with a location. */
 import { isObject, type JsonObject } from "@tendon/protocol";
 
 type Complain = (node: JsonObject, at: string) => string[];
 
-/** Every schema in a schema, with its place. */
+/** Every schema inside a schema, with its location. */
 function walk(node: unknown, at: string, complain: Complain): string[] {
   if (!isObject(node)) return [`${at} is not a schema`];
   const { properties, items } = node;

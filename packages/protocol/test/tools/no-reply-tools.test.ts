@@ -1,7 +1,7 @@
 import { leavesInsteadOfAnswering } from "@tendon/protocol";
 import { describe, expect, test } from "vitest";
 
-describe("a tool that makes the device leave instead of answering", () => {
+describe("a no-reply tool", () => {
   test.each([
     "self.reboot",
     "self.upgrade_firmware",

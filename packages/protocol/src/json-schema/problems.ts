@@ -1,4 +1,4 @@
-/** What the library found, in words of ours. It gives a flat list, in which each failure comes before its causes. */
+/** Converts the library's errors into messages. It returns a flat list in which each error precedes its causes. */
 import type { OutputUnit } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../outcome.ts";
 import { formatOf } from "./formats.ts";
@@ -6,34 +6,34 @@ import { pointerPart, pointerToken } from "./pointer.ts";
 import { resolveReference, schemaChildren } from "./structure.ts";
 
 export interface SchemaProblem {
-  /** JSON pointer to the place; "" is the value as a whole. */
+  /** JSON pointer to the value; "" is the whole value. */
   readonly path: string;
-  /** The keyword that it fails; `steps` where checking would take too long. */
+  /** The failed keyword; `steps` if the check would take too long. */
   readonly keyword: string;
-  /** What is wrong, to be read after the name of the place: "must be an integer". */
+  /** The problem, to be read after the value's name: "must be an integer". */
   readonly message: string;
-  /** What the place would take: types of `type`, written values of `enum` and `const`. */
+  /** The accepted values: the types of `type`, or the values of `enum` and `const` as JSON. */
   readonly expected?: readonly string[];
 }
 
-const mostProblems = 20;
-const valuesTold = 20;
-/** More forms than values are told. */
+const maxProblems = 20;
+const maxValues = 20;
+/** Maximum number of alternatives in a message. */
 const formsRead = 32;
 const valueLength = 60;
 
-/** They fail because of something below them, which the list has as well. */
+/** Keywords that fail because of a nested error, which the list contains too. */
 const containers: ReadonlySet<string> = new Set(
   "$ref allOf if properties additionalProperties items prefixItems".split(" "),
 );
 const children: ReadonlySet<string> = new Set(schemaChildren);
 
-/** A keyword that failed, and where. */
+/** A failed keyword and its location. */
 interface Failure {
   readonly keyword: string;
-  /** What the schema gives it. */
+  /** The keyword's value in the schema. */
   readonly given: unknown;
-  /** The keyword through which its schema was entered. */
+  /** The keyword that contains its schema. */
   readonly through: string;
   readonly path: string;
 }
@@ -48,17 +48,17 @@ export class Explanation {
   }
 
   of(units: readonly OutputUnit[]): SchemaProblem[] {
-    const told = new Map<string, SchemaProblem>();
-    for (let at = 0; at < units.length && told.size < mostProblems; ) {
+    const problems = new Map<string, SchemaProblem>();
+    for (let at = 0; at < units.length && problems.size < maxProblems; ) {
       const end = this.#endOf(units, at);
-      for (const problem of this.#tell(units.slice(at, end)))
-        if (told.size < mostProblems) told.set(`${problem.path} ${problem.message}`, problem);
+      for (const problem of this.#explain(units.slice(at, end)))
+        if (problems.size < maxProblems) problems.set(`${problem.path} ${problem.message}`, problem);
       at = end;
     }
-    return [...told.values()];
+    return [...problems.values()];
   }
 
-  /** Where what is told together with a unit ends. */
+  /** The end of the errors that belong to a unit. */
   #endOf(units: readonly OutputUnit[], at: number): number {
     const { keyword, keywordLocation } = units[at] as OutputUnit;
     let end = at + 1;
@@ -67,7 +67,7 @@ export class Explanation {
     return end;
   }
 
-  #tell([unit, ...causes]: readonly OutputUnit[]): readonly SchemaProblem[] {
+  #explain([unit, ...causes]: readonly OutputUnit[]): readonly SchemaProblem[] {
     if (unit === undefined || containers.has(unit.keyword)) return [];
     const failure = this.#locate(unit);
     if (failure === undefined) return [];
@@ -99,7 +99,7 @@ export class Explanation {
     return listOf(names).filter((name) => isObject(at) && !Object.hasOwn(at, name as string)) as string[];
   }
 
-  /** Of several forms a value has none: what it could be, where that is one list, or what the nearest form misses. */
+  /** A value that matches no alternative: lists what it could be, or what the closest alternative misses. */
   #tellForms(
     { keyword, given, path }: Failure,
     location: string,
@@ -125,7 +125,7 @@ export class Explanation {
     return near ?? [{ path, keyword, message: "has none of the forms that are accepted" }];
   }
 
-  /** `undefined` for what is wrong with an item that `contains` was looking at. */
+  /** `undefined` for errors of items that `contains` tried. */
   #locate(unit: OutputUnit): Failure | undefined {
     const tokens = unit.keywordLocation.split("/").slice(1);
     let schema = this.#schema;
@@ -150,7 +150,7 @@ export class Explanation {
   }
 }
 
-/** The names that lead to the place in the value. */
+/** The property names on the path to the value. */
 function placeOf({ instanceLocation }: OutputUnit): string[] {
   return instanceLocation.split("/").slice(1).map(pointerToken);
 }
@@ -171,7 +171,7 @@ function sentence({ keyword, given, through, path }: Failure): SchemaProblem {
     }
     case "const":
     case "enum": {
-      const values = (keyword === "const" ? [given] : listOf(given)).slice(0, valuesTold + 1).map(shown);
+      const values = (keyword === "const" ? [given] : listOf(given)).slice(0, maxValues + 1).map(shown);
       return say(oneOfThese(values), values);
     }
     case "not":
@@ -230,9 +230,9 @@ function choices(words: readonly string[]): string {
 }
 
 function oneOfThese(values: readonly string[]): string {
-  const told = values.slice(0, valuesTold);
-  if (told.length === 1) return `must be ${told[0] ?? ""}`;
-  return `must be one of ${told.join(", ")}${values.length > valuesTold ? ", …" : ""}`;
+  const listed = values.slice(0, maxValues);
+  if (listed.length === 1) return `must be ${listed[0] ?? ""}`;
+  return `must be one of ${listed.join(", ")}${values.length > maxValues ? ", …" : ""}`;
 }
 
 function shown(value: unknown): string {
