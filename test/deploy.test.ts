@@ -164,7 +164,7 @@ describe("Kubernetes", () => {
   });
 
   it("waits for a drain to end", () => {
-    const stop = /longestStopMs = ([\d_]+)/.exec(
+    const stop = /maxStopMs = ([\d_]+)/.exec(
       fs.readFileSync(path.join(root, "packages", "cli", "src", "commands", "serve.ts"), "utf8"),
     )?.[1];
     const preStop = Number(at(container, "lifecycle", "preStop", "exec", "command", 1));
