@@ -121,7 +121,7 @@ describe("the voice page", () => {
     await page.getByRole("heading", { name: "No voice server yet" }).waitFor();
     await page.getByText("upstream: ws://").waitFor();
     await page.getByRole("link", { name: "Read the guide" }).click();
-    await page.getByRole("heading", { name: "a gateway in front of the voice server you have" }).waitFor();
+    await page.getByRole("heading", { name: "In front of a self-hosted xiaozhi server" }).waitFor();
     complaints.check();
   });
 });
