@@ -34,9 +34,6 @@ export interface StoredDevice {
   readonly lastDisconnectReason: string | undefined;
 }
 
-/** What can be changed by itself; the alias has a way of its own, because it must stay unique. */
-export type DeviceChanges = Partial<Omit<StoredDevice, "id" | "alias" | "aliasChosen" | "createdAt">>;
-
 export function readDevice(row: DevicesTable): StoredDevice {
   return {
     id: row.id,
@@ -50,7 +47,7 @@ export function readDevice(row: DevicesTable): StoredDevice {
     protocolVersion: optional(row.protocol_version),
     transport: optional(row.transport),
     transportSetting: optional(row.transport_setting),
-    // Safe: only `writeDevice` and `writeChanges` fill this column.
+    // Safe: only `writeDevice` fills this column.
     approval: row.approval as DeviceApproval,
     serial: optional(row.serial),
     sealedKey: optional(row.sealed_key),
@@ -91,6 +88,8 @@ export function writeDevice(device: StoredDevice): DevicesTable {
 const columns = {
   kind: "kind",
   clientIdHash: "client_id_hash",
+  alias: "alias",
+  aliasChosen: "alias_chosen",
   tags: "tags",
   board: "board",
   firmware: "firmware",
@@ -101,27 +100,16 @@ const columns = {
   serial: "serial",
   sealedKey: "sealed_key",
   generation: "generation",
+  createdAt: "created_at",
   lapsesAt: "lapses_at",
   lastSeenAt: "last_seen_at",
   lastDisconnectAt: "last_disconnect_at",
   lastDisconnectReason: "last_disconnect_reason",
-} as const satisfies Record<keyof DeviceChanges, keyof DevicesTable>;
+} as const satisfies Record<Exclude<keyof StoredDevice, "id">, keyof DevicesTable>;
 
 /** Of a whole row, the columns of these fields. */
 export function columnsOf(row: DevicesTable, fields: readonly (keyof StoredDevice)[]): Partial<DevicesTable> {
-  const all = { ...columns, alias: "alias", aliasChosen: "alias_chosen", createdAt: "created_at" } as const;
   return Object.fromEntries(
-    fields.flatMap((field) => (field === "id" ? [] : [[all[field], row[all[field]]]])),
-  );
-}
-
-/** A change that is named and `undefined` empties the column; one that is not named leaves it. */
-export function writeChanges(changes: DeviceChanges): Partial<DevicesTable> {
-  const named = Object.entries(columns).filter(([field]) => field in changes);
-  return Object.fromEntries(
-    named.map(([field, column]) => {
-      const value = changes[field as keyof DeviceChanges];
-      return [column, Array.isArray(value) ? toJson(value) : (value ?? null)];
-    }),
+    fields.flatMap((field) => (field === "id" ? [] : [[columns[field], row[columns[field]]]])),
   );
 }

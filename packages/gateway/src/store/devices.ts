@@ -1,14 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { claimAlias } from "./aliases.ts";
 import { flag, identifier } from "./codec.ts";
-import {
-  columnsOf,
-  type DeviceChanges,
-  readDevice,
-  type StoredDevice,
-  writeChanges,
-  writeDevice,
-} from "./device-row.ts";
+import { columnsOf, readDevice, type StoredDevice, writeDevice } from "./device-row.ts";
 import { atomically, type Database, pagesOf } from "./engine.ts";
 
 /** Every device the gateway knows. What is written here is on the disk when the promise resolves. */
@@ -62,18 +55,6 @@ export class Devices {
         .execute();
       return "saved";
     });
-  }
-
-  /** Writes only what is named, so that two nodes can change different things of one device. */
-  async change(id: string, changes: DeviceChanges): Promise<boolean> {
-    const set = writeChanges(changes);
-    if (Object.keys(set).length === 0) return (await this.get(id)) !== undefined;
-    const { numUpdatedRows } = await this.#db
-      .updateTable("tendon_devices")
-      .set(set)
-      .where("id", "=", id)
-      .executeTakeFirst();
-    return numUpdatedRows > 0n;
   }
 
   async rename(id: string, alias: string, chosen: boolean): Promise<"renamed" | "alias_taken" | "unknown"> {

@@ -58,14 +58,6 @@ export class ExposedNames {
     return taken;
   }
 
-  async resolve(name: string): Promise<ExposedName | undefined> {
-    return await this.#db
-      .selectFrom("tendon_names")
-      .select(["name", "device", "tool"])
-      .where("name", "=", name)
-      .executeTakeFirst();
-  }
-
   async ofDevice(device: string): Promise<ExposedName[]> {
     return await this.#db
       .selectFrom("tendon_names")

@@ -74,18 +74,6 @@ export class ImportedDevices {
     return new Map(rows.map((row) => [row.device, read(row)]));
   }
 
-  /** Serial numbers are the factory's, so two devices may carry the same by mistake: then nobody is meant. */
-  async bySerial(serial: string): Promise<ImportedDevice | undefined> {
-    const rows = await this.#db
-      .selectFrom("tendon_imports")
-      .selectAll()
-      .where("serial", "=", serial)
-      .limit(2)
-      .execute();
-    const [row] = rows;
-    return row === undefined || rows.length > 1 ? undefined : read(row);
-  }
-
   async count(): Promise<number> {
     const row = await this.#db
       .selectFrom("tendon_imports")

@@ -57,15 +57,12 @@ export class Tokens {
   }
 
   async get(id: string): Promise<StoredToken | undefined> {
-    return found(
-      await this.#db.selectFrom("tendon_tokens").selectAll().where("id", "=", id).executeTakeFirst(),
-    );
-  }
-
-  async findByHash(hash: string): Promise<StoredToken | undefined> {
-    return found(
-      await this.#db.selectFrom("tendon_tokens").selectAll().where("hash", "=", hash).executeTakeFirst(),
-    );
+    const row = await this.#db
+      .selectFrom("tendon_tokens")
+      .selectAll()
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return row === undefined ? undefined : read(row);
   }
 
   /** True for the one caller whose doing it was. */
@@ -78,18 +75,6 @@ export class Tokens {
       .executeTakeFirst();
     return numUpdatedRows > 0n;
   }
-
-  async remove(id: string): Promise<boolean> {
-    const { numDeletedRows } = await this.#db
-      .deleteFrom("tendon_tokens")
-      .where("id", "=", id)
-      .executeTakeFirst();
-    return numDeletedRows > 0n;
-  }
-}
-
-function found(row: TokensTable | undefined): StoredToken | undefined {
-  return row === undefined ? undefined : read(row);
 }
 
 function read(row: TokensTable): StoredToken {

@@ -52,25 +52,10 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.devices.get(deviceId(1))).toMatchObject({ lastSeenAt: 30, lastDisconnectAt: 41 });
   });
 
-  it("are changed in what is named and nothing else", async () => {
-    const { store } = await databases.open();
-    await store.devices.save(device(1));
-    expect(
-      await store.devices.change(deviceId(1), { firmware: "2.0.0", board: undefined, tags: ["a"] }),
-    ).toBe(true);
-    expect(await store.devices.get(deviceId(1))).toEqual(
-      device(1, { firmware: "2.0.0", board: undefined, tags: ["a"] }),
-    );
-    expect(await store.devices.change(deviceId(1), {})).toBe(true);
-    expect(await store.devices.change(deviceId(9), { firmware: "1" })).toBe(false);
-    await store.devices.save(device(1, { approval: "revoked" }));
-    expect(await store.devices.get(deviceId(1))).toEqual(device(1, { approval: "revoked" }));
-  });
-
   it("of a known device writes no more than is named, over what another node has decided", async () => {
     const { store } = await databases.open();
     await store.devices.save(device(1, { firmware: "1.0", tags: ["old"] }));
-    await store.devices.change(device(1).id, { approval: "revoked", tags: ["new"] });
+    await store.devices.save(device(1, { firmware: "1.0", approval: "revoked", tags: ["new"] }));
     const stale = device(1, { firmware: "1.1", tags: ["old"] });
     expect(await store.devices.save(stale, ["firmware"])).toBe("saved");
     expect(await store.devices.save(stale, [])).toBe("saved");
@@ -118,7 +103,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.devices.remove(deviceId(1))).toBe(false);
     expect(await store.devices.all()).toEqual([]);
     expect((await store.devices.aliases()).size).toBe(0);
-    expect(await store.names.resolve("desk__a")).toBeUndefined();
+    expect(await store.names.ofDevice(deviceId(1))).toEqual([]);
     expect(await store.toolLists.get(deviceId(1))).toBeUndefined();
     expect(await store.devices.save(device(2, { alias: "desk" }))).toBe("saved");
   });
@@ -172,7 +157,7 @@ describe.each(kinds)("devices in %s", (kind) => {
         fc.string({ unit: "binary" }),
         fc.array(fc.string({ unit: "binary" })),
         async (text, tags) => {
-          await store.devices.change(deviceId(1), { board: text, tags });
+          await store.devices.save(device(1, { board: text, tags }), ["board", "tags"]);
           expect(await store.devices.get(deviceId(1))).toMatchObject({
             board: text.replaceAll("\u0000", "\ufffd"),
             tags,
@@ -197,8 +182,6 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.names.claim([])).toEqual([]);
     await store.close();
     const again = (await databases.open(place)).store;
-    expect(await again.names.resolve("desk__t001")).toEqual(names[1]);
-    expect(await again.names.resolve("nothing")).toBeUndefined();
     expect(await again.names.ofDevice(deviceId(2))).toEqual([{ ...thief, name: "other__t1" }]);
     const all: unknown[] = [];
     for await (const page of again.names.pages()) all.push(...page);

@@ -152,11 +152,10 @@ describe("while PostgreSQL is away", () => {
     const { store, place, problems } = await databases.open();
     await store.devices.save(device(1));
     const unlock = await databases.server.lockTable(place.url ?? "", "tendon_devices");
-    await expect(store.devices.change(deviceId(1), { firmware: "2" })).rejects.toMatchObject({
-      fault: "unavailable",
-    });
+    const changed = device(1, { firmware: "2" });
+    await expect(store.devices.save(changed, ["firmware"])).rejects.toMatchObject({ fault: "unavailable" });
     await unlock();
-    expect(await store.devices.change(deviceId(1), { firmware: "2" })).toBe(true);
+    expect(await store.devices.save(changed, ["firmware"])).toBe("saved");
     expect(problems).toEqual([]);
   }, 60_000);
 });

@@ -44,8 +44,7 @@ describe.each(kinds)("records in %s", (kind) => {
     await expect(store.tokens.create(token(3, { hash: limited.hash }))).rejects.toMatchObject({
       fault: "refused",
     });
-    expect(await store.tokens.findByHash(limited.hash)).toEqual(limited);
-    expect(await store.tokens.findByHash("0")).toBeUndefined();
+    expect(await store.tokens.get("nobody")).toBeUndefined();
     expect([await store.tokens.revoke("token-1", 77), await store.tokens.revoke("token-1", 78)]).toEqual([
       true,
       false,
@@ -58,10 +57,6 @@ describe.each(kinds)("records in %s", (kind) => {
     const again = (await databases.open(place)).store;
     expect(await again.tokens.all()).toEqual([token(1, { revokedAt: 77 }), { ...limited, lastUsedAt: 6 }]);
     expect(await again.tokens.get("token-1")).toEqual(token(1, { revokedAt: 77 }));
-    expect([await again.tokens.remove("token-1"), await again.tokens.remove("token-1")]).toEqual([
-      true,
-      false,
-    ]);
   });
 
   it("of settings: whoever comes first decides", async () => {
@@ -150,17 +145,14 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await updates.ofDevice(deviceId(1))).toEqual([]);
   });
 
-  it("of imported devices: the later row counts, a serial that two have means nobody", async () => {
+  it("of imported devices: the later row counts", async () => {
     const { store } = await databases.open();
     expect(
       await store.imports.add([imported(1), imported(2), imported(1, { serial: "SN2", tags: [] })]),
     ).toBe(3);
     expect(await store.imports.count()).toBe(2);
     expect(await store.imports.get(deviceId(1))).toEqual(imported(1, { serial: "SN2", tags: [] }));
-    expect(await store.imports.bySerial("SN2")).toBeUndefined();
     expect(await store.imports.add([imported(1, { serial: undefined, sealedKey: undefined })])).toBe(1);
-    expect(await store.imports.bySerial("SN2")).toEqual(imported(2));
-    expect(await store.imports.bySerial("SN1")).toBeUndefined();
     expect([await store.imports.remove(deviceId(2)), await store.imports.remove(deviceId(2))]).toEqual([
       true,
       false,
