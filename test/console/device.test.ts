@@ -146,7 +146,7 @@ describe("the device page", () => {
     expect((await site.rest("GET", "/calls?tool=self.reboot")).body["calls"]).toEqual([]);
     await reboot.getByRole("button", { name: "Run", exact: true }).click();
     await dialog.getByRole("button", { name: "Run Reboot" }).click();
-    await reboot.getByText("done: the device left to carry it out").waitFor();
+    await reboot.getByText("done: the device disconnected to run it").waitFor();
     expect((await site.rest("GET", "/calls?tool=self.reboot")).body["calls"]).toMatchObject([
       { outcome: "ok" },
     ]);

@@ -71,7 +71,7 @@ describe("what apps were never told before", () => {
         ok: false,
         code: "action_unknown",
         title: expect.any(String),
-        detail: "no action is called `explode`",
+        detail: "unknown action `explode`",
         known: sixActions,
       },
     ]);

@@ -327,7 +327,7 @@ describe("failures on the way", () => {
     expect((await asked).body).toMatchObject({
       ok: false,
       code: "device_timeout",
-      detail: "the device was still being listed after 1000 ms; nothing was sent",
+      detail: "the device had not listed its tools after 1000 ms; nothing was sent",
       phase: "queue",
       sent: false,
       tools: [],

@@ -55,10 +55,10 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     expect(body["approvals"]).toEqual([]);
   });
 
-  const declined = /^forbidden: the person who was asked declined `set_volume`/;
-  const unticked = /^forbidden: the box that allows `set_volume` was not ticked/;
+  const declined = /^forbidden: the user declined `set_volume`/;
+  const unticked = /^forbidden: the user did not tick the box that allows `set_volume`/;
 
-  const closed = /^cancelled: the person who was asked closed the question .* without answering.* no/s;
+  const closed = /^cancelled: the user closed the question .* without answering.* no/s;
 
   it.each([
     [{ action: "decline" }, declined],

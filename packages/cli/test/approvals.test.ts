@@ -57,7 +57,7 @@ describe("tendon approvals", () => {
     expect((await run(["approvals"], { cwd })).stdout).toBe("No pending approvals.\n");
     expect((await run(["approvals", "--all"], { cwd })).stdout).toMatch(/consumed/);
     const again = await run(["approvals", "approve", id], { cwd });
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("it is consumed")]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("already consumed")]);
   });
 
   it("denies a call, prints JSON, and rejects wrong usage", async () => {

@@ -1,6 +1,6 @@
 /**
- * Calls that need a person's word [APR-1…8]. A request waits in the store until somebody else decides; what comes of
- * it is a grant for exactly one call: this principal, device, tool, arguments and schema, once, within ten minutes.
+ * Approvals of calls [APR-1…8]. A request waits in the store until another principal decides. An approved request
+ * allows exactly one call with the same principal, device, tool, arguments and schema, within ten minutes.
  */
 import { hash } from "node:crypto";
 import {
@@ -18,10 +18,10 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Approval, GuardedCall, Store } from "../store/store.ts";
 
-/** What a person is asked on the shorter way, by whoever carries the call. */
+/** What the calling client shows its user when it asks for approval. */
 interface ConfirmRequest {
   readonly approvalId?: string;
-  /** Stands for exactly this call: a yes to another, or to this tool before it changed, is no yes to it. */
+  /** The digest of this call: the answer is not valid for another call, or after the tool has changed. */
   readonly binding: string;
   readonly device: string;
   readonly tool: string;
@@ -30,22 +30,22 @@ interface ConfirmRequest {
 }
 
 /**
- * Asks the person in front of the caller. `unticked` is a form sent off without its yes, `closed` a question put away
- * without any answer, `unavailable` nobody to ask.
+ * Asks the user of the calling client. `unticked`: the user submitted the form without ticking the box. `closed`: the
+ * user closed the form without an answer. `unavailable`: the client cannot ask.
  */
 export type Confirm = (
   request: ConfirmRequest,
 ) => Promise<"accept" | "unticked" | "decline" | "closed" | "unavailable">;
 
-/** The same, ready to be asked about one call. */
-export type ShortWay = (binding: string) => ReturnType<Confirm>;
+/** Asks the user of the calling client about one call, until the call's deadline. */
+export type Elicitation = (binding: string) => ReturnType<Confirm>;
 
-/** A call as the person who decides sees it, and as a grant is bound to it. */
-export interface Question {
+/** The call that needs approval. An approval is valid only for a call with the same values. */
+export interface ApprovalRequest {
   readonly principal: Principal;
-  /** `undefined` for a call to many. */
+  /** `undefined` for a fan-out. */
   readonly device: string | undefined;
-  /** Of a call to many: whom it reaches. */
+  /** The devices of a fan-out. */
   readonly targets: { readonly digest: string; readonly shown: JsonObject } | undefined;
   readonly tool: string;
   readonly arguments: JsonObject;
@@ -53,58 +53,58 @@ export interface Question {
   readonly reason: string | undefined;
 }
 
-/** A person's yes, not used up yet. */
+/** An approval that no call has used yet. */
 export interface Grant {
-  /** Uses it up and gives its id; throws where somebody was faster. */
+  /** Consumes the approval and returns its id; throws if another call has consumed it meanwhile. */
   use(): Promise<string>;
 }
 
-export interface ApprovalsNeeds {
+export interface ApprovalsDependencies {
   readonly store: Pick<Store, "approvals" | "firstAnswers">;
   /** This run of the gateway. */
   readonly run: string;
   readonly clock: Clock;
   readonly events: Events;
   readonly visible: (principal: Principal, device: string) => boolean;
-  /** The name of a principal that is known by its id. */
+  /** The name of the principal with this id. */
   readonly nameOf: (principalId: string) => string;
 }
 
-/** What the history says of a call that the caller's own person said yes to. */
+/** The approval id in the history of a call that the user of the calling client approved. */
 const elicited = "elicited";
-/** Stands for the principal where tickets are kept; no principal has this id. */
-const ticketHolder = ":tickets";
-/** Stands for the device of a call to many. */
+/** The principal under which tickets are stored; no real principal has this id. */
+const ticketPrincipal = ":tickets";
+/** The device of a fan-out in the store. */
 const manyDevices = "*";
-export const defaultReason = "a rule asks for a person's word";
+export const defaultReason = "a rule requires approval";
 const defaultPage = 100;
 
 export class Approvals {
-  readonly #needs: ApprovalsNeeds;
+  readonly #dependencies: ApprovalsDependencies;
 
-  constructor(needs: ApprovalsNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: ApprovalsDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** The word of a person for this call. Without one it is asked for, and the call is refused meanwhile. */
-  async grant(question: Question, confirm: ShortWay | undefined): Promise<Grant> {
-    const call = guarded(question);
-    const standing = await this.#needs.store.approvals.standing(call);
-    if (standing?.state === "approved") return { use: () => this.#use(question, call) };
-    if (standing !== undefined)
-      throw refusal(standing, `a person has denied \`${question.tool}\` (request ${standing.id})`);
+  /** Finds the approval for this call. Without one, requests it and throws `approval_required`. */
+  async grant(request: ApprovalRequest, confirm: Elicitation | undefined): Promise<Grant> {
+    const call = guardedCall(request);
+    const existing = await this.#dependencies.store.approvals.standing(call);
+    if (existing?.state === "approved") return { use: () => this.#use(request, call) };
+    if (existing !== undefined)
+      throw refusal(existing, `a person has denied \`${request.tool}\` (request ${existing.id})`);
     switch (await confirm?.(hash("sha256", JSON.stringify(call)))) {
       case "accept":
         return { use: () => Promise.resolve(elicited) };
       case "unticked":
-        throw new TendonError("forbidden", `the box that allows \`${question.tool}\` was not ticked`);
+        throw new TendonError("forbidden", `the user did not tick the box that allows \`${request.tool}\``);
       case "decline":
-        throw new TendonError("forbidden", `the person who was asked declined \`${question.tool}\``);
+        throw new TendonError("forbidden", `the user declined \`${request.tool}\``);
       case "closed":
-        throw unanswered(question.tool);
+        throw unanswered(request.tool);
       case "unavailable":
       case undefined:
-        return await this.#ask(question, call);
+        return await this.#requestApproval(request, call);
     }
   }
 
@@ -113,11 +113,11 @@ export class Approvals {
     if (!all && !hasScope(principal, "call")) {
       throw new TendonError("forbidden", "the token lacks the scope `call:user`", { scope: "call:user" });
     }
-    const page = await this.#needs.store.approvals.list({
+    const page = await this.#dependencies.store.approvals.list({
       state: query.state,
       cursor: query.cursor,
       limit: query.limit ?? defaultPage,
-      accept: (approval) => this.#mayKnow(principal, approval),
+      accept: (approval) => this.#canSee(principal, approval),
     });
     return { ...page, approvals: page.approvals.map((approval) => this.#view(approval)) };
   }
@@ -126,80 +126,90 @@ export class Approvals {
     return this.#view(await this.#find(principal, id));
   }
 
-  /** Whether this is the first use of what a person's word came with, on any node and in any run. */
+  /** Whether this is the first use of a confirmation's ticket, on any node and in any run. */
   async useTicket(ticket: string, expiresAt: number): Promise<boolean> {
-    const { store, run } = this.#needs;
-    const before = await store.firstAnswers.claim(ticketHolder, ticket, { digest: "", run, expiresAt });
+    const { store, run } = this.#dependencies;
+    const before = await store.firstAnswers.claim(ticketPrincipal, ticket, { digest: "", run, expiresAt });
     return before === undefined;
   }
 
-  /** Somebody else's word on a request that waits: somebody who may call what is for people, and sees the device. */
+  /** Approves or denies a waiting request. The principal needs `call:user` and must not be the one that asked. */
   async decide(principal: Principal, id: string, approve: boolean): Promise<ApprovalView> {
-    const asked = await this.#find(principal, id);
+    const found = await this.#find(principal, id);
     if (!mayDecide(principal)) {
       throw new TendonError("forbidden", "the token lacks the scope `call:user`", { scope: "call:user" });
     }
-    if (asked.call.principal === principal.id) {
-      throw new TendonError("forbidden", "whoever asked cannot decide; somebody else has to");
+    if (found.call.principal === principal.id) {
+      throw new TendonError(
+        "forbidden",
+        "you cannot decide on your own request; another principal must decide",
+      );
     }
-    const expiresAt = this.#needs.clock.now() + limits.approvalGrantMs.max;
-    const decided = await this.#needs.store.approvals.decide(id, { approve, by: principal.id, expiresAt });
+    const expiresAt = this.#dependencies.clock.now() + limits.approvalGrantMs.max;
+    const decided = await this.#dependencies.store.approvals.decide(id, {
+      approve,
+      by: principal.id,
+      expiresAt,
+    });
     if (decided === undefined) {
       const { state } = await this.#find(principal, id);
-      throw new TendonError("conflict", `this request no longer waits: it is ${state}`, { state });
+      throw new TendonError("conflict", `this request is already ${state}`, { state });
     }
     const { call } = decided;
-    this.#needs.events.approvalDecided(deviceOf(call), {
+    this.#dependencies.events.approvalDecided(deviceOf(call), {
       approvalId: id,
       tool: call.tool,
-      principal: this.#needs.nameOf(call.principal),
+      principal: this.#dependencies.nameOf(call.principal),
       decision: approve ? "approved" : "denied",
       by: principal.name,
     });
     return this.#view(decided);
   }
 
-  async #use(question: Question, call: GuardedCall): Promise<string> {
-    const used = await this.#needs.store.approvals.consume(call);
-    // Somebody took it between our look and now.
-    return used === undefined ? await this.#ask(question, call) : used.id;
+  async #use(request: ApprovalRequest, call: GuardedCall): Promise<string> {
+    const used = await this.#dependencies.store.approvals.consume(call);
+    // Another call may have consumed it since `grant` found it.
+    return used === undefined ? await this.#requestApproval(request, call) : used.id;
   }
 
-  async #ask(question: Question, call: GuardedCall): Promise<never> {
-    const { tool, principal, reason, targets } = question;
-    // Read before the request can be decided: a client that reads on from here finds the decision.
-    const since = this.#needs.events.lastId;
-    const asked = await this.#needs.store.approvals.request({
+  async #requestApproval(request: ApprovalRequest, call: GuardedCall): Promise<never> {
+    const { tool, principal, reason, targets } = request;
+    // Read before the request can be decided, so that a client that resumes from this event sees the decision.
+    const since = this.#dependencies.events.lastId;
+    const asked = await this.#dependencies.store.approvals.request({
       call,
-      details: { arguments: question.arguments, reason, target: targets?.shown },
-      expiresAt: this.#needs.clock.now() + limits.approvalWaitMs.max,
+      details: { arguments: request.arguments, reason, target: targets?.shown },
+      expiresAt: this.#dependencies.clock.now() + limits.approvalWaitMs.max,
     });
     if (asked === undefined) {
-      throw new TendonError("rate_limited", "too many of your calls already wait for a person");
+      throw new TendonError(
+        "rate_limited",
+        "too many of your calls already wait for approval; retry when some are decided",
+      );
     }
     const { approval, isNew } = asked;
     if (isNew) {
       const event = { approvalId: approval.id, tool, principal: principal.name };
-      this.#needs.events.approvalRequested(question.device, event);
+      this.#dependencies.events.approvalRequested(request.device, event);
     }
     const why = reason ?? defaultReason;
-    throw refusal(approval, `\`${tool}\` needs a person's approval (request ${approval.id}): ${why}`, since);
+    throw refusal(approval, `\`${tool}\` needs approval (request ${approval.id}): ${why}`, since);
   }
 
   async #find(principal: Principal, id: string): Promise<Approval> {
-    const found = await this.#needs.store.approvals.get(id);
-    if (found !== undefined && this.#mayKnow(principal, found)) return found;
-    throw new TendonError("not_found", "no request for approval has this id");
+    const found = await this.#dependencies.store.approvals.get(id);
+    if (found !== undefined && this.#canSee(principal, found)) return found;
+    throw new TendonError("not_found", "no approval request has this id");
   }
 
-  /** Those who may decide see what concerns their devices; everybody else only what they asked themselves. */
-  #mayKnow(principal: Principal, { call, details }: Approval): boolean {
+  /** Principals with `call:user` see the requests for their devices, others only their own requests. */
+  #canSee(principal: Principal, { call, details }: Approval): boolean {
     if (call.principal !== principal.id && !mayDecide(principal)) return false;
-    if (call.device !== manyDevices) return this.#needs.visible(principal, call.device);
+    if (call.device !== manyDevices) return this.#dependencies.visible(principal, call.device);
     if (call.principal === principal.id || principal.devices === undefined) return true;
     const target =
       isObject(details) && isObject(details["target"]) ? details["target"]["devices"] : undefined;
-    return Array.isArray(target) && target.every((id) => this.#needs.visible(principal, String(id)));
+    return Array.isArray(target) && target.every((id) => this.#dependencies.visible(principal, String(id)));
   }
 
   #view(approval: Approval): ApprovalView {
@@ -213,12 +223,12 @@ export class Approvals {
       ...(isObject(target) ? { target } : {}),
       tool: call.tool,
       arguments: isObject(args) ? args : {},
-      principal: this.#needs.nameOf(call.principal),
+      principal: this.#dependencies.nameOf(call.principal),
       ...(typeof reason === "string" ? { reason } : {}),
       askedAt: isoTime(approval.askedAt),
       expiresAt: isoTime(approval.expiresAt),
       decidedAt: at(decidedAt),
-      decidedBy: decidedBy === undefined ? null : this.#needs.nameOf(decidedBy),
+      decidedBy: decidedBy === undefined ? null : this.#dependencies.nameOf(decidedBy),
       consumedAt: at(consumedAt),
     };
   }
@@ -239,20 +249,20 @@ function refusal({ id, state, expiresAt }: Approval, detail: string, since?: str
     approvalState: state,
     approvalExpiresAt: isoTime(expiresAt),
     ...(since === undefined ? {} : { since }),
-    // Until the denial lapses, trying again helps nobody.
+    // A retry gets the same denial until it expires.
     ...(state === "denied" ? { retryable: false } : {}),
   });
 }
 
-/** Neither a yes nor a no: the same call asks again, if it is still wanted. */
+/** The user neither approved nor declined. Repeating the call asks again. */
 function unanswered(tool: string): TendonError {
-  const detail = `the person who was asked closed the question about \`${tool}\` without answering, which is neither a yes nor a no; nothing was called. Ask the user before you make the same call again: it asks them anew`;
+  const detail = `the user closed the question about \`${tool}\` without answering, which is neither a yes nor a no; nothing was called. Ask the user before you repeat the call: it shows the question again`;
   return new TendonError("cancelled", detail, { sent: false });
 }
 
 const digests = new WeakMap<ToolDefinition, string>();
 
-/** What a grant was given for: a tool that has become another one is not called under it. */
+/** The digest of the tool's definition: an approval is void after the tool has changed. */
 export function schemaDigest(tool: ToolDefinition | undefined): string {
   if (tool === undefined) return "unlisted";
   const known = digests.get(tool);
@@ -263,15 +273,15 @@ export function schemaDigest(tool: ToolDefinition | undefined): string {
   return digest;
 }
 
-function guarded(question: Question): GuardedCall {
-  const { principal, device, targets, tool, schemaDigest } = question;
+function guardedCall(request: ApprovalRequest): GuardedCall {
+  const { principal, device, targets, tool, schemaDigest } = request;
   if (tool.length > limits.toolNameLength.max * 2 || /[\p{Cc}\p{Surrogate}]/u.test(tool)) {
-    throw new TendonError("bad_request", "the tool's name cannot be written down");
+    throw new TendonError("bad_request", "the tool's name is too long or contains control characters");
   }
-  const written = canonical(question.arguments, 0);
+  const written = canonical(request.arguments, 0);
   if (Buffer.byteLength(written) > limits.callArgumentBytes.max) {
     const most = limits.callArgumentBytes.max;
-    throw new TendonError("payload_too_large", `arguments may take ${most} bytes at most`);
+    throw new TendonError("payload_too_large", `arguments are limited to ${most} bytes`);
   }
   return {
     principal: principal.id,
@@ -283,7 +293,7 @@ function guarded(question: Question): GuardedCall {
   };
 }
 
-/** The same text for the same arguments, in whatever order they were given. */
+/** JSON with sorted keys, so that the order of the arguments does not matter. */
 function canonical(value: unknown, depth: number): string {
   if (depth > limits.callArgumentDepth.max) {
     throw new TendonError("arguments_invalid", "the arguments are nested too deeply for a device");

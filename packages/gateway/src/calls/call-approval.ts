@@ -6,8 +6,8 @@ import {
   type Approvals,
   type Confirm,
   defaultReason,
+  type Elicitation,
   type Grant,
-  type ShortWay,
   schemaDigest,
 } from "./approvals.ts";
 import type { CallInProgress, Step } from "./pipeline.ts";
@@ -17,15 +17,15 @@ interface ApprovalDependencies {
   readonly approvals: Approvals;
 }
 
-/** Gets a person's approval where a rule asks for it; without it the call fails, and the error says what it waits for. */
+/** Requires an approval if a rule asks for it. Without one the call fails with `approval_required`. */
 export function requireApproval(dependencies: ApprovalDependencies): Step {
   return (call) => {
-    const { ruling, turn } = call;
-    const { held, granted } = turn.given;
-    if (held !== undefined) throw held;
+    const { ruling, context } = call;
+    const { approvalError, grant } = context.requested;
+    if (approvalError !== undefined) throw approvalError;
     if (ruling?.confirm === undefined) return undefined;
-    if (granted === undefined) return askForApproval(dependencies, call, ruling);
-    call.grant = granted;
+    if (grant === undefined) return askForApproval(dependencies, call, ruling);
+    call.grant = grant;
     return undefined;
   };
 }
@@ -35,7 +35,7 @@ async function askForApproval(
   call: CallInProgress,
   ruling: Ruling,
 ): Promise<void> {
-  const { principal, record, tool, definition, args, turn } = call;
+  const { principal, record, tool, definition, args, context } = call;
   const reason = ruling.confirm?.reason;
   const request = { device: record.id, tool, arguments: args, reason: reason ?? defaultReason };
   call.grant = await approvals.grant(
@@ -48,41 +48,49 @@ async function askForApproval(
       schemaDigest: schemaDigest(definition),
       reason,
     },
-    shortWay([ruling], turn.given.confirm, () => ({ clock, request, patience: turn.options() })),
+    elicitationFor([ruling], context.requested.confirm, () => ({
+      clock,
+      request,
+      deadline: context.options(),
+    })),
   );
 }
 
-/** An approval is good for one call: it is used last of all, and not for a device that could not take the call. */
+/** Consumes the approval. This is the last step, so that a call that fails earlier does not consume it. */
 export function useApproval(queueLimit: number): Step {
   return (call) => (call.grant === undefined ? undefined : useGrant(call, call.grant, queueLimit));
 }
 
-async function useGrant({ record, turn }: CallInProgress, grant: Grant, queueLimit: number): Promise<void> {
-  const { queuedCalls } = await record.requireHandle().inspect(turn.given.signal);
+async function useGrant(
+  { record, context }: CallInProgress,
+  grant: Grant,
+  queueLimit: number,
+): Promise<void> {
+  const { queuedCalls } = await record.requireHandle().inspect(context.requested.signal);
   if (queuedCalls >= queueLimit)
     throw new TendonError("queue_full", `${queuedCalls} calls are already waiting for this device`);
-  turn.approval = await grant.use();
+  context.approval = await grant.use();
 }
 
 /**
- * [APR-7] The person in front of the caller, where that is enough: not where a rule insists on the queue, and not
- * where the call needs more than the caller may give itself.
+ * [APR-7] Returns how to ask the user of the calling client. Returns `undefined` if a rule requires the approval queue,
+ * or if the call needs a scope that the caller lacks.
  */
-export function shortWay(
+export function elicitationFor(
   rulings: readonly Ruling[],
   confirm: Confirm | undefined,
-  asking: () => {
+  prepare: () => {
     readonly clock: Clock;
     readonly request: Omit<Parameters<Confirm>[0], "binding">;
-    readonly patience: Deadline;
+    readonly deadline: Deadline;
   },
-): ShortWay | undefined {
+): Elicitation | undefined {
   if (confirm === undefined) return undefined;
   if (rulings.some(({ elevated, confirm: verdict }) => elevated || verdict?.queueOnly === true))
     return undefined;
   return async (binding) => {
-    const { clock, request, patience } = asking();
-    const answer = await withDeadline(clock, confirm({ ...request, binding }), patience);
+    const { clock, request, deadline } = prepare();
+    const answer = await withDeadline(clock, confirm({ ...request, binding }), deadline);
     return answer === "timeout" ? "unavailable" : answer;
   };
 }

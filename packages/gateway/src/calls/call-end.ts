@@ -6,14 +6,14 @@ export function isToolError(result: unknown): boolean {
   return typeof result === "object" && result !== null && "isError" in result && result.isError === true;
 }
 
-/** The first words of a result. */
+/** The text of a result's first content item. */
 export function textOf(result: unknown): string | undefined {
   const content = isObject(result) ? result["content"] : undefined;
   const first: unknown = Array.isArray(content) ? content[0] : undefined;
   return isObject(first) && typeof first["text"] === "string" ? first["text"] : undefined;
 }
 
-/** [CALL-9] A call that may have run is worth repeating only where running twice does no harm. */
+/** [CALL-9] A call that may have run is retryable only if its tool is read-only or idempotent. */
 export function asReported(
   error: TendonError,
   callId: string,

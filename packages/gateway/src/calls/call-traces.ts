@@ -1,50 +1,50 @@
 /**
- * What the history does not keep of the last calls: their arguments, why they failed, and whether an answer came late.
- * In memory only and bounded; older calls are told from the history alone.
+ * Details of recent calls that the history does not store: their arguments, the detail of their error, and late
+ * answers. They are in memory only, and their number is bounded.
  */
 import type { GatewayEvent } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
 
 export interface CallTrace {
-  /** As JSON; nothing where they were too long. */
+  /** As JSON; `undefined` if they were too long. */
   readonly arguments: string | undefined;
-  /** What the failure said this time. */
+  /** The detail of the error. */
   readonly detail: string | undefined;
-  /** Its failure said that nothing went to the device. */
+  /** The error reported that nothing was sent to the device. */
   readonly unsent: boolean;
   late: { readonly at: string; readonly lateMs: number; readonly failed: boolean } | undefined;
 }
 
 export class CallTraces {
   readonly #traces = new Map<string, CallTrace>();
-  /** Which are kept, in a ring: a map is slow to say which of its keys is the oldest. */
-  readonly #kept: string[] = [];
+  /** The call ids in a ring buffer, because finding the oldest key of a map is slow. */
+  readonly #callIds: string[] = [];
   #next = 0;
 
-  note(callId: string, argumentText: string, detail: string | undefined, unsent: boolean): void {
+  add(callId: string, argumentText: string, detail: string | undefined, unsent: boolean): void {
     const short = argumentText.length <= limits.callStoryArguments.max;
-    this.#keep(callId, { arguments: short ? argumentText : undefined, detail, unsent, late: undefined });
+    this.#set(callId, { arguments: short ? argumentText : undefined, detail, unsent, late: undefined });
   }
 
-  #keep(callId: string, story: CallTrace): void {
-    this.#traces.set(callId, story);
-    const oldest = this.#kept[this.#next];
+  #set(callId: string, trace: CallTrace): void {
+    this.#traces.set(callId, trace);
+    const oldest = this.#callIds[this.#next];
     if (oldest !== undefined) this.#traces.delete(oldest);
-    this.#kept[this.#next] = callId;
+    this.#callIds[this.#next] = callId;
     this.#next = (this.#next + 1) % limits.callStoriesKept.max;
   }
 
-  /** An answer that came too late belongs to a call's story too; so does what the event of another node's call says. */
-  hear({ type, at, data }: GatewayEvent): void {
+  /** Adds late answers to the traces, and the error details of calls that ran on other nodes. */
+  apply({ type, at, data }: GatewayEvent): void {
     const { detail } = data;
-    const told = type === "call.finished" && typeof detail === "string";
-    if (!told && type !== "call.late") return;
+    const finishedWithDetail = type === "call.finished" && typeof detail === "string";
+    if (!finishedWithDetail && type !== "call.late") return;
     const callId = String(data["callId"]);
-    const story = this.#traces.get(callId);
-    if (told && story === undefined)
-      this.#keep(callId, { arguments: undefined, detail, unsent: false, late: undefined });
-    if (!told && story !== undefined)
-      story.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
+    const trace = this.#traces.get(callId);
+    if (finishedWithDetail && trace === undefined)
+      this.#set(callId, { arguments: undefined, detail, unsent: false, late: undefined });
+    if (!finishedWithDetail && trace !== undefined)
+      trace.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
   }
 
   of(callId: string): CallTrace | undefined {

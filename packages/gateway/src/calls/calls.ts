@@ -1,7 +1,7 @@
 /**
- * The one pipeline of a call, whatever interface it came through [CALL-1…8]: findDevice, requireScope, awaitListing,
- * authorize, requireApproval, checkArguments, useApproval, dispatch, record. Approvals, fan-out, `device_control`,
- * idempotency and the history are in this module too.
+ * The pipeline of a call, the same for every interface [CALL-1…8]: findDevice, requireScope, awaitListing, authorize,
+ * requireApproval, checkArguments, useApproval, dispatch, record. This module also contains approvals, fan-out,
+ * `device_control`, idempotency and the history.
  */
 
 import { type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
@@ -13,9 +13,9 @@ import { type DeviceRecord, refuseArguments, untilListed } from "../fleet/fleet.
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { awaitListing } from "./await-listing.ts";
 import { requireApproval, useApproval } from "./call-approval.ts";
+import { CallContext } from "./call-context.ts";
 import { asReported, isToolError, textOf } from "./call-end.ts";
 import { CallTraces } from "./call-traces.ts";
-import { CallTurn } from "./call-turn.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { InFlight } from "./in-flight.ts";
 import type { CallInProgress, FinishedReply, Pipeline, Step } from "./pipeline.ts";
@@ -27,8 +27,8 @@ export { Dispatch, type DispatchDependencies } from "./dispatch.ts";
 export { FanOut } from "./fan-out.ts";
 export { History } from "./history.ts";
 export { Idempotency } from "./idempotency.ts";
-export { MuteMemory } from "./mute-memory.ts";
-export { type Photo, PhotoAccess, type PhotoShelf } from "./photo-access.ts";
+export { MutedLevels } from "./muted-levels.ts";
+export { type Photo, PhotoAccess, type PhotoStorage } from "./photo-access.ts";
 export type { FinishedReply } from "./pipeline.ts";
 
 export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces"> {
@@ -45,26 +45,26 @@ export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces">
 export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: Cancellation | undefined;
-  /** Fields that travel beside the call in its envelope; devices ignore them, logs of existing apps do not. */
+  /** Extra fields of the call's envelope. Devices ignore them; existing apps have them in their logs. */
   readonly envelope?: JsonObject | undefined;
-  /** [CTL-5] The tool may be missing from the device's list: it counts as user-only then, and the device decides. */
+  /** [CTL-5] The tool may be missing from the device's list. It counts as user-only then. */
   readonly unlisted?: boolean | undefined;
   /** The queue of a voice server's calls; see Requests. */
   readonly lane?: "voice" | undefined;
-  /** Where a picture taken by this call goes, where that is not here. */
+  /** The `vision` capability of another server, if the photo of this call goes there. */
   readonly vision?: JsonObject | undefined;
   /**
-   * [APR-7] Asks the person in front of the caller where a rule wants a person's word and does not insist on the
-   * queue. Never asked for a user-only tool that the caller's scopes keep shut: its own yes would open it.
+   * [APR-7] Asks the user of the calling client for approval, unless a rule requires the approval queue. Not used for
+   * a user-only tool without the scope `call:user`, because the caller could then approve its own call.
    */
   readonly confirm?: Confirm | undefined;
-  /** Where another node has begun the call under this id already. */
+  /** Set if another node has already started the call under this id. */
   readonly callId?: string | undefined;
-  /** A person's word for this call and others with it [APR-5]. */
-  readonly granted?: Grant | undefined;
-  /** Why this call and others with it wait for a person. */
-  readonly held?: TendonError | undefined;
-  /** For callers that speak MCP themselves, where the device does too [PRC-9]. */
+  /** An approval that this call shares with the other calls of a fan-out [APR-5]. */
+  readonly grant?: Grant | undefined;
+  /** Why all calls of a fan-out fail: their shared approval is missing. */
+  readonly approvalError?: TendonError | undefined;
+  /** Set if both the caller and the device use MCP [PRC-9]. */
   readonly relay?: Relay | undefined;
 }
 
@@ -80,7 +80,7 @@ export class Calls {
     this.#dependencies = dependencies;
     const { clock, events, policy, queueLimit } = dependencies;
     this.#finished = new FinishedCalls({ ...dependencies, traces: this.traces });
-    events.subscribe((event) => this.traces.hear(event));
+    events.subscribe((event) => this.traces.apply(event));
     const [needsApproval, usesApproval] = [requireApproval(dependencies), useApproval(queueLimit)];
     this.#toolCall = {
       steps: [
@@ -91,7 +91,7 @@ export class Calls {
         checkArguments,
         usesApproval,
       ],
-      dispatch: ({ record, tool, args, turn }) => record.requireHandle().call(tool, args, turn),
+      dispatch: ({ record, tool, args, context }) => record.requireHandle().call(tool, args, context),
     };
     this.#rawRequest = {
       steps: [
@@ -101,8 +101,8 @@ export class Calls {
         checkRuleArguments,
         usesApproval,
       ],
-      dispatch: ({ record, tool: method, params, turn }) => {
-        const options = { ...turn.options(), call: { callId: turn.callId, tool: method } };
+      dispatch: ({ record, tool: method, params, context }) => {
+        const options = { ...context.options(), call: { callId: context.callId, tool: method } };
         return record.requireHandle().request(method, params, options);
       },
     };
@@ -118,7 +118,7 @@ export class Calls {
     return this.#run(this.#toolCall, principal, device, tool, args, options);
   }
 
-  /** Any other method, as it is, for administrators who know what their firmware answers to. */
+  /** Sends any other method unchanged. For administrators who know which methods their firmware supports. */
   request(
     principal: Principal,
     device: string,
@@ -129,8 +129,8 @@ export class Calls {
     return this.#run(this.#rawRequest, principal, device, method, params, options);
   }
 
-  /** What a call would meet before its arguments are checked, without making it. */
-  async foresee(
+  /** Returns the ruling that a call would get before its arguments are checked. Does not make the call. */
+  async previewAccess(
     principal: Principal,
     device: string,
     tool: string,
@@ -144,7 +144,7 @@ export class Calls {
     return { ruling, schema: schemaDigest(definition) };
   }
 
-  /** Refuses new calls from now on; resolves when the last running one has ended and its event has been sent. */
+  /** Rejects new calls from now on; resolves when the last running one has ended and its event has been sent. */
   async drain(): Promise<void> {
     await this.inFlight.drain();
     this.#dependencies.events.settle();
@@ -162,9 +162,9 @@ export class Calls {
     try {
       const record = this.#dependencies.findDevice(principal, device);
       const args = params ?? {};
-      const turn = new CallTurn(this.#dependencies, tool, args, options);
+      const context = new CallContext(this.#dependencies, tool, args, options);
       const found = { definition: undefined, ruling: undefined, grant: undefined };
-      const call = { principal, record, tool, args, params, turn, ...found };
+      const call = { principal, record, tool, args, params, context, ...found };
       return await runCall(pipeline, call, this.#finished);
     } finally {
       this.inFlight.leave();
@@ -181,15 +181,15 @@ function requireScopeFor(scope: "call" | "admin"): Step {
 
 function authorizeTool(policy: Policy): Step {
   return (call) => {
-    const { principal, record, tool, args, turn } = call;
+    const { principal, record, tool, args, context } = call;
     call.definition = record.catalogue.find(tool);
-    const unlisted = turn.given.unlisted === true;
+    const unlisted = context.requested.unlisted === true;
     call.ruling = policy.judge(principal, record, tool, call.definition, args, unlisted);
     return undefined;
   };
 }
 
-/** Rules see a raw request as a call of the tool of that name. */
+/** Access rules treat a raw request as a call of a tool named like its method. */
 function authorizeRequest(policy: Policy): Step {
   return (call) => {
     const { principal, record, tool: method, args } = call;
@@ -199,8 +199,8 @@ function authorizeRequest(policy: Policy): Step {
 }
 
 const checkArguments: Step = (call) => {
-  const { record, tool, args, turn } = call;
-  record.catalogue.checkArguments(tool, args, turn.argumentText, record.kind);
+  const { record, tool, args, context } = call;
+  record.catalogue.checkArguments(tool, args, context.argumentText, record.kind);
   return checkRuleArguments(call);
 };
 
@@ -209,13 +209,13 @@ const checkRuleArguments: Step = ({ ruling }) => {
   return undefined;
 };
 
-/** Takes a call through the steps to its device, and records how it ended, whatever happens. */
+/** Runs the steps, dispatches the call and records its outcome, also if a step throws. */
 async function runCall<Result>(
   { steps, dispatch }: Pipeline<Result>,
   call: CallInProgress,
   finished: FinishedCalls,
 ): Promise<FinishedReply<Result>> {
-  const { principal, record, tool, args, turn } = call;
+  const { principal, record, tool, args, context } = call;
   let outcome = "internal";
   let queuedMs = 0;
   let durationMs: number | undefined;
@@ -228,22 +228,22 @@ async function runCall<Result>(
     }
     const { result, queuedMs: queued } = await dispatch(call);
     queuedMs = rounded(queued);
-    durationMs = rounded(turn.elapsedMs);
+    durationMs = rounded(context.elapsedMs);
     outcome = isToolError(result) ? "tool_error" : "ok";
     if (tool === upgradeTool) detail = textOf(result);
-    return { callId: turn.callId, device: record.id, tool, result, queuedMs, durationMs };
+    return { callId: context.callId, device: record.id, tool, result, queuedMs, durationMs };
   } catch (error) {
     const known =
       error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
     outcome = known.code;
     detail = known.message;
     unsent = known.context["sent"] === false;
-    throw asReported(known, turn.callId, record.catalogue.find(tool));
+    throw asReported(known, context.callId, record.catalogue.find(tool));
   } finally {
-    // The history has the duration that the caller was given.
-    durationMs ??= rounded(turn.elapsedMs);
+    // The history must have the same duration as the reply.
+    durationMs ??= rounded(context.elapsedMs);
     finished.add({
-      turn,
+      context,
       args,
       device: record.id,
       tool,

@@ -16,18 +16,18 @@ import {
   untilListed,
 } from "../fleet/fleet.ts";
 import { DeviceLock } from "./device-lock.ts";
-import type { MuteMemory } from "./mute-memory.ts";
+import type { MutedLevels } from "./muted-levels.ts";
 
 /**
- * The steps of an action, on the node that holds the device. The device's own tool is called where it has one; otherwise
- * the action is composed of others. One action at a time per device, so that two of them neither race nor overshoot.
+ * The steps of an action, on the node that holds the device. Calls the device's own tool if it has one; otherwise
+ * composes the action of other tools. Runs one action at a time per device, so that two actions do not race.
  */
 export class ControlSteps implements ControlRunner {
   readonly #clock: Clock;
-  readonly #muted: MuteMemory;
+  readonly #muted: MutedLevels;
   readonly #lock: DeviceLock;
 
-  constructor(clock: Clock, muted: MuteMemory) {
+  constructor(clock: Clock, muted: MutedLevels) {
     this.#clock = clock;
     this.#muted = muted;
     this.#lock = new DeviceLock(clock);
@@ -58,7 +58,7 @@ export class ControlSteps implements ControlRunner {
   ): Promise<boolean> {
     const waited = await untilListed(this.#clock, record, timeoutMs, signal);
     if (waited === "settled") return record.catalogue.find(tool) !== undefined;
-    const detail = `the device was still being listed after ${timeoutMs} ms; nothing was sent`;
+    const detail = `the device had not listed its tools after ${timeoutMs} ms; nothing was sent`;
     throw new TendonError("device_timeout", detail, { phase: "queue", sent: false });
   }
 
@@ -79,7 +79,7 @@ export class ControlSteps implements ControlRunner {
     try {
       await call(write.tool, { [write.argument]: to }, false);
     } catch (error) {
-      // The device may be mute all the same, and only this step knows the level it had.
+      // The device may be muted anyway, and only this step knows the previous level.
       if (mayBeDone(error)) this.#muted.remember(device, write.tool, previous);
       throw error;
     }
@@ -87,7 +87,7 @@ export class ControlSteps implements ControlRunner {
     return levelResult(write.argument, to, previous);
   }
 
-  /** [CTL-7] Without a remembered level there is nothing to restore, which is no error. */
+  /** [CTL-7] Unmuting without a remembered level changes nothing and is not an error. */
   async #unmute(call: Call, device: string, { write }: Unmute): Promise<ToolResult> {
     const level = await this.#muted.level(device, write.tool);
     if (level === undefined)
@@ -104,7 +104,9 @@ async function readLevel(call: Call, from: Adjust["read"]): Promise<number> {
   let value: unknown = structuredContent;
   for (const key of from.path.split(".")) value = isObject(value) ? value[key] : undefined;
   if (typeof value === "number") return value;
-  throw new TendonError("device_error", `\`${from.tool}\` does not tell \`${from.path}\``, { sent: true });
+  throw new TendonError("device_error", `the result of \`${from.tool}\` has no number at \`${from.path}\``, {
+    sent: true,
+  });
 }
 
 function levelResult(name: string, level: number, previous: number | undefined): ToolResult {
@@ -115,7 +117,7 @@ function levelResult(name: string, level: number, previous: number | undefined):
   };
 }
 
-/** Sent, and nothing came back that says otherwise. */
+/** The gateway sent the call, and the device did not report that it failed. */
 function mayBeDone(error: unknown): boolean {
   return error instanceof TendonError && error.context["sent"] === true && error.code !== "device_error";
 }

@@ -1,7 +1,7 @@
 /**
- * device_control [CTL-1…8]: an app's action or function call becomes tool calls on the device it names, and always
- * one answer. The message is read here, on the node that was asked; the steps run where the device is, one action at a
- * time, and each call of a step takes the pipeline of a call on the node that was asked.
+ * device_control [CTL-1…8]: turns an app's action or function call into tool calls on a device, and sends one reply.
+ * The node that received the message reads it. The steps run on the node that holds the device, one action at a time.
+ * Each call of a step takes the call pipeline of the node that received the message.
  */
 import {
   type Actions,
@@ -40,7 +40,7 @@ export class Control {
     this.#dependencies = dependencies;
   }
 
-  /** Never throws for a mistake in the message or of the device: the answer reports it. */
+  /** Reports errors in the message and of the device in the reply, and does not throw them. */
   async run(
     principal: Principal,
     reference: string,
@@ -64,13 +64,13 @@ export class Control {
         const leftMs = Math.max(1, Math.ceil(dueAt - clock.monotonic()));
         const options = { timeoutMs: leftMs, signal, envelope, unlisted };
         const { result } = await calls.call(principal, record.id, tool, args, options);
-        // What the tool itself calls a failure fails the action.
+        // A result with `isError` fails the action.
         if (result.isError) throw new TendonError("device_error", textOf(result), { sent: true, result });
         return result;
       };
       const work = actionOf(message, action);
       const options = { timeoutMs, signal, call };
-      // For an offline device the first call fails, in the order of errors of every call.
+      // An offline device runs the steps here, so that the first call fails with the pipeline's order of errors.
       const result = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
       return { ...head, ...named, tools, ok: true, result };
     } catch (error) {
@@ -80,7 +80,7 @@ export class Control {
     }
   }
 
-  /** [CTL-4] The answer to a message that cannot be carried out, whatever it is. */
+  /** [CTL-4] The reply to a message that cannot be read or run. */
   refuse(message: unknown, error: TendonError): ControlResponse {
     const { request_id, action, command, function_call } = isObject(message) ? message : {};
     const functionName = isObject(function_call) ? function_call["name"] : undefined;
@@ -99,19 +99,19 @@ export class Control {
     };
   }
 
-  /** [CTL-2] `undefined` is a function nobody mapped: it is passed on under its own name. */
+  /** [CTL-2] Returns `undefined` for a function without a mapping, which the device gets under its own name. */
   #resolve(message: ControlRequest): KnownAction | undefined {
     if (message.function_call !== undefined)
       return this.#dependencies.actions.byFunction(message.function_call.name);
     const name = message.action ?? message.command ?? "";
     const action = this.#dependencies.actions.byName(name);
     if (action !== undefined) return action;
-    throw new TendonError("action_unknown", `no action is called \`${name}\``, {
+    throw new TendonError("action_unknown", `unknown action \`${name}\``, {
       known: this.#dependencies.actions.names,
     });
   }
 
-  /** Milliseconds, as existing apps write them; counted on where two would fall into the same one. */
+  /** Milliseconds, as existing apps use. Incremented if two requests arrive in the same millisecond. */
   #newRequestId(): string {
     this.#lastRequestMs = Math.max(this.#lastRequestMs + 1, this.#dependencies.clock.now());
     return `req_${this.#lastRequestMs}`;
@@ -130,7 +130,7 @@ function namesOf(
   };
 }
 
-/** Reads the action's arguments. A mistake in the message is found before the action waits for its turn. */
+/** Reads the action's arguments, so that a wrong message fails before the action waits for the device's lock. */
 function actionOf(message: ControlRequest, action: KnownAction | undefined): ControlAction {
   if (action === undefined) {
     const { name = "", arguments: args = {} } = message.function_call ?? {};
@@ -158,5 +158,5 @@ function argumentNames(action: KnownAction): string[] {
 
 function textOf(result: ToolResult): string {
   const [first] = result.content;
-  return first?.type === "text" ? first.text : "the tool failed";
+  return first?.type === "text" ? first.text : "the tool returned an error without text";
 }

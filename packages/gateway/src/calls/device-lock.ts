@@ -8,10 +8,10 @@ export interface LockOptions {
   readonly signal?: Cancellation | undefined;
 }
 
-/** One piece of work at a time per device, in order. As many may wait as calls may, each until its own deadline. */
+/** Runs one task at a time per device, in order. The queue is as long as that of calls; each task has its deadline. */
 export class DeviceLock {
   readonly #clock: Clock;
-  /** By device: those who wait while somebody has the turn. */
+  /** The waiting tasks by device. A device has an entry while its lock is taken. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   constructor(clock: Clock) {
@@ -25,11 +25,11 @@ export class DeviceLock {
     try {
       return await work();
     } finally {
-      this.#pass(device);
+      this.#release(device);
     }
   }
 
-  #pass(device: string): void {
+  #release(device: string): void {
     const next = this.#waiting.get(device)?.shift();
     if (next === undefined) this.#waiting.delete(device);
     else next();
@@ -51,14 +51,14 @@ export class DeviceLock {
         leave();
         resolve();
       };
-      const giveUp = (error: TendonError) => {
+      const fail = (error: TendonError) => {
         leave();
         reject(error);
       };
-      const onAbort = () => giveUp(cancelled());
+      const onAbort = () => fail(cancelled());
       const timer = this.#clock.after(timeoutMs, () => {
         const detail = `the action was still waiting behind others after ${timeoutMs} ms; nothing was sent`;
-        giveUp(new TendonError("device_timeout", detail, { phase: "queue", sent: false }));
+        fail(new TendonError("device_timeout", detail, { phase: "queue", sent: false }));
       });
       signal?.addEventListener("abort", onAbort);
       waiting.push(start);

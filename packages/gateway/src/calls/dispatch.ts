@@ -1,6 +1,6 @@
 /**
- * Sends calls to devices of this node. Most tools are one request; taking a photo has a ticket around it, and an upgrade
- * of the firmware is answered by the device's return.
+ * Sends calls to devices of this node. Most tools are one request. A photo needs a ticket. A firmware upgrade has
+ * succeeded when the device reconnects.
  */
 import { type JsonObject, normaliseResult, type ToolResult, textResult, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
@@ -14,17 +14,17 @@ import {
   upgradeFailed,
   upgradeOverdue,
 } from "../fleet/fleet.ts";
-import { photoTool } from "./call-turn.ts";
+import { photoTool } from "./call-context.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
 
 export interface DispatchDependencies {
   readonly clock: Clock;
-  /** `undefined` where pictures go to another server. */
+  /** `undefined` if photos go to another server. */
   readonly camera: Camera | undefined;
   /** A device has reported its status. */
-  readonly statusOf: (record: DeviceRecord, value: JsonObject) => void;
-  /** A device has carried a tool out, whichever interface the call came through. */
-  readonly carriedOut: (device: string, tool: string) => void;
+  readonly onStatus: (record: DeviceRecord, value: JsonObject) => void;
+  /** Called after each call without an error, from every interface. */
+  readonly onSuccess: (device: string, tool: string) => void;
 }
 
 const statusTool = "self.get_device_status";
@@ -53,9 +53,9 @@ export class Dispatch implements CallRunner {
     if (tool === upgradeTool) return this.#upgradeFirmware(record, session, args, call);
     if (tool !== photoTool || this.#photos === undefined) return send();
     const identity = { callId: call.callId, tool: "initialize" };
-    const aim = (initialize: JsonObject) =>
+    const setUploadTarget = (initialize: JsonObject) =>
       session.request("initialize", initialize, { ...call.options(), call: identity });
-    return this.#photos.take(record.id, call, aim, send);
+    return this.#photos.take(record.id, call, setUploadTarget, send);
   }
 
   async #send(
@@ -65,17 +65,17 @@ export class Dispatch implements CallRunner {
     args: JsonObject,
     call: OutgoingCall,
   ): Promise<Sent<ToolResult>> {
-    const { statusOf, carriedOut } = this.#dependencies;
+    const { onStatus, onSuccess } = this.#dependencies;
     const identity = { callId: call.callId, tool };
     const { result: answer, left, queuedMs } = await session.call(tool, args, identity, call.options());
-    const result = left ? textResult("done: the device left to carry it out") : normaliseResult(answer);
+    const result = left ? textResult("done: the device disconnected to run it") : normaliseResult(answer);
     if (tool === statusTool && result.structuredContent !== undefined)
-      statusOf(record, result.structuredContent);
-    if (!result.isError) carriedOut(record.id, tool);
+      onStatus(record, result.structuredContent);
+    if (!result.isError) onSuccess(record.id, tool);
     return { result, queuedMs };
   }
 
-  /** [MCP-16] The firmware answers only when an upgrade failed, and restarts without an answer otherwise. */
+  /** [MCP-16] The firmware replies only if the upgrade failed. Otherwise it restarts without a reply. */
   async #upgradeFirmware(
     record: DeviceRecord,
     session: DeviceSession,

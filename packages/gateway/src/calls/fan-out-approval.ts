@@ -1,7 +1,6 @@
 /**
- * A person's word for a call to many devices [APR-5]: one request for all of them, bound to exactly these targets.
- * Where one of them needs it, all of them wait for it: a call that is repeated after the yes must not reach some
- * devices a second time.
+ * The approval of a fan-out [APR-5]: one request for all devices, bound to exactly these targets. If one device needs
+ * it, all of them wait for it. Otherwise repeating the call after the approval would reach some devices twice.
  */
 import { hash } from "node:crypto";
 import { type FleetTarget, limits } from "@tendon/protocol";
@@ -9,11 +8,11 @@ import type { Policy, Principal, Ruling } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { type Approvals, defaultReason, type Grant } from "./approvals.ts";
-import { shortWay } from "./call-approval.ts";
+import { elicitationFor } from "./call-approval.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 import type { FanOutCall } from "./fan-out.ts";
 
-export interface FanOutApprovalNeeds {
+export interface FanOutApprovalDependencies {
   readonly clock: Clock;
   readonly calls: Calls;
   readonly policy: Policy;
@@ -21,33 +20,33 @@ export interface FanOutApprovalNeeds {
   readonly defaultTimeoutMs: number;
 }
 
-/** What each of the calls is to go by: nothing, the grant they share, or the refusal that holds all of them. */
-type Word = Pick<CallOptions, "granted" | "held">;
+/** The approval that the calls share, or the error that all of them fail with. Empty if none of them needs approval. */
+type SharedApproval = Pick<CallOptions, "grant" | "approvalError">;
 
 const shownTargets = limits.fanOutAtOnce.max;
 
 export async function requireApprovalForAll(
-  needs: FanOutApprovalNeeds,
+  dependencies: FanOutApprovalDependencies,
   principal: Principal,
   target: FleetTarget,
   devices: readonly string[],
   call: FanOutCall,
-): Promise<Word> {
+): Promise<SharedApproval> {
   const { tool, args } = call;
-  if (!needs.policy.mayConfirm(tool)) return {};
+  if (!dependencies.policy.mayConfirm(tool)) return {};
   const rulings: Ruling[] = [];
   const schemas: string[] = [];
   for (const device of devices) {
-    const foreseen = await foresee(needs.calls, principal, device, call);
-    if (foreseen === undefined) continue;
-    schemas.push(`${device} ${foreseen.schema}`);
-    if (foreseen.ruling?.confirm !== undefined) rulings.push(foreseen.ruling);
+    const access = await previewAccess(dependencies.calls, principal, device, call);
+    if (access === undefined) continue;
+    schemas.push(`${device} ${access.schema}`);
+    if (access.ruling?.confirm !== undefined) rulings.push(access.ruling);
   }
   if (rulings.length === 0) return {};
   const reason = rulings.find(({ confirm }) => confirm?.reason !== undefined)?.confirm?.reason;
   const shown = devices.length > shownTargets ? { count: devices.length, ...target } : { devices };
   try {
-    const grant = await needs.approvals.grant(
+    const grant = await dependencies.approvals.grant(
       {
         principal,
         device: undefined,
@@ -57,32 +56,32 @@ export async function requireApprovalForAll(
         schemaDigest: digestOf(schemas),
         reason,
       },
-      shortWay(rulings, call.options.confirm, () => {
-        const { timeoutMs = needs.defaultTimeoutMs, signal } = call.options;
+      elicitationFor(rulings, call.options.confirm, () => {
+        const { timeoutMs = dependencies.defaultTimeoutMs, signal } = call.options;
         const device = `${devices.length} devices`;
         const request = { device, tool, arguments: args, reason: reason ?? defaultReason };
-        return { clock: needs.clock, request, patience: { timeoutMs, signal } };
+        return { clock: dependencies.clock, request, deadline: { timeoutMs, signal } };
       }),
     );
-    return { granted: usedOnce(grant) };
+    return { grant: usedOnce(grant) };
   } catch (error) {
-    // Of what becomes a job there are no results to tell it in.
+    // A job is not started without its approval, so the request itself fails.
     if (!(error instanceof TendonError) || devices.length > limits.fanOutAtOnce.max) throw error;
-    return { held: error };
+    return { approvalError: error };
   }
 }
 
-/** What a device would say to the call; `undefined` where it fails in any case, and says so when it is made. */
-async function foresee(calls: Calls, principal: Principal, device: string, { tool, args }: FanOutCall) {
+/** `undefined` if the call to this device would fail: it fails with the same error when it is made. */
+async function previewAccess(calls: Calls, principal: Principal, device: string, { tool, args }: FanOutCall) {
   try {
-    return await calls.foresee(principal, device, tool, args);
+    return await calls.previewAccess(principal, device, tool, args);
   } catch (error) {
     if (error instanceof TendonError) return undefined;
     throw error;
   }
 }
 
-/** The first call that gets as far as its device uses the grant up, for all of them. */
+/** The first call that reaches `useApproval` consumes the approval for all of them. */
 function usedOnce(grant: Grant): Grant {
   let used: Promise<string> | undefined;
   return {

@@ -1,4 +1,4 @@
-/** How a job goes, in so few words that an agent can read them whatever the size of the fleet. */
+/** The progress of a job, short enough for an agent's context even for a large fleet. */
 import { cleanLine, type FleetResult } from "@tendon/protocol";
 
 export interface JobProgress {
@@ -8,9 +8,9 @@ export interface JobProgress {
   readonly done: number;
   readonly ok: number;
   readonly failed: number;
-  /** How many failed with which code; `tool_error` where the device's tool said so itself. */
+  /** The number of failures by error code; `tool_error` for results with `isError`. */
   readonly failedBy: { readonly [code: string]: number };
-  /** The first of them; the whole of it is read by REST. */
+  /** The first 20 failures; REST returns all of them. */
   readonly failures: readonly { readonly device: string; readonly code: string; readonly detail: string }[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * One call to many devices [CALL-8]: each takes the ordinary way of a call and has its own result. What is too much
- * to wait for becomes a job that is read later.
+ * One call to many devices [CALL-8]. Each device's call takes the ordinary pipeline and has its own result. A call to
+ * more than 500 devices becomes a job, whose results the client reads later.
  */
 import {
   type FleetReply,
@@ -15,7 +15,7 @@ import { newCallId } from "../call-ids.ts";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
 import type { CallOptions } from "./calls.ts";
-import { type FanOutApprovalNeeds, requireApprovalForAll } from "./fan-out-approval.ts";
+import { type FanOutApprovalDependencies, requireApprovalForAll } from "./fan-out-approval.ts";
 import { type JobProgress, progressOf } from "./fan-out-progress.ts";
 
 export interface FanOutCall {
@@ -24,9 +24,9 @@ export interface FanOutCall {
   readonly options: CallOptions;
 }
 
-export interface FanOutNeeds extends FanOutApprovalNeeds {
-  /** What ids of jobs begin with, so that another node can tell whose they are. */
-  readonly idMark: string;
+export interface FanOutDependencies extends FanOutApprovalDependencies {
+  /** The prefix of job ids, which tells other nodes which node runs the job. */
+  readonly idPrefix: string;
   readonly targets: (principal: Principal, target: FleetTarget) => string[];
 }
 
@@ -37,30 +37,30 @@ interface RunningJob {
   endedAt: number | undefined;
 }
 
-/** Asks the node that a job's id names; `undefined` where there is none, or it knows of no such job. */
-type AskElsewhere = (principalId: string, job: string) => Promise<JobProgress | undefined>;
+/** Asks the node that a job's id names; `undefined` if there is no such node or job. */
+type ReadRemoteProgress = (principalId: string, job: string) => Promise<JobProgress | undefined>;
 
 const jobKeptMs = 60 * 60 * 1000;
 
 export class FanOut {
-  readonly #needs: FanOutNeeds;
+  readonly #dependencies: FanOutDependencies;
   readonly #jobs = new Map<string, RunningJob>();
-  #askElsewhere: AskElsewhere | undefined;
+  #readRemoteProgress: ReadRemoteProgress | undefined;
 
-  constructor(needs: FanOutNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: FanOutDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** The results, or the id of a job where there are too many targets to wait for. */
+  /** The results, or the id of a job for more than 500 targets. */
   async call(
     principal: Principal,
     target: FleetTarget,
-    asked: FanOutCall,
+    requested: FanOutCall,
   ): Promise<FleetReply | { readonly job: string }> {
     requireScope(principal, "call");
-    const devices = this.#needs.targets(principal, target);
-    const word = await requireApprovalForAll(this.#needs, principal, target, devices, asked);
-    const call = { ...asked, options: { ...asked.options, ...word } };
+    const devices = this.#dependencies.targets(principal, target);
+    const approval = await requireApprovalForAll(this.#dependencies, principal, target, devices, requested);
+    const call = { ...requested, options: { ...requested.options, ...approval } };
     if (devices.length > limits.fanOutAtOnce.max) return { job: this.#startJob(principal, devices, call) };
     const results: FleetResult[] = [];
     await withOneListener(call.options.signal, (signal) =>
@@ -76,26 +76,27 @@ export class FanOut {
     return { id, state: stateOf(job), total: job.total, ...summary(job.results) };
   }
 
-  /** The same in short, of a job that runs on any node. */
+  /** A summary of a job, which may run on another node. */
   async progress(principal: Principal, id: string): Promise<JobProgress> {
     requireScope(principal, "call");
-    const found = this.progressHere(principal.id, id) ?? (await this.#askElsewhere?.(principal.id, id));
+    const found =
+      this.localProgress(principal.id, id) ?? (await this.#readRemoteProgress?.(principal.id, id));
     if (found === undefined) throw noSuchJob();
     return found;
   }
 
-  /** For other nodes, which have looked at the principal's scopes. */
-  progressHere(principalId: string, id: string): JobProgress | undefined {
+  /** For other nodes, which have already checked the principal's scopes. */
+  localProgress(principalId: string, id: string): JobProgress | undefined {
     const job = this.#ownJob(principalId, id);
     return job === undefined ? undefined : progressOf(id, stateOf(job), job.total, job.results);
   }
 
-  /** There are other nodes, with jobs of their own. */
-  askElsewhere(ask: AskElsewhere): void {
-    this.#askElsewhere = ask;
+  /** In a cluster: how to read the progress of jobs of other nodes. */
+  readRemoteProgressWith(read: ReadRemoteProgress): void {
+    this.#readRemoteProgress = read;
   }
 
-  /** Whose job it is not gets to know nothing of it. */
+  /** Other principals get the same answer as for a job that does not exist. */
   #ownJob(principalId: string, id: string): RunningJob | undefined {
     const job = this.#jobs.get(id);
     return job?.principal === principalId ? job : undefined;
@@ -104,8 +105,8 @@ export class FanOut {
   #startJob(principal: Principal, devices: readonly string[], call: FanOutCall): string {
     this.#forgetOldJobs();
     if (this.#jobs.size >= limits.jobsKept.max)
-      throw new TendonError("rate_limited", "too many jobs; try again later");
-    const id = `${this.#needs.idMark}${newCallId()}`;
+      throw new TendonError("rate_limited", "too many jobs; retry later");
+    const id = `${this.#dependencies.idPrefix}${newCallId()}`;
     const job: RunningJob = {
       principal: principal.id,
       total: devices.length,
@@ -113,16 +114,16 @@ export class FanOut {
       endedAt: undefined,
     };
     this.#jobs.set(id, job);
-    // A job outlives the request that started it: hanging up does not stop it.
+    // A job continues after the client that started it disconnects.
     const detached = { ...call, options: { ...call.options, signal: undefined } };
     void this.#runAll(principal, devices, detached, job.results).then(() => {
-      job.endedAt = this.#needs.clock.now();
+      job.endedAt = this.#dependencies.clock.now();
     });
     return id;
   }
 
   #forgetOldJobs(): void {
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     for (const [id, { endedAt }] of this.#jobs) {
       if (endedAt !== undefined && now - endedAt > jobKeptMs) this.#jobs.delete(id);
     }
@@ -147,21 +148,27 @@ export class FanOut {
     device: string,
     { tool, args, options }: FanOutCall,
   ): Promise<FleetResult> {
-    const startedAt = this.#needs.clock.monotonic();
+    const startedAt = this.#dependencies.clock.monotonic();
     try {
-      const { result, durationMs } = await this.#needs.calls.call(principal, device, tool, args, options);
+      const { result, durationMs } = await this.#dependencies.calls.call(
+        principal,
+        device,
+        tool,
+        args,
+        options,
+      );
       return { device, ok: !result.isError, result, durationMs };
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
       const { code, message, context } = known;
-      const durationMs = Math.round((this.#needs.clock.monotonic() - startedAt) * 100) / 100;
+      const durationMs = Math.round((this.#dependencies.clock.monotonic() - startedAt) * 100) / 100;
       return { device, ok: false, error: { code, detail: message, ...context }, durationMs };
     }
   }
 }
 
-/** Each device's call listens for its caller's leaving; the caller's own signal gets one listener for all of them. */
+/** Gives the calls a shared signal, so that the caller's own signal has one listener instead of one per device. */
 async function withOneListener(
   caller: Cancellation | undefined,
   work: (signal: Cancellation | undefined) => Promise<void>,
@@ -183,7 +190,7 @@ function stateOf({ endedAt }: RunningJob): Job["state"] {
 }
 
 function noSuchJob(): TendonError {
-  return new TendonError("not_found", "no such job, or it ended more than an hour ago");
+  return new TendonError("not_found", "no job has this id, or it ended more than an hour ago");
 }
 
 function inOrder(results: FleetResult[], devices: readonly string[]): FleetResult[] {

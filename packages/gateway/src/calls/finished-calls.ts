@@ -1,40 +1,39 @@
 /**
- * Calls that have ended, told together once a turn of the event loop: to whoever listens, to the metrics, to the
- * history. Whoever asked has its answer by then; told one by one, between other calls' packets, it costs twice as much.
+ * Records the calls that have ended in the events, the metrics and the history, all together once per turn of the
+ * event loop. The callers have their replies by then. Recording each call by itself costs twice as much.
  */
 import { hash } from "node:crypto";
 import { type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events/events.ts";
 import type { CallRecord } from "../store/store.ts";
+import type { CallContext } from "./call-context.ts";
 import type { CallTraces } from "./call-traces.ts";
-import type { CallTurn } from "./call-turn.ts";
 
 export interface FinishedCallsSettings {
   readonly clock: Clock;
   readonly events: Events;
-  /** Where the history is kept. */
   readonly history: { append(call: CallRecord): void };
   readonly traces: CallTraces;
-  /** What this gateway is called in the history. */
+  /** The node's id in the history. */
   readonly nodeId: string;
-  /** Whether the history has the arguments themselves. */
+  /** Whether the history stores the arguments, not only their digest. */
   readonly keepArguments: boolean;
 }
 
 interface Finished extends Omit<FinishedCall, "callId"> {
-  readonly turn: CallTurn;
+  readonly context: CallContext;
   readonly args: JsonObject;
-  /** What its failure said, or what became of an upgrade. */
+  /** The detail of the error, or the result of a firmware upgrade. */
   readonly detail: string | undefined;
-  /** Its failure said that nothing went to the device. */
+  /** The error reported that nothing was sent to the device. */
   readonly unsent: boolean;
 }
 
 export class FinishedCalls {
   readonly #settings: FinishedCallsSettings;
-  readonly #tellAll = () => this.#tell();
-  #untold: Finished[] = [];
+  readonly #recordAll = () => this.#recordPending();
+  #pending: Finished[] = [];
   #lastText: string | undefined;
   #lastDigest = "";
 
@@ -43,30 +42,30 @@ export class FinishedCalls {
   }
 
   add(call: Finished): void {
-    if (this.#untold.push(call) === 1) this.#settings.events.tellSoon(this.#tellAll);
+    if (this.#pending.push(call) === 1) this.#settings.events.tellSoon(this.#recordAll);
   }
 
-  #tell(): void {
+  #recordPending(): void {
     const { clock, events } = this.#settings;
-    const calls = this.#untold;
-    this.#untold = [];
+    const calls = this.#pending;
+    this.#pending = [];
     const at = clock.now();
     for (const call of calls) {
       try {
-        this.#tellOf(call, at);
+        this.#recordOne(call, at);
       } catch (error) {
-        // A listener's fault must not cost the others their line.
+        // An error in a listener must not stop the remaining calls from being recorded.
         events.notTold(error);
       }
     }
   }
 
-  #tellOf(call: Finished, at: number): void {
+  #recordOne(call: Finished, at: number): void {
     const { events, history, traces, nodeId, keepArguments } = this.#settings;
-    const { turn, device, tool, principal, outcome, queuedMs, durationMs } = call;
-    const { callId, argumentText } = turn;
-    traces.note(callId, argumentText, call.detail, call.unsent);
-    // Each is written out: copying one into the other costs more than both.
+    const { context, device, tool, principal, outcome, queuedMs, durationMs } = call;
+    const { callId, argumentText } = context;
+    traces.add(callId, argumentText, call.detail, call.unsent);
+    // The fields are listed twice because spreading one object into the other is slower.
     const event = events.callFinished(
       { callId, device, tool, principal, outcome, queuedMs, durationMs },
       at,
@@ -82,18 +81,18 @@ export class FinishedCalls {
       queuedMs,
       durationMs,
       argumentDigest: this.#digestOf(argumentText),
-      // No text: nested too deeply to be written.
+      // The text is empty if the arguments are too deep to serialize.
       arguments:
         keepArguments && argumentText !== "" && argumentText.length <= limits.historyArguments.max
           ? call.args
           : undefined,
-      approval: turn.approval,
+      approval: context.approval,
       node: nodeId,
       event,
     });
   }
 
-  /** Many calls in a row say the same: a poll of every device's status, a scene for a whole house. */
+  /** Consecutive calls often have the same arguments, for example a status poll of every device. */
   #digestOf(text: string): string {
     if (text !== this.#lastText) {
       this.#lastText = text;

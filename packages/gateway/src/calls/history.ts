@@ -1,4 +1,4 @@
-/** What was called, for those who may know of the devices: the list, and one call from being asked to its end. */
+/** The call history of the devices that a principal may see: the list, and the trace of one call. */
 import { type CallHistory, type CallQuery, type CallStory, isObject } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
 import { isoTime } from "../clock.ts";
@@ -6,16 +6,16 @@ import { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import type { CallTraces } from "./call-traces.ts";
 
-export interface HistoryNeeds {
+export interface HistoryDependencies {
   readonly calls: Store["calls"];
   readonly traces: CallTraces;
-  /** Whatever has ended is in the history after this. */
+  /** Writes all calls that have ended to the history. */
   readonly settle: () => void;
   readonly idOf: (reference: string) => string;
   readonly visible: (principal: Principal, id: string) => boolean;
 }
 
-/** Refused before anything went to the device. */
+/** Outcomes of calls that ended before the gateway sent them to the device. */
 const neverSent: ReadonlySet<string> = new Set([
   "forbidden",
   "approval_required",
@@ -28,23 +28,23 @@ const neverSent: ReadonlySet<string> = new Set([
 ]);
 
 export class History {
-  readonly #needs: HistoryNeeds;
+  readonly #dependencies: HistoryDependencies;
 
-  constructor(needs: HistoryNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: HistoryDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Newest first. */
   async list(principal: Principal, query: CallQuery): Promise<CallHistory> {
     requireScope(principal, "read");
     const { device, since, ...rest } = query;
-    this.#needs.settle();
-    const page = await this.#needs.calls.query({
+    this.#dependencies.settle();
+    const page = await this.#dependencies.calls.query({
       ...rest,
-      device: device === undefined ? undefined : this.#needs.idOf(device),
+      device: device === undefined ? undefined : this.#dependencies.idOf(device),
       ...(principal.devices === undefined
         ? {}
-        : { visible: (id: string) => this.#needs.visible(principal, id) }),
+        : { visible: (id: string) => this.#dependencies.visible(principal, id) }),
       since: since === undefined ? undefined : Date.parse(since),
     });
     const calls = page.calls.map(
@@ -59,19 +59,19 @@ export class History {
     return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
   }
 
-  /** As far as it is still known: what only memory keeps is null once it has been forgotten. */
-  async story(principal: Principal, callId: string): Promise<CallStory> {
+  /** Fields that only `CallTraces` keeps are null for older calls. */
+  async trace(principal: Principal, callId: string): Promise<CallStory> {
     requireScope(principal, "read");
-    this.#needs.settle();
-    const found = await this.#needs.calls.find(callId);
+    this.#dependencies.settle();
+    const found = await this.#dependencies.calls.find(callId);
     const hidden = principal.devices !== undefined && found !== undefined;
-    if (found === undefined || (hidden && !this.#needs.visible(principal, found.device)))
-      throw new TendonError("not_found", "no call has this id, or it is too long ago");
+    if (found === undefined || (hidden && !this.#dependencies.visible(principal, found.device)))
+      throw new TendonError("not_found", "no call in the history has this id");
     const { id, at, arguments: kept, approval, node: _node, event: _event, ...call } = found;
-    const told = this.#needs.traces.of(id);
+    const recent = this.#dependencies.traces.of(id);
     const askedAt = at - call.durationMs;
-    const unsent = neverSent.has(call.outcome) || told?.unsent === true;
-    const args: unknown = told?.arguments === undefined ? kept : JSON.parse(told.arguments);
+    const unsent = neverSent.has(call.outcome) || recent?.unsent === true;
+    const args: unknown = recent?.arguments === undefined ? kept : JSON.parse(recent.arguments);
     return {
       ...call,
       callId: id,
@@ -79,9 +79,9 @@ export class History {
       askedAt: isoTime(askedAt),
       sentAt: unsent ? null : isoTime(askedAt + call.queuedMs),
       arguments: isObject(args) ? args : null,
-      detail: told?.detail ?? null,
+      detail: recent?.detail ?? null,
       approval: approval ?? null,
-      late: told?.late ?? null,
+      late: recent?.late ?? null,
     };
   }
 }

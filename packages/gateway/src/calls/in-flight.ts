@@ -1,15 +1,15 @@
 import { TendonError } from "../errors.ts";
 
-/** Calls that are running, of this node's callers and of other nodes': a gateway that stops waits for them. */
+/** Counts the running calls, including those that other nodes sent here. A gateway that stops waits for them. */
 export class InFlight {
   #count = 0;
   #draining = false;
   #onIdle: (() => void) | undefined;
 
-  /** Throws `shutting_down` while the gateway stops. `leave` follows in any other case. */
+  /** Throws `shutting_down` while the gateway stops. Otherwise the caller must call `leave` later. */
   enter(): void {
     if (this.#draining)
-      throw new TendonError("shutting_down", "the gateway is stopping and takes no new calls");
+      throw new TendonError("shutting_down", "the gateway is stopping and accepts no new calls; retry later");
     this.#count += 1;
   }
 
@@ -18,7 +18,7 @@ export class InFlight {
     if (this.#count === 0) this.#onIdle?.();
   }
 
-  async count<Result>(work: () => Promise<Result>): Promise<Result> {
+  async track<Result>(work: () => Promise<Result>): Promise<Result> {
     this.enter();
     try {
       return await work();
@@ -27,7 +27,7 @@ export class InFlight {
     }
   }
 
-  /** Refuses new calls from now on; resolves when the last running one has ended. */
+  /** Rejects new calls from now on; resolves when the last running one has ended. */
   async drain(): Promise<void> {
     this.#draining = true;
     if (this.#count === 0) return;

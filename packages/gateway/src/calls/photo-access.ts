@@ -1,17 +1,17 @@
-/** The photos that devices took lately, for those who may see the devices. */
+/** The recent photos of the devices that a principal may see. */
 import { type Principal, requireScope } from "../access/access.ts";
 import type { DeviceRecord } from "../fleet/fleet.ts";
 
 export interface Photo {
-  /** Counts a device's photos from 1, anew in every run. */
+  /** Counts a device's photos from 1 in each run of the gateway. */
   readonly number: number;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly mimeType: string;
 }
 
-/** Where photos are kept; handed in. */
-export interface PhotoShelf {
+/** Implemented by the vision module. */
+export interface PhotoStorage {
   photosOf(device: string): readonly Photo[];
   photo(
     device: string,
@@ -20,21 +20,21 @@ export interface PhotoShelf {
 }
 
 export class PhotoAccess {
-  readonly #shelf: PhotoShelf;
+  readonly #storage: PhotoStorage;
   readonly #find: (principal: Principal, reference: string) => DeviceRecord;
 
-  constructor(shelf: PhotoShelf, find: (principal: Principal, reference: string) => DeviceRecord) {
-    this.#shelf = shelf;
+  constructor(storage: PhotoStorage, find: (principal: Principal, reference: string) => DeviceRecord) {
+    this.#storage = storage;
     this.#find = find;
   }
 
   list(principal: Principal, device: string): readonly Photo[] {
     const { id } = this.#find(principal, device);
     requireScope(principal, "read");
-    return this.#shelf.photosOf(id);
+    return this.#storage.photosOf(id);
   }
 
-  /** In base64; `undefined` when it is no longer kept, or never was. */
+  /** In base64; `undefined` if the photo is not stored. */
   async read(
     principal: Principal,
     device: string,
@@ -42,6 +42,6 @@ export class PhotoAccess {
   ): Promise<{ readonly data: string; readonly mimeType: string } | undefined> {
     const { id } = this.#find(principal, device);
     requireScope(principal, "read");
-    return await this.#shelf.photo(id, number);
+    return await this.#storage.photo(id, number);
   }
 }

@@ -3,48 +3,62 @@ import type { Clock } from "../clock.ts";
 import type { OutgoingCall, Sent } from "../fleet/fleet.ts";
 import { DeviceLock } from "./device-lock.ts";
 
-/** The camera of a board: each call has a ticket of its own, so that a late picture reaches nobody else [CAM-1]. */
+/** The camera of a board. Each call has its own ticket, so that a late picture never goes to another caller [CAM-1]. */
 export interface Camera {
   open(deviceId: string, callId: string): { readonly ticket: string; readonly initialize: JsonObject };
-  /** What the board is told, so that its next picture goes to somebody else. */
-  elsewhere(vision: JsonObject): JsonObject;
+  /** The parameters of `initialize` that make the board send its next picture to another server. */
+  redirect(vision: JsonObject): JsonObject;
   pictureOf(ticket: string): { readonly data: string; readonly mimeType: string } | undefined;
   close(ticket: string): void;
 }
 
 type Send = () => Promise<Sent<ToolResult>>;
-/** Tells the board where its next picture goes. */
-type Aim = (initialize: JsonObject) => Promise<unknown>;
+/** Sends the board the address for its next picture. */
+type SetUploadTarget = (initialize: JsonObject) => Promise<unknown>;
 
-/** Photos of a board, one after the other: it keeps one address, and a second ticket would take the first's picture. */
+/** Takes the photos of a board one at a time: a board stores only one upload address, and so only one ticket. */
 export class PhotoCalls {
   readonly #camera: Camera;
-  readonly #turns: DeviceLock;
+  readonly #lock: DeviceLock;
 
   constructor(camera: Camera, clock: Clock) {
     this.#camera = camera;
-    this.#turns = new DeviceLock(clock);
+    this.#lock = new DeviceLock(clock);
   }
 
-  take(device: string, call: OutgoingCall, aim: Aim, send: Send): Promise<Sent<ToolResult>> {
+  take(
+    device: string,
+    call: OutgoingCall,
+    setUploadTarget: SetUploadTarget,
+    send: Send,
+  ): Promise<Sent<ToolResult>> {
     const { vision, callId } = call;
     const photo =
       vision === undefined
-        ? () => this.#takeHere(device, callId, aim, send)
-        : () => this.#takeElsewhere(vision, aim, send);
-    return this.#turns.run(device, photo, call.options());
+        ? () => this.#takeForGateway(device, callId, setUploadTarget, send)
+        : () => this.#takeForOtherServer(vision, setUploadTarget, send);
+    return this.#lock.run(device, photo, call.options());
   }
 
-  /** [VOI-7] The picture is its receiver's business; what the receiver answered is the tool's answer. */
-  async #takeElsewhere(vision: JsonObject, aim: Aim, send: Send): Promise<Sent<ToolResult>> {
-    await aim(this.#camera.elsewhere(vision));
+  /** [VOI-7] The other server gets the picture, and its reply to the board is the tool's result. */
+  async #takeForOtherServer(
+    vision: JsonObject,
+    setUploadTarget: SetUploadTarget,
+    send: Send,
+  ): Promise<Sent<ToolResult>> {
+    await setUploadTarget(this.#camera.redirect(vision));
     return await send();
   }
 
-  async #takeHere(device: string, callId: string, aim: Aim, send: Send): Promise<Sent<ToolResult>> {
+  async #takeForGateway(
+    device: string,
+    callId: string,
+    setUploadTarget: SetUploadTarget,
+    send: Send,
+  ): Promise<Sent<ToolResult>> {
     const { ticket, initialize } = this.#camera.open(device, callId);
     try {
-      await aim(initialize);
+      await setUploadTarget(initialize);
       const done = await send();
       const picture = this.#camera.pictureOf(ticket);
       if (picture === undefined) return done;

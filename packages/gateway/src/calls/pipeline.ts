@@ -1,12 +1,12 @@
 /**
- * The steps of a call, in the contract's order of errors. Each step lets the call pass or throws a TendonError with its
+ * The steps of a call, in the documented order of errors. Each step lets the call pass or throws a TendonError with its
  * own code. A new capability is a new step or a new target of `dispatch`, not a branch inside a step.
  */
 import type { JsonObject, ToolDefinition } from "@tendon/protocol";
 import type { Principal, Ruling } from "../access/access.ts";
 import type { DeviceRecord, Sent } from "../fleet/fleet.ts";
 import type { Grant } from "./approvals.ts";
-import type { CallTurn } from "./call-turn.ts";
+import type { CallContext } from "./call-context.ts";
 
 export interface CallInProgress {
   readonly principal: Principal;
@@ -14,17 +14,17 @@ export interface CallInProgress {
   /** The tool, or the method of a raw request. */
   readonly tool: string;
   readonly args: JsonObject;
-  /** The same as they were given: a raw request may have none. */
+  /** The arguments as the caller sent them: a raw request may have none. */
   readonly params: JsonObject | undefined;
-  readonly turn: CallTurn;
-  /** What `authorize` found. */
+  readonly context: CallContext;
+  /** Set by `authorize`, like `ruling`. */
   definition: ToolDefinition | undefined;
   ruling: Ruling | undefined;
-  /** What `requireApproval` found, to be used up when the call is sent. */
+  /** Set by `requireApproval` and consumed by `useApproval`. */
   grant: Grant | undefined;
 }
 
-/** A step that waits for nothing returns nothing: most calls pass every step in one turn of the event loop. */
+/** A step that does not wait returns `undefined`, so that most calls pass all steps in one turn of the event loop. */
 export type Step = (call: CallInProgress) => Promise<void> | undefined;
 
 export interface Pipeline<Result> {

@@ -50,7 +50,7 @@ export async function openVision({
       const vision = { url: uploadUrl(), token };
       return { ticket: token, initialize: initializeParams({ ...config.devices.capabilities, vision }) };
     },
-    elsewhere: (vision: JsonObject) => initializeParams({ ...config.devices.capabilities, vision }),
+    redirect: (vision: JsonObject) => initializeParams({ ...config.devices.capabilities, vision }),
     pictureOf(ticket: string) {
       const picture = photos.pictureOf(ticket);
       if (picture === undefined) return undefined;

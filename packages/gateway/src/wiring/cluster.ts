@@ -119,7 +119,7 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
         parts.services.fleet.admin.find(broadcast.id)?.rememberStatus(broadcast.at, broadcast.value);
       return;
     case "muted":
-      parts.services.muteMemory.learn(broadcast.device, broadcast.tool, broadcast.level);
+      parts.services.mutedLevels.applyRemote(broadcast.device, broadcast.tool, broadcast.level);
       return;
     case "spent":
       // Safe: only nodes of this cluster write here, each what `shareWith` gave it.

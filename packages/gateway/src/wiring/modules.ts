@@ -45,13 +45,13 @@ export async function openModules(
   started.push(() => vision.stop());
   const services = await openServices({
     camera: vision.camera,
-    shelf: vision.shelf,
+    photoStorage: vision.shelf,
     store,
     clock,
     events,
     node: foundation.node,
     nodeId: foundation.nodeId,
-    idMark: mark,
+    idPrefix: mark,
     run,
     isAlive: (other) => other === run || cluster?.members.isAlive(other) === true,
     defaultTimeoutMs: config.calls.timeoutMs,

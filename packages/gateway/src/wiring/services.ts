@@ -13,9 +13,9 @@ import {
   FanOut,
   History,
   Idempotency,
-  MuteMemory,
+  MutedLevels,
   PhotoAccess,
-  type PhotoShelf,
+  type PhotoStorage,
 } from "../calls/calls.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
@@ -29,11 +29,11 @@ export interface ServiceDependencies
   readonly access: Config["access"];
   readonly agents: Config["agents"];
   readonly camera: DispatchDependencies["camera"];
-  readonly shelf: PhotoShelf;
+  readonly photoStorage: PhotoStorage;
   /** The name of a principal that is known by its id. */
   readonly nameOf: (principalId: string) => string;
   readonly actions: Actions;
-  readonly idMark: string;
+  readonly idPrefix: string;
   /** This run of this process, and whether another one still is. */
   readonly run: string;
   readonly isAlive: (run: string) => boolean;
@@ -41,7 +41,7 @@ export interface ServiceDependencies
 
 /** What the composition root keeps beside what clients use. */
 export interface OpenedServices extends Services {
-  readonly muteMemory: MuteMemory;
+  readonly mutedLevels: MutedLevels;
   /** Connects the fleet with those of other nodes; resolves with what to wait for before this node leaves. */
   join(cluster: Cluster): Promise<{ settled(): Promise<void> }>;
   /** Refuses new calls; resolves when the running ones have ended. */
@@ -54,24 +54,24 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
   const { store, clock, events } = dependencies;
   const notRemembered = (what: string, error: unknown) => events.notRemembered(what, error);
   let broadcastStatus = (_id: string, _at: number, _value: JsonObject): void => undefined;
-  const muteMemory = new MuteMemory(store, notRemembered);
+  const mutedLevels = new MutedLevels(store, notRemembered);
   const dispatch = new Dispatch({
     clock,
     camera: dependencies.camera,
-    statusOf(record, value) {
+    onStatus(record, value) {
       const at = clock.now();
       record.rememberStatus(at, value);
       broadcastStatus(record.id, at, value);
     },
-    carriedOut: (device, tool) => muteMemory.forget(device, tool),
+    onSuccess: (device, tool) => mutedLevels.forget(device, tool),
   });
-  const steps = new ControlSteps(clock, muteMemory);
+  const steps = new ControlSteps(clock, mutedLevels);
   const fleet = await Fleet.open({
     ...dependencies,
     calls: dispatch,
     control: steps,
     upgrades: dispatch.upgrades,
-    forgetDevice: (id) => muteMemory.forgetDevice(id),
+    forgetDevice: (id) => mutedLevels.forgetDevice(id),
     toolset: () => toolset,
   });
   const { devices, policy } = fleet;
@@ -85,7 +85,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     access: (principal, record, tool) => policy.accessTo(principal, record, tool).access,
   });
   toolset.restored();
-  await muteMemory.restore();
+  await mutedLevels.restore();
   const visible = (principal: Principal, id: string) => fleet.visible(principal, id);
   const findDevice = (principal: Principal, reference: string) => fleet.find(principal, reference);
   const approvals = new Approvals({ ...dependencies, visible });
@@ -109,16 +109,16 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
       idOf: (reference) => fleet.idOf(reference),
       visible,
     }),
-    photos: new PhotoAccess(dependencies.shelf, findDevice),
+    photos: new PhotoAccess(dependencies.photoStorage, findDevice),
     toolset,
-    muteMemory,
+    mutedLevels,
     async join(cluster) {
       const { broadcasts } = cluster;
       broadcastStatus = (id, at, value) => broadcasts.mention({ kind: "status", id, at, value });
-      muteMemory.shareWith((device, tool, level) =>
+      mutedLevels.onChange((device, tool, level) =>
         broadcasts.mention({ kind: "muted", device, tool, level }),
       );
-      return await fleet.join(cluster, (work) => calls.inFlight.count(work));
+      return await fleet.join(cluster, (work) => calls.inFlight.track(work));
     },
     async drain() {
       const drained = calls.drain();
@@ -127,7 +127,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     },
     async close() {
       toolset.stop();
-      await Promise.all([fleet.close(), muteMemory.close()]);
+      await Promise.all([fleet.close(), mutedLevels.close()]);
     },
   };
 }

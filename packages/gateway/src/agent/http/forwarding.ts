@@ -45,9 +45,9 @@ type FanOut = Services["fanOut"];
 function askForJobs(cluster: Cluster, fanOut: FanOut): void {
   cluster.rpc.serveNode(jobs, async (asked) => {
     const { principal, job } = asked as { principal: string; job: string };
-    return { progress: fanOut.progressHere(principal, job) };
+    return { progress: fanOut.localProgress(principal, job) };
   });
-  fanOut.askElsewhere(async (principal, job) => {
+  fanOut.readRemoteProgressWith(async (principal, job) => {
     const home = ownNode.exec(job)?.[1];
     if (home === undefined || home === cluster.instance || !cluster.members.isAlive(home)) return undefined;
     const answer = await cluster.rpc.askNode(home, jobs, { principal, job }, { timeoutMs: jobMs });

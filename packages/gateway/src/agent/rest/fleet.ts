@@ -74,7 +74,7 @@ export function fleetRoutes(http: Http, services: Services): void {
       },
     },
     async (request) =>
-      withMaskedArguments(await services.history.story(request.principal, request.params.id)),
+      withMaskedArguments(await services.history.trace(request.principal, request.params.id)),
   );
   http.get(
     "/jobs/:id",

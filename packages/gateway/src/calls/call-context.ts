@@ -3,33 +3,33 @@ import { newCallId } from "../call-ids.ts";
 import type { Clock } from "../clock.ts";
 import type { CallOptions } from "./calls.ts";
 
-interface TurnSettings {
+interface CallDefaults {
   readonly clock: Clock;
   readonly defaultTimeoutMs: number;
 }
 
 export const photoTool = "self.camera.take_photo";
-/** A photo is taken, uploaded and explained before the device answers; the firmware itself waits 60 s for that. */
+/** The device answers after it has taken and uploaded the photo and got its description; the firmware waits 60 s. */
 const photoTimeoutMs = 75_000;
 
-/** One call's identity and clock: its deadline runs from its arrival, whatever it waits for. */
-export class CallTurn {
+/** The id, the options and the deadline of one call. The deadline counts from its arrival, waiting included. */
+export class CallContext {
   readonly callId: string;
-  /** The arguments as JSON, written once for their size and their digest. */
+  /** The arguments as JSON, serialized once for their size and their digest. */
   readonly argumentText: string;
   readonly timeoutMs: number;
-  readonly given: CallOptions;
-  /** The grant that let it through. */
+  readonly requested: CallOptions;
+  /** The id of the approval that the call used. */
   approval: string | undefined;
   readonly #clock: Clock;
   readonly #startedAt: number;
 
-  constructor(settings: TurnSettings, tool: string, args: JsonObject, options: CallOptions) {
+  constructor(settings: CallDefaults, tool: string, args: JsonObject, options: CallOptions) {
     this.callId = options.callId ?? newCallId();
     this.argumentText = writeArguments(args);
     this.#clock = settings.clock;
     this.#startedAt = settings.clock.monotonic();
-    this.given = options;
+    this.requested = options;
     const standard =
       tool === photoTool ? Math.max(photoTimeoutMs, settings.defaultTimeoutMs) : settings.defaultTimeoutMs;
     this.timeoutMs = Math.min(options.timeoutMs ?? standard, limits.callTimeoutMs.max);
@@ -40,16 +40,16 @@ export class CallTurn {
   }
 
   get vision(): JsonObject | undefined {
-    return this.given.vision;
+    return this.requested.vision;
   }
 
   options(): CallOptions & { timeoutMs: number } {
     return {
       timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)),
-      signal: this.given.signal,
-      envelope: this.given.envelope,
-      lane: this.given.lane,
-      relay: this.given.relay,
+      signal: this.requested.signal,
+      envelope: this.requested.envelope,
+      lane: this.requested.lane,
+      relay: this.requested.relay,
     };
   }
 }
@@ -58,7 +58,7 @@ function writeArguments(args: JsonObject): string {
   try {
     return JSON.stringify(args);
   } catch {
-    // Nested too deeply even to be written: refused long before it could reach a device.
+    // Too deep for JSON.stringify. `checkArguments` rejects such arguments.
     return "";
   }
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Ruling } from "../../src/access/policy.ts";
 import type { Principal } from "../../src/access/principal.ts";
-import { Approvals, type Confirm, type Question } from "../../src/calls/approvals.ts";
-import { shortWay } from "../../src/calls/call-approval.ts";
+import { type ApprovalRequest, Approvals, type Confirm } from "../../src/calls/approvals.ts";
+import { elicitationFor } from "../../src/calls/call-approval.ts";
 import { Databases } from "../store/databases.ts";
 
 const principal: Principal = { id: "t1", name: "agent", scopes: new Set(["call"]), devices: undefined };
 const owner: Principal = { id: "t2", name: "owner", scopes: new Set(["call:user"]), devices: undefined };
-const question: Question = {
+const question: ApprovalRequest = {
   principal,
   device: "02:00:00:00:00:01",
   targets: undefined,
@@ -47,7 +47,11 @@ describe("[APR-7] the person in front of the caller", () => {
         asked.push(what);
         return answer === "silence" ? new Promise(() => undefined) : Promise.resolve(answer);
       };
-      const way = shortWay([given], confirm, () => ({ clock, request, patience: { timeoutMs: 1_000 } }));
+      const way = elicitationFor([given], confirm, () => ({
+        clock,
+        request,
+        deadline: { timeoutMs: 1_000 },
+      }));
       try {
         return await (await approvals.grant(question, way)).use();
       } catch (error) {
@@ -109,7 +113,11 @@ describe("[APR-7] the person in front of the caller", () => {
     const { approvals, clock } = await open();
     const timers = clock.pending;
     const broken: Confirm = () => Promise.reject(new TypeError("the line broke"));
-    const way = shortWay([ruling()], broken, () => ({ clock, request, patience: { timeoutMs: 1_000 } }));
+    const way = elicitationFor([ruling()], broken, () => ({
+      clock,
+      request,
+      deadline: { timeoutMs: 1_000 },
+    }));
     await expect(approvals.grant(question, way)).rejects.toThrow("the line broke");
     expect(clock.pending).toBe(timers);
   });

@@ -3,30 +3,29 @@ import type { Store } from "../store/store.ts";
 const prefix = "muted/";
 
 /**
- * [CTL-7] The level a device had before it was muted, by the tool that sets it. Setting a level anew forgets it, by
- * whatever door: each call that is carried out is told here. It is written down as well, because nobody else knows it
- * when the gateway was restarted, or the device has come to another node.
+ * [CTL-7] The level that a device had before it was muted, by the tool that sets it. Any later call that sets the level
+ * removes the entry. Levels are stored, so that unmuting works after a restart and on another node.
  */
-export class MuteMemory {
+export class MutedLevels {
   readonly #store: Pick<Store, "settings" | "state">;
   readonly #onFault: (device: string, error: unknown) => void;
   readonly #levels = new Map<string, number>();
-  /** What is on its way to the store, by the name of the level. */
+  /** The pending writes by the name of the level. */
   readonly #writes = new Map<string, Promise<void>>();
-  #tellOthers: (device: string, tool: string, level: number | undefined) => void = () => {};
+  #broadcast: (device: string, tool: string, level: number | undefined) => void = () => {};
 
   constructor(store: Pick<Store, "settings" | "state">, onFault: (device: string, error: unknown) => void) {
     this.#store = store;
     this.#onFault = onFault;
   }
 
-  /** The device may go to another node next, and be set or muted anew there. */
-  shareWith(tell: (device: string, tool: string, level: number | undefined) => void): void {
-    this.#tellOthers = tell;
+  /** In a cluster: sends each change to the other nodes, because the device may connect to one of them next. */
+  onChange(broadcast: (device: string, tool: string, level: number | undefined) => void): void {
+    this.#broadcast = broadcast;
   }
 
-  /** Another node has remembered or forgotten it, and writes it down. */
-  learn(device: string, tool: string, level: number | undefined): void {
+  /** Applies a change of another node, which also stores it. */
+  applyRemote(device: string, tool: string, level: number | undefined): void {
     if (level === undefined) this.#levels.delete(`${device}/${tool}`);
     else this.#levels.set(`${device}/${tool}`, level);
   }
@@ -41,17 +40,17 @@ export class MuteMemory {
     const known = this.#levels.get(name);
     if (known !== undefined || this.#store.state.away) return known;
     await this.#writes.get(name);
-    // Another node may have muted it; from now on it is this one's to forget.
-    const kept = await this.#store.settings.get(`${prefix}${name}`).catch(() => undefined);
-    if (typeof kept !== "number") return undefined;
-    this.#levels.set(name, kept);
-    return kept;
+    // Another node may have muted the device.
+    const stored = await this.#store.settings.get(`${prefix}${name}`).catch(() => undefined);
+    if (typeof stored !== "number") return undefined;
+    this.#levels.set(name, stored);
+    return stored;
   }
 
   remember(device: string, tool: string, level: number): void {
     const name = `${device}/${tool}`;
     this.#levels.set(name, level);
-    this.#tellOthers(device, tool, level);
+    this.#broadcast(device, tool, level);
     this.#write(device, name);
   }
 
@@ -59,22 +58,22 @@ export class MuteMemory {
     if (this.#levels.size === 0) return;
     const name = `${device}/${tool}`;
     if (!this.#levels.delete(name)) return;
-    this.#tellOthers(device, tool, undefined);
+    this.#broadcast(device, tool, undefined);
     this.#write(device, name);
   }
 
-  /** The device was deleted. */
+  /** Called when the device is deleted. */
   forgetDevice(device: string): void {
     const tools = [...this.#levels.keys()].filter((name) => name.startsWith(`${device}/`));
     for (const name of tools) this.forget(device, name.slice(device.length + 1));
   }
 
-  /** Resolves when all of it has been written, or has failed. */
+  /** Resolves when all pending writes have ended, with or without success. */
   async close(): Promise<void> {
     await Promise.all(this.#writes.values());
   }
 
-  /** Nobody waits for it: a database that is away holds up no action. */
+  /** Not awaited, so that an unavailable database does not delay an action. */
   #write(device: string, name: string): void {
     const { settings } = this.#store;
     const level = this.#levels.get(name);
