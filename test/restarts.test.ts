@@ -112,7 +112,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     expect(after.body).toMatchObject({
       online: false,
       // When it was last seen is written within a second; killed before that, the end before counts.
-      lastDisconnect: { reason: expect.stringMatching(/^the gateway (ended without a word|is stopping)$/) },
+      lastDisconnect: { reason: expect.stringMatching(/^the gateway (ended unexpectedly|is stopping)$/) },
     });
     await gateway.join(unseen, offer, newcomer);
     const again = await gateway.join(lamp, offer, credentials);

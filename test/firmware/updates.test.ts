@@ -142,7 +142,9 @@ describe("a virtual board", () => {
     await site.tendon.stop();
     expect((await answer).body["result"]).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringMatching(/^unknown: the gateway stopped before the device was back/) }],
+      content: [
+        { text: expect.stringMatching(/^unknown: the gateway stopped before the device reconnected/) },
+      ],
     });
   });
 });

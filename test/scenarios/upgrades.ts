@@ -63,7 +63,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       device.reply(id, textContent("true"));
       const { text, ...rest } = await ended();
       expect(rest).toEqual({ isError: true, upgrade: "failed", outcome: "tool_error" });
-      expect(text).toMatch(/^failed: the device answered \(true\).* It still runs 2\.4\.2\./);
+      expect(text).toMatch(/^failed: the device replied \(true\).* It still runs 2\.4\.2\./);
     });
 
     it("[MCP-16] and comes back with another version is updated", async () => {
@@ -99,7 +99,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       }, "the answer");
       const { text, ...rest } = await ended();
       expect(rest).toEqual({ isError: true, upgrade: "unknown", outcome: "tool_error" });
-      expect(text).toMatch(/^unknown: the device left and came back with the same firmware, 2\.4\.2\./);
+      expect(text).toMatch(/^unknown: the device reconnected with the same firmware, 2\.4\.2\./);
     });
 
     it("[MCP-16] and is away at the deadline may have done it or not", async () => {
@@ -108,7 +108,9 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       clock.advance(30_000);
       const { text, ...rest } = await ended();
       expect(rest).toEqual({ isError: true, upgrade: "unknown", outcome: "tool_error" });
-      expect(text).toMatch(/^unknown: the device left and was not back .*Look at the device's `firmware`/);
+      expect(text).toMatch(
+        /^unknown: the device disconnected and did not reconnect .*Check the device's `firmware`/,
+      );
     });
 
     it("[MCP-16] and neither answers nor leaves has its time; an answer after that is a failure", async () => {
@@ -119,7 +121,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(status).toBe(504);
       expect(body).toMatchObject({ code: "device_timeout", phase: "device", sent: true, retryable: false });
       expect(body["detail"]).toMatch(
-        /Whether the upgrade succeeds is unknown.*Look at the device's `firmware`/,
+        /Whether the upgrade succeeds is unknown.*Check the device's `firmware`/,
       );
       device.reply(id, textContent("true"));
       expect((await late.next()).data).toMatchObject({ tool: upgrade, failed: true });

@@ -12,7 +12,7 @@ import {
   type OutgoingCall,
   type Sent,
   upgradeFailed,
-  upgradeOverdue,
+  upgradeTimeout,
 } from "../fleet/fleet.ts";
 import { photoTool } from "./call-context.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
@@ -86,11 +86,11 @@ export class Dispatch implements CallRunner {
     const { transport } = session;
     const identity = { callId: call.callId, tool: upgradeTool };
     const answer = await session.call(upgradeTool, args, identity, call.options()).catch((error: unknown) => {
-      throw upgradeOverdue(error);
+      throw upgradeTimeout(error);
     });
     const now = () => ({ online: record.handle !== undefined, firmware: record.firmware });
     const result = answer.left
-      ? await this.upgrades.afterLeaving({ device, before, transport, now }, call.options())
+      ? await this.upgrades.awaitReturn({ device, before, transport, now }, call.options())
       : upgradeFailed(before, normaliseResult(answer.result));
     return { result, queuedMs: answer.queuedMs };
   }

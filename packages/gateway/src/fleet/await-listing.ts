@@ -3,13 +3,13 @@ import type { Clock } from "../clock.ts";
 import { withDeadline } from "../with-deadline.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
-const longestWaitMs = 10_000;
+const defaultTimeoutMs = 10_000;
 
-/** [CALL-5] Resolves when the device's tools are known, or it is clear that they will not be; says which. */
+/** [CALL-5] Waits for the device's first tool list. Resolves with `settled` also if the connection ends without one. */
 export async function untilListed(
   clock: Clock,
   record: DeviceRecord,
-  timeoutMs = longestWaitMs,
+  timeoutMs = defaultTimeoutMs,
   signal?: Cancellation,
 ): Promise<"settled" | "timeout"> {
   const listed = record.awaitListing;

@@ -1,4 +1,4 @@
-/** What one device can do, as it last said; kept while it is offline, so that its tools are known at once again. */
+/** The last tool list of a device. It stays while the device is offline, so that its tools remain known. */
 import {
   type ArgumentProblem,
   firmwareHazards,
@@ -18,7 +18,7 @@ const none: readonly ArgumentProblem[] = [];
 export class Catalogue {
   #entries = new Map<string, KnownTool>();
   #setAside: readonly ToolSetAside[] = [];
-  /** `undefined` until there has been a list at all. */
+  /** `undefined` before the first list. */
   #complete: boolean | undefined;
   #problem: string | undefined;
 
@@ -52,8 +52,8 @@ export class Catalogue {
   }
 
   /**
-   * Takes a new listing and says whether anything changed. A list that was cut short replaces what it names and
-   * keeps the rest: a fault on the way must not make tools vanish.
+   * Applies a new listing and returns whether anything changed. An incomplete list replaces the tools that it names and
+   * keeps the others, so that a transmission error does not remove tools.
    */
   update(listing: Listing): boolean {
     const entries = new Map<string, KnownTool>();
@@ -69,25 +69,25 @@ export class Catalogue {
     return changed;
   }
 
-  /** [MCP-9…11] Checks a call's arguments before anything is sent; defaults are the device's to fill in. */
+  /** [MCP-9…11] Checks a call's arguments before it is sent. The device fills in the defaults. */
   checkArguments(name: string, args: JsonObject, text: string, kind: DeviceSession["kind"]): void {
     const entry = this.#entries.get(name);
-    // A tool that is not listed has no schema; what a device would misread is refused all the same.
+    // Also for an unlisted tool, which has no schema: the device would misread these arguments.
     const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
     refuseArguments(hazards);
-    // Before the schema: the bound on the work of checking is made for arguments of this size.
+    // Before the schema check, whose bound on work assumes arguments of at most this size.
     if (Buffer.byteLength(text) > limits.callArgumentBytes.max) {
       throw new TendonError(
         "payload_too_large",
-        `arguments may take ${limits.callArgumentBytes.max} bytes at most`,
+        `arguments are limited to ${limits.callArgumentBytes.max} bytes`,
       );
     }
-    const misfits = entry?.misfits(args) ?? none;
-    if (misfits.length > 0) refuseArguments(misfits, entry?.misspelt(args));
+    const problems = entry?.problems(args) ?? none;
+    if (problems.length > 0) refuseArguments(problems, entry?.misspeltHint(args));
   }
 }
 
-/** Equal tools are one object, so that comparing lists compares no texts. */
+/** Equal tools are the same object, so that comparing references is enough. */
 function sameInOrder(one: ReadonlyMap<string, KnownTool>, other: ReadonlyMap<string, KnownTool>): boolean {
   if (one.size !== other.size) return false;
   const others = other.values();

@@ -1,4 +1,4 @@
-/** Sessions of devices as they come and go: what each says is kept, told and remembered. */
+/** Updates the records, the events, the toolset and the store as device sessions start, change and end. */
 
 import { Throttle } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
@@ -12,74 +12,77 @@ import { LocalHandle, type LocalHandleDependencies } from "./local-handle.ts";
 import type { McpPassthrough } from "./mcp-passthrough.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 
-export interface ConnectionsNeeds {
+export interface ConnectionsDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly persistence: DevicePersistence;
   readonly toolset: ToolsetChanges;
   readonly drift: Drift;
   readonly passthrough: McpPassthrough;
-  /** What handles of devices of this node are made with. */
+  /** The dependencies of the handles of this node's devices. */
   readonly local: LocalHandleDependencies;
   readonly upgrades: FirmwareUpgrades;
-  /** The device of this id, made where there was none. */
+  /** Finds the device of this id or creates it. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
   readonly find: (id: string) => DeviceRecord | undefined;
 }
 
-/** Other nodes are told which devices are here. */
-interface Others {
-  hold(handle: LocalHandle): void;
+/** Announces to the other nodes which devices are connected here. */
+interface ClusterDirectory {
+  claim(handle: LocalHandle): void;
   release(session: DeviceSession): void;
 }
 
-/** A board that lost its network or was restarted takes over from itself so often, at most. */
+/** More takeovers than a board causes by losing its network or restarting suggest two devices with the same id. */
 const takeOvers = { atOnce: 3, everyMs: 60_000 };
 
 export class Connections implements SessionOwner {
-  readonly #needs: ConnectionsNeeds;
+  readonly #dependencies: ConnectionsDependencies;
   readonly #bySession = new Map<string, string>();
   readonly #takeOvers: Throttle;
-  #others: Others | undefined;
+  #cluster: ClusterDirectory | undefined;
 
-  constructor(needs: ConnectionsNeeds) {
-    this.#needs = needs;
-    this.#takeOvers = new Throttle(needs.clock, { burst: takeOvers.atOnce, everyMs: takeOvers.everyMs });
+  constructor(dependencies: ConnectionsDependencies) {
+    this.#dependencies = dependencies;
+    this.#takeOvers = new Throttle(dependencies.clock, {
+      burst: takeOvers.atOnce,
+      everyMs: takeOvers.everyMs,
+    });
   }
 
-  shareWith(others: Others): void {
-    this.#others = others;
+  joinCluster(cluster: ClusterDirectory): void {
+    this.#cluster = cluster;
   }
 
-  /** The device whose session has this id now. */
+  /** The device whose current session has this id. */
   deviceOf(sessionId: string): string | undefined {
     return this.#bySession.get(sessionId);
   }
 
-  /** The newest connection of a device wins; what the old one still says touches nothing [DEV-10]. */
+  /** The newest connection of a device wins. Later messages of the old one have no effect [DEV-10]. */
   greeted(session: DeviceSession): void {
-    const record = this.#needs.recordOf(session.deviceId, session.kind);
+    const record = this.#dependencies.recordOf(session.deviceId, session.kind);
     const old = record.handle;
     if (old?.local?.session === session) {
       record.attach(old);
-      this.#others?.hold(old.local);
+      this.#cluster?.claim(old.local);
       return;
     }
-    const handle = new LocalHandle(session, record, this.#needs.local);
+    const handle = new LocalHandle(session, record, this.#dependencies.local);
     record.attach(handle);
-    this.#needs.passthrough.connected(record.id, handle);
+    this.#dependencies.passthrough.connected(record.id, handle);
     this.#bySession.set(session.sessionId, record.id);
-    this.#needs.toolset.came(record.id);
-    this.#others?.hold(handle);
-    if (!session.hasTools) void this.#needs.persistence.device(record);
-    this.#needs.persistence.seen(record, session.connectedAt, session.transport);
+    this.#dependencies.toolset.connected(record.id);
+    this.#cluster?.claim(handle);
+    if (!session.hasTools) void this.#dependencies.persistence.save(record);
+    this.#dependencies.persistence.seen(record, session.connectedAt, session.transport);
     if (old !== undefined) {
-      this.#tookOver(record.id);
-      // A node that held the old one closes it, when it learns of the new one.
+      this.#countTakeOver(record.id);
+      // If another node holds the old connection, it closes it when it sees the new claim.
       old.local?.session.close(1001, takenOver);
-      this.#needs.events.deviceOffline(record.id, takenOver);
+      this.#dependencies.events.deviceOffline(record.id, takenOver);
     }
-    this.#needs.events.deviceOnline(record.id, {
+    this.#dependencies.events.deviceOnline(record.id, {
       transport: session.transport,
       alias: record.alias,
       mcp: session.hasTools,
@@ -91,12 +94,12 @@ export class Connections implements SessionOwner {
     if (record === undefined) return;
     const { alias, board } = record;
     record.identify(info);
-    this.#needs.upgrades.connected(record.id, info.firmware);
+    this.#dependencies.upgrades.connected(record.id, info.firmware);
     const renamed = record.alias !== alias;
-    if (renamed) this.#needs.events.deviceNamed(record.id, record.alias);
-    if (renamed || record.board !== board) this.#needs.toolset.changed(record.id);
-    // Its first list follows at once and is written together with it.
-    if (record.catalogue.size > 0) void this.#needs.persistence.changed(record, renamed);
+    if (renamed) this.#dependencies.events.deviceNamed(record.id, record.alias);
+    if (renamed || record.board !== board) this.#dependencies.toolset.changed(record.id);
+    // A new device is saved together with its first tool list, which follows at once.
+    if (record.catalogue.size > 0) void this.#dependencies.persistence.saveChange(record, renamed);
   }
 
   listed(session: DeviceSession, listing: Listing): void {
@@ -105,16 +108,16 @@ export class Connections implements SessionOwner {
     const { catalogue } = record;
     const before = catalogue.tools();
     if (catalogue.update(listing)) {
-      this.#needs.events.toolsChanged(record.id, {
-        ...this.#needs.drift.listed(record.id, before, catalogue.tools()),
+      this.#dependencies.events.toolsChanged(record.id, {
+        ...this.#dependencies.drift.listed(record.id, before, catalogue.tools()),
         toolCount: catalogue.size,
         complete: catalogue.complete,
         ...(catalogue.problem === undefined ? {} : { problem: catalogue.problem }),
       });
-      void this.#needs.persistence.withTools(record);
-      this.#needs.toolset.changed(record.id);
+      void this.#dependencies.persistence.saveWithTools(record);
+      this.#dependencies.toolset.changed(record.id);
     } else {
-      this.#needs.events.toolsUnchanged(record.id, catalogue.size);
+      this.#dependencies.events.toolsUnchanged(record.id, catalogue.size);
     }
     record.listingDone();
   }
@@ -126,24 +129,24 @@ export class Connections implements SessionOwner {
 
   offline(session: DeviceSession, reason: string): void {
     this.#bySession.delete(session.sessionId);
-    this.#others?.release(session);
+    this.#cluster?.release(session);
     const record = this.#current(session);
     if (record === undefined) return;
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     record.detach(record.requireHandle(), now, reason);
-    this.#needs.toolset.left(record.id);
-    this.#needs.persistence.left(record, session.lastSeenAt, now, reason);
-    // The broker has parted from the old one before the new one gets here.
-    if (reason === takenOver) this.#tookOver(record.id);
-    this.#needs.events.deviceOffline(record.id, reason);
+    this.#dependencies.toolset.disconnected(record.id);
+    this.#dependencies.persistence.disconnected(record, session.lastSeenAt, now, reason);
+    // The broker disconnects the old connection before the new one arrives here.
+    if (reason === takenOver) this.#countTakeOver(record.id);
+    this.#dependencies.events.deviceOffline(record.id, reason);
   }
 
-  #tookOver(device: string): void {
-    this.#needs.events.connectionReplaced(device, this.#takeOvers.count(device) > 0);
+  #countTakeOver(device: string): void {
+    this.#dependencies.events.connectionReplaced(device, this.#takeOvers.count(device) > 0);
   }
 
   #current(session: DeviceSession): DeviceRecord | undefined {
-    const record = this.#needs.find(session.deviceId);
+    const record = this.#dependencies.find(session.deviceId);
     return record?.handle?.local?.session === session ? record : undefined;
   }
 }

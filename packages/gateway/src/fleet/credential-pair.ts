@@ -1,7 +1,7 @@
 /** The credentials of a device as its record keeps them; provisioning decides about them. */
 import type { StoredDevice } from "../store/store.ts";
 
-/** A digest of the Client-Id stands for it: the Client-Id itself grants access. */
+/** `clientId` is a digest, because the Client-Id itself grants access. */
 export interface ApprovedPair {
   readonly state: "approved";
   readonly clientId: Buffer;

@@ -1,4 +1,4 @@
-/** The devices as they are written down: what people change about them, and who has been let in. */
+/** Changes of devices by people and by provisioning: aliases, tags, transports, credentials, deletion. */
 import type { DeviceChange, DeviceDetail } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
 import type { TendonError } from "../errors.ts";
@@ -11,64 +11,64 @@ import { aliasTaken } from "./names.ts";
 import type { ReplicaSync } from "./replica-sync.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 
-export interface DeviceAdminNeeds {
+export interface DeviceAdminDependencies {
   readonly store: Store;
   readonly devices: KnownDevices;
   readonly persistence: DevicePersistence;
   readonly toolset: ToolsetChanges;
   readonly replicas: ReplicaSync;
-  /** Forgets what else the gateway remembers of a device. */
+  /** Removes what other modules store about a device. */
   readonly forgetDevice: (id: string) => void;
 }
 
 export class DeviceAdmin {
-  readonly #needs: DeviceAdminNeeds;
+  readonly #dependencies: DeviceAdminDependencies;
 
-  constructor(needs: DeviceAdminNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: DeviceAdminDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
+  /** The id for a reference: an id in any spelling, or an alias. Returns an unknown reference unchanged. */
   idOf(reference: string): string {
-    return this.#needs.devices.idOf(reference);
+    return this.#dependencies.devices.idOf(reference);
   }
 
-  /** A device that is known, for whoever decides about it. */
+  /** The device of this id, unless it has never connected and was not approved by a person. */
   find(id: string): DeviceRecord | undefined {
-    const record = this.#needs.devices.get(id);
+    const record = this.#dependencies.devices.get(id);
     return record?.isKnown === true ? record : undefined;
   }
 
-  /** Known ones, and others that were only told of. */
+  /** The ids of all records, including devices that have never connected. */
   ids(): Iterable<string> {
-    return this.#needs.devices.records.keys();
+    return this.#dependencies.devices.records.keys();
   }
 
-  /** What to fail with where there is no such device; it has the names that may have been meant. */
+  /** The `device_unknown` error for a reference, with suggestions. */
   unknown(principal: Principal, reference: string): TendonError {
-    return this.#needs.devices.unknown(principal, reference);
+    return this.#dependencies.devices.unknown(principal, reference);
   }
 
-  /** Which devices have credentials. */
+  /** The credentials by device. */
   pairs(): Map<string, CredentialPair> {
-    const { records } = this.#needs.devices;
+    const { records } = this.#dependencies.devices;
     return new Map([...records].flatMap(([id, { pair }]) => (pair === undefined ? [] : [[id, pair]])));
   }
 
-  /** A device was given credentials, or lost them; one that never came is forgotten with them. */
+  /** Sets or removes the credentials of a device. A device that has never connected is deleted with them. */
   pairChanged(deviceId: string, pair: CredentialPair | undefined): Promise<void> {
-    const record = this.#needs.devices.recordOf(deviceId, "esp32");
+    const record = this.#dependencies.devices.recordOf(deviceId, "esp32");
     record.pair = pair;
-    if (pair !== undefined || record.everConnected) return this.#needs.persistence.device(record);
+    if (pair !== undefined || record.everConnected) return this.#dependencies.persistence.save(record);
     return this.#forget(deviceId);
   }
 
-  /** Gives a device that has never been here its first tags. */
+  /** Sets the tags of a device that has never connected and has none. */
   async tagNew(id: string, tags: readonly string[]): Promise<void> {
-    const record = this.#needs.devices.get(id);
+    const record = this.#dependencies.devices.get(id);
     if (record === undefined || record.everConnected || record.tags.length > 0) return;
     record.tag(tags);
-    await this.#needs.persistence.device(record);
+    await this.#dependencies.persistence.save(record);
   }
 
   /** Gives a device another alias, other tags, or another transport. */
@@ -77,13 +77,13 @@ export class DeviceAdmin {
     reference: string,
     { alias, tags, transport }: DeviceChange,
   ): Promise<DeviceDetail> {
-    const { devices, store, toolset, persistence } = this.#needs;
+    const { devices, store, toolset, persistence } = this.#dependencies;
     const record = devices.require(principal, reference);
     requireScope(principal, "admin");
     await store.ping();
     if (alias !== undefined) {
       if (!devices.names.isFree(alias, record.id)) throw aliasTaken(alias);
-      // Another node may be giving it away in this moment.
+      // Another node may be assigning the same alias at this moment.
       const renamed = await store.devices.rename(record.id, alias, true);
       if (renamed === "alias_taken") throw aliasTaken(alias);
       record.rename(alias);
@@ -91,26 +91,26 @@ export class DeviceAdmin {
     if (tags !== undefined) record.tag(tags);
     if (transport !== undefined) {
       refuseProgram(record);
-      record.offer(transport ?? undefined);
+      record.setTransport(transport ?? undefined);
     }
     toolset.changed(record.id);
-    await persistence.changed(record, alias !== undefined);
+    await persistence.saveChange(record, alias !== undefined);
     return record.detail();
   }
 
-  /** Forgets a device and all that hangs on it. Its calls stay in the history. */
+  /** Deletes a device with its names, tools and credentials. Its calls stay in the history. */
   async remove(principal: Principal, reference: string): Promise<void> {
-    const record = this.#needs.devices.require(principal, reference);
+    const record = this.#dependencies.devices.require(principal, reference);
     requireScope(principal, "admin");
     refuseProgram(record);
-    await this.#needs.store.ping();
+    await this.#dependencies.store.ping();
     await this.#forget(record.id);
   }
 
   #forget(id: string): Promise<void> {
-    const { written, told } = this.#needs.persistence.forget(id);
-    this.#needs.replicas.forgetHere(id, written);
-    this.#needs.forgetDevice(id);
-    return told;
+    const { written, announced } = this.#dependencies.persistence.remove(id);
+    this.#dependencies.replicas.deleteLocally(id, written);
+    this.#dependencies.forgetDevice(id);
+    return announced;
   }
 }

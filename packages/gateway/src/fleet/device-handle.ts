@@ -1,7 +1,7 @@
 /**
- * A connected device, on this node or on another: one interface for both. `LocalHandle` wraps a session of this node;
- * `RemoteHandle` sends the same operations to the node that holds the device, where a `LocalHandle` carries them out.
- * Callers never ask which of the two they have.
+ * A connected device, on this node or on another: one interface for both. `LocalHandle` wraps a session of this node.
+ * `RemoteHandle` sends the same operations to the node that holds the device, where a `LocalHandle` runs them.
+ * Callers do not depend on which of the two they have.
  */
 import type { Composition, JsonObject, ToolResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
@@ -18,16 +18,16 @@ export interface DeviceHandle {
   readonly lastSeenAt: number;
   /** The name of the node that holds the device. */
   readonly node: string;
-  /** The handle itself, where this node holds the device. Only for `fleet/`, which tracks connections. */
+  /** The handle itself, if this node holds the device. Only for `fleet/`, which tracks connections. */
   readonly local: LocalHandle | undefined;
   /** The directory's revision of a connection on another node. Only for `fleet/`. */
   readonly revision: number | undefined;
-  /** What a standard MCP server offers beside its tools; `undefined` for every other device. */
+  /** The capabilities of a standard MCP server; `undefined` for every other device. */
   readonly mcp: McpCapabilities | undefined;
-  /** A call that has been authorized and recorded already. */
+  /** Sends a call that the pipeline has already authorized. */
   call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>>;
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Sent<unknown>>;
-  /** Runs an action step by step where the device is; `options.call` makes each call, where it was asked for. */
+  /** Runs an action on the node that holds the device. `options.call` makes each call on the requesting node. */
   control(action: ControlAction, options: ControlOptions): Promise<ToolResult>;
   /** Live figures that only the node that holds the device has. */
   inspect(signal?: Cancellation): Promise<Inspection>;
@@ -37,12 +37,12 @@ export interface DeviceHandle {
   close(closeCode: number, reason: string): void;
 }
 
-/** A call that has been decided on and is to be sent. */
+/** An authorized call on its way to the device. */
 export interface OutgoingCall {
   readonly callId: string;
-  /** Where a picture taken by this call goes, unless it stays here. */
+  /** The `vision` capability of another server, if the photo of this call goes there. */
   readonly vision: JsonObject | undefined;
-  /** With the time that is left by now. */
+  /** The request's options with the remaining time as `timeoutMs`. */
   options(): Omit<RequestOptions, "call">;
 }
 
@@ -62,7 +62,7 @@ export interface Inspection {
 export interface ControlAction {
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** How to compose the action from other tools where the device lacks its own. */
+  /** How to compose the action from other tools if the device has no tool for it. */
   readonly compose: Composition | undefined;
   /** [CTL-5] The tool may be missing from the device's list. */
   readonly unlisted: boolean;
@@ -71,7 +71,7 @@ export interface ControlAction {
 export interface ControlOptions {
   readonly timeoutMs: number;
   readonly signal: Cancellation | undefined;
-  /** Makes one call of the action. It takes the whole pipeline of a call, with the caller's rights. */
+  /** Makes one call of the action. It passes the whole call pipeline, with the caller's rights. */
   readonly call: (tool: string, args: JsonObject, unlisted: boolean) => Promise<ToolResult>;
 }
 

@@ -9,25 +9,25 @@ import type { DeviceHandle, Inspection } from "./device-handle.ts";
 import type { Names } from "./names.ts";
 import { differing, type PendingWrites } from "./pending-writes.ts";
 
-/** One device as the gateway knows it, connected or not. */
+/** One device, connected or not. */
 export class DeviceRecord {
   readonly id: string;
   readonly kind: DeviceSession["kind"];
   readonly catalogue = new Catalogue();
-  /** Its credentials, where it has any. */
+  /** Its credentials, if it has any. */
   pair: CredentialPair | undefined;
   readonly #names: Names;
   readonly #node: string;
   readonly #createdAt: number;
   #stored: StoredDevice | undefined;
-  /** What people have decided about it. */
-  #chosen: Pick<StoredDevice, "aliasChosen" | "tags" | "transportSetting"> = {
+  /** The settings that people can change. */
+  #settings: Pick<StoredDevice, "aliasChosen" | "tags" | "transportSetting"> = {
     aliasChosen: false,
     tags: [],
     transportSetting: undefined,
   };
-  /** What was last written down, as text. */
-  #written: string | undefined;
+  /** The row as it was last saved, as JSON. */
+  #savedText: string | undefined;
   #alias: string;
   #handle: DeviceHandle | undefined;
   #info: DeviceInfo = { protocolVersion: undefined, board: undefined, firmware: undefined };
@@ -37,7 +37,7 @@ export class DeviceRecord {
   #lastSeenAt: number | undefined;
   #lastDisconnect: { at: number; reason: string } | undefined;
   #status: { at: number; value: JsonObject } | undefined;
-  /** Settled when the running connection has been listed for the first time, or is over. */
+  /** Resolves when the current connection has listed its tools for the first time, or has ended. */
   #listed: PromiseWithResolve | undefined;
 
   constructor(id: string, kind: DeviceSession["kind"], names: Names, node: string, createdAt: number) {
@@ -45,32 +45,32 @@ export class DeviceRecord {
     this.kind = kind;
     this.#names = names;
     this.#node = node;
-    // A process is named in the settings: its id is its alias.
     this.#createdAt = createdAt;
+    // The id of a program is its alias in the configuration.
     this.#alias = names.takeAlias(id, kind === "process" ? id : defaultAlias("device", id));
   }
 
-  /** The device as it was when it was last written down. */
+  /** The device as the store has it. */
   static restored(stored: StoredDevice, names: Names, node: string): DeviceRecord {
     const kind = stored.kind === "process" ? "process" : "esp32";
     const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
-    record.#take(stored);
+    record.#apply(stored);
     record.#lastDisconnect = lastDisconnectOf(stored);
     record.#mcp = true;
     return record;
   }
 
-  /** Another node has written it anew. What this one knows better, because the device is here, stays. */
-  takeAgain(stored: StoredDevice): void {
-    this.#take(this.isHere ? { ...this.stored(), ...decidedBy(stored) } : stored);
+  /** Applies what another node has saved. While the device is connected here, only the settings of people change. */
+  updateFrom(stored: StoredDevice): void {
+    this.#apply(this.isLocal ? { ...this.stored(), ...adminFields(stored) } : stored);
   }
 
-  #take(stored: StoredDevice): void {
-    this.#names.ownAlias(stored.id, stored.alias);
+  #apply(stored: StoredDevice): void {
+    this.#names.setAlias(stored.id, stored.alias);
     this.#alias = stored.alias;
     this.#stored = stored;
     const { aliasChosen, tags, transportSetting } = stored;
-    this.#chosen = { aliasChosen, tags, transportSetting };
+    this.#settings = { aliasChosen, tags, transportSetting };
     this.#info = {
       protocolVersion: stored.protocolVersion,
       board: stored.board,
@@ -79,17 +79,17 @@ export class DeviceRecord {
     this.#transport = stored.transport;
     this.#lastSeenAt = stored.lastSeenAt;
     const { lastDisconnectAt: at, lastDisconnectReason: reason = "" } = stored;
-    // When it left is written a moment later than it is told.
+    // The store gets the last disconnect later than the event, so the value here may be newer.
     if (at !== undefined && at >= (this.#lastDisconnect?.at ?? 0)) this.#lastDisconnect = { at, reason };
     this.pair = restoredPair(stored);
-    this.unwritten();
+    this.takePendingWrites();
   }
 
-  /** The whole of it, as it is written down. */
+  /** The complete row for the store. */
   stored(): StoredDevice {
     return {
-      ...(this.#stored ?? newcomer),
-      ...this.#chosen,
+      ...(this.#stored ?? withoutSerial),
+      ...this.#settings,
       ...storedPair(this.pair),
       id: this.id,
       kind: this.kind,
@@ -105,65 +105,64 @@ export class DeviceRecord {
     };
   }
 
-  /** A board that asked for credentials and never came is nobody's business yet; one that somebody approved is. */
+  /** False for a board that got credentials automatically and has never connected. */
   get isKnown(): boolean {
     if (this.kind === "process" || this.everConnected) return true;
     return this.pair?.state === "approved" ? this.pair.lapsesAt === undefined : this.pair !== undefined;
   }
 
   /**
-   * The row where it differs from what was last written, and from then on it counts as written. When a device was
-   * last seen does not count: that goes another way.
+   * Returns the row if it differs from what was last saved, and then counts it as saved. Presence does not count,
+   * because it is saved separately.
    */
-  unwritten(): PendingWrites | undefined {
+  takePendingWrites(): PendingWrites | undefined {
     const row = this.stored();
-    const written = this.#written;
+    const saved = this.#savedText;
     const {
       lastSeenAt: _seen,
-      lastDisconnectAt: _left,
-      lastDisconnectReason: _why,
-      transport: _way,
-      ...kept
+      lastDisconnectAt: _disconnectedAt,
+      lastDisconnectReason: _reason,
+      transport: _transport,
+      ...compared
     } = row;
-    const text = JSON.stringify(kept);
-    if (text === written) return undefined;
-    this.#written = text;
-    return { row, changed: written === undefined ? undefined : differing(kept, written) };
+    const text = JSON.stringify(compared);
+    if (text === saved) return undefined;
+    this.#savedText = text;
+    return { row, changed: saved === undefined ? undefined : differing(compared, saved) };
   }
 
-  notWritten(): void {
-    this.#written = undefined;
+  markUnsaved(): void {
+    this.#savedText = undefined;
   }
 
-  /** It has been connected at some time. */
   get everConnected(): boolean {
     return this.#handle !== undefined || this.#lastSeenAt !== undefined;
   }
 
-  heardOf(at: number): void {
+  markSeen(at: number): void {
     this.#lastSeenAt = at;
   }
 
   get tags(): readonly string[] {
-    return this.#chosen.tags;
+    return this.#settings.tags;
   }
 
-  /** A person's choice: from now on the alias no longer follows the board. */
+  /** Sets the alias that a person chose. It no longer follows the name of the board. */
   rename(alias: string): void {
     this.#alias = this.#names.takeAlias(this.id, alias);
-    this.#chosen = { ...this.#chosen, aliasChosen: true };
+    this.#settings = { ...this.#settings, aliasChosen: true };
   }
 
-  /** Another node has written this alias down for another device first: takes the next one that is free. */
-  giveUpAlias(holder: string): void {
+  /** Another node has saved this alias for another device first: takes the next free one. */
+  releaseAlias(holder: string): void {
     const lost = this.#alias;
-    this.#names.giveUp(this.id, lost, holder);
-    const wanted = this.#chosen.aliasChosen ? lost : defaultAlias(this.#info.board ?? "device", this.id);
+    this.#names.releaseAlias(this.id, lost, holder);
+    const wanted = this.#settings.aliasChosen ? lost : defaultAlias(this.#info.board ?? "device", this.id);
     this.#alias = this.#names.takeAlias(this.id, this.kind === "process" ? this.id : wanted);
   }
 
   tag(tags: readonly string[]): void {
-    this.#chosen = { ...this.#chosen, tags: [...new Set(tags)] };
+    this.#settings = { ...this.#settings, tags: [...new Set(tags)] };
   }
 
   get board(): string | undefined {
@@ -174,20 +173,20 @@ export class DeviceRecord {
     return this.#info.firmware;
   }
 
-  /** What it is told to use, where that is a setting of its own. */
+  /** The transport that the board is configured to use, if a person has set one for this device. */
   get transportSetting(): string | undefined {
-    return this.#chosen.transportSetting;
+    return this.#settings.transportSetting;
   }
 
-  offer(transportSetting: string | undefined): void {
-    this.#chosen = { ...this.#chosen, transportSetting };
+  setTransport(transportSetting: string | undefined): void {
+    this.#settings = { ...this.#settings, transportSetting };
   }
 
   get alias(): string {
     return this.#alias;
   }
 
-  /** The device itself, while it is connected, to whichever node. */
+  /** Set while the device is connected to any node. */
   get handle(): DeviceHandle | undefined {
     return this.#handle;
   }
@@ -196,13 +195,13 @@ export class DeviceRecord {
   requireHandle(): DeviceHandle {
     if (this.#handle !== undefined) return this.#handle;
     const since = this.offlineSince;
-    if (since === undefined) throw new TendonError("device_offline", "it has not connected yet");
+    if (since === undefined) throw new TendonError("device_offline", "the device has never connected");
     const offlineSince = isoTime(since);
     throw new TendonError("device_offline", `offline since ${offlineSince}`, { offlineSince });
   }
 
-  /** This node holds its connection. */
-  get isHere(): boolean {
+  /** Whether the device is connected to this node. */
+  get isLocal(): boolean {
     return this.#handle?.local !== undefined;
   }
 
@@ -214,20 +213,20 @@ export class DeviceRecord {
     return this.#lastDisconnect?.reason;
   }
 
-  /** When it was last there, as far as is known; a gateway that was killed has not seen it leave. */
-  get awaySince(): number | undefined {
+  /** The last time the device was online. A gateway that was killed did not record the disconnect. */
+  get lastOnlineAt(): number | undefined {
     const { at = 0 } = this.#lastDisconnect ?? {};
     return Math.max(at, this.#lastSeenAt ?? 0) || undefined;
   }
 
-  /** While the very first listing runs nothing is known yet; afterwards the last list counts. */
+  /** Set while the first listing runs and no earlier tool list is known. */
   get awaitListing(): Promise<void> | undefined {
     return this.catalogue.size === 0 ? this.#listed?.promise : undefined;
   }
 
   attach(handle: DeviceHandle): void {
     const mcp = handle.hasTools;
-    // A list of the connection before this one does not come any more.
+    // The listing of the previous connection never ends, so its waiters are released here.
     if (this.#handle !== handle || !mcp) this.listingDone();
     this.#handle = handle;
     this.#transport = handle.transport;
@@ -238,7 +237,7 @@ export class DeviceRecord {
 
   identify(info: DeviceInfo): void {
     this.#info = info;
-    if (info.board === undefined || this.kind === "process" || this.#chosen.aliasChosen) return;
+    if (info.board === undefined || this.kind === "process" || this.#settings.aliasChosen) return;
     this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id));
   }
 
@@ -254,20 +253,20 @@ export class DeviceRecord {
     this.listingDone();
   }
 
-  /** It left another node, which says why; of a connection before the last one that is of no interest any more. */
-  leftElsewhere(at: number, reason: string): void {
+  /** Sets the reason that another node reports. Ignores reports about older connections. */
+  setRemoteDisconnect(at: number, reason: string): void {
     if (at >= (this.#connectedAt ?? 0)) this.#lastDisconnect = { at, reason };
   }
 
-  /** The directory has it no more. Why it left may have been told already. */
+  /** Removes the handle of a device that left the directory. Keeps a reason that its node has already reported. */
   detachRemote(handle: DeviceHandle, at: number, reason: string): void {
     const reported = this.#lastDisconnect;
     this.detach(handle, at, reason);
     if (reported !== undefined && reported.at >= handle.connectedAt) this.#lastDisconnect = reported;
   }
 
-  /** The newest counts, in whatever order they are told. */
-  rememberStatus(at: number, value: JsonObject): void {
+  /** Keeps the newest status, because reports can arrive out of order. */
+  setStatus(at: number, value: JsonObject): void {
     if (at >= (this.#status?.at ?? 0)) this.#status = { at, value };
   }
 
@@ -307,7 +306,7 @@ export class DeviceRecord {
     };
   }
 
-  /** What only the node that holds the device knows of it. */
+  /** Figures that only the node that holds the device has. */
   inspection(): Inspection {
     const { queuedCalls = 0, droppedAudioFrames = 0 } = this.#handle?.local?.session ?? {};
     return {
@@ -318,9 +317,9 @@ export class DeviceRecord {
     };
   }
 
-  /** `inspection`: as the node that holds the device reports it. */
+  /** `inspection` comes from the node that holds the device. */
   detail(inspection?: Inspection): DeviceDetail {
-    if (inspection?.status !== undefined) this.rememberStatus(inspection.status.at, inspection.status.value);
+    if (inspection?.status !== undefined) this.setStatus(inspection.status.at, inspection.status.value);
     const { queuedCalls, droppedAudioFrames } = inspection ?? this.inspection();
     return {
       ...this.view(),
@@ -338,7 +337,7 @@ export class DeviceRecord {
   }
 }
 
-/** What a list shows of a status; a device may say anything under these names, or nothing. */
+/** The part of a status that device lists show. A device may send any value under these names. */
 function vitalsOf(at: number, { battery, network }: JsonObject): Device["vitals"] {
   const level = isObject(battery) ? battery["level"] : undefined;
   const signal = isObject(network) ? network["signal"] : undefined;
@@ -351,32 +350,35 @@ function vitalsOf(at: number, { battery, network }: JsonObject): Device["vitals"
   };
 }
 
-/** A device that was seen after it last left was there when the gateway before this one ended by force. */
+/** A device seen after its last recorded disconnect was online when the previous run of the gateway was killed. */
 function lastDisconnectOf({
   lastSeenAt,
   lastDisconnectAt: at,
   lastDisconnectReason: reason = "",
 }: StoredDevice) {
   if (lastSeenAt !== undefined && lastSeenAt > (at ?? 0)) {
-    return { at: lastSeenAt, reason: "the gateway ended without a word" };
+    return { at: lastSeenAt, reason: "the gateway ended unexpectedly" };
   }
   return at === undefined ? undefined : { at, reason };
 }
 
-/** Programs come from the settings and from nowhere else. */
+/** Programs can be changed in the configuration only. */
 export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
   if (kind !== "process") return;
-  throw new TendonError("conflict", "this device is a program of the settings; change it in tendon.yaml");
+  throw new TendonError(
+    "conflict",
+    "this device is a program from the configuration; change it in tendon.yaml",
+  );
 }
 
-/** What people decide, on whatever node. */
-function decidedBy(stored: StoredDevice) {
+/** The fields that people and provisioning change, on any node. */
+function adminFields(stored: StoredDevice) {
   const { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt } = stored;
   return { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt };
 }
 
-/** What nobody has said about a device yet. */
-const newcomer = { serial: undefined, sealedKey: undefined } as const;
+/** Imported devices have a serial number and a key; others have neither. */
+const withoutSerial = { serial: undefined, sealedKey: undefined } as const;
 
 interface PromiseWithResolve {
   readonly promise: Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * What one node asks another to do with a device that the other holds, and what comes back while it is done: questions
- * and progress of an MCP program, and the calls that make up a `device_control` action.
+ * The requests that a node sends to the node that holds a device, and the callbacks while a request runs: questions and
+ * progress of an MCP program, and the calls of a `device_control` action.
  */
 import { isObject, type JsonObject, limits, type ToolResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";
@@ -21,7 +21,7 @@ export type DeviceRequest =
       readonly envelope: JsonObject | undefined;
       readonly lane: "voice" | undefined;
       readonly vision: JsonObject | undefined;
-      readonly relay: WrittenRelay | undefined;
+      readonly relay: RelayData | undefined;
     }
   | {
       readonly kind: "request";
@@ -29,15 +29,15 @@ export type DeviceRequest =
       readonly params: JsonObject | undefined;
       readonly call: RequestOptions["call"];
       readonly timeoutMs: number;
-      readonly relay: WrittenRelay | undefined;
+      readonly relay: RelayData | undefined;
     }
   | { readonly kind: "control"; readonly action: ControlAction; readonly timeoutMs: number }
   | { readonly kind: "inspect" }
   | { readonly kind: "watch"; readonly uri: string }
   | { readonly kind: "unwatch"; readonly uri: string };
 
-/** The part of a relay that is data. */
-type WrittenRelay = Pick<Relay, "caller" | "meta" | "inputResponses" | "requestState">;
+/** The serializable part of a relay. */
+type RelayData = Pick<Relay, "caller" | "meta" | "inputResponses" | "requestState">;
 
 /** What the node that holds the device sends back while a request runs. */
 type DeviceCallback =
@@ -51,7 +51,7 @@ type DeviceCallback =
       readonly unlisted: boolean;
     };
 
-/** The caller's answer to a question, or the JSON-RPC error that it refused it with. */
+/** The caller's answer to a question, or its JSON-RPC error. */
 type QuestionAnswer =
   | { readonly answer: JsonObject }
   | { readonly code: number; readonly message: string; readonly data: unknown };
@@ -68,7 +68,7 @@ class QuestionRefused extends Error {
   }
 }
 
-/** Carries out a request of another node. */
+/** Runs a request of another node. */
 export async function answerDeviceRequest(
   handle: LocalHandle,
   request: DeviceRequest,
@@ -76,7 +76,7 @@ export async function answerDeviceRequest(
 ): Promise<unknown> {
   switch (request.kind) {
     case "call":
-      return await handle.call(request.tool, request.arguments, outgoing(request, clock, signal, caller));
+      return await handle.call(request.tool, request.arguments, outgoingCall(request, clock, signal, caller));
     case "request": {
       const { method, params, call, timeoutMs } = request;
       const relay = relayTo(caller, request.relay);
@@ -102,7 +102,7 @@ export async function answerDeviceRequest(
   }
 }
 
-function outgoing(
+function outgoingCall(
   { callId, vision, timeoutMs, envelope, lane, relay }: Extract<DeviceRequest, { kind: "call" }>,
   clock: Clock,
   signal: Cancellation,
@@ -117,14 +117,14 @@ function outgoing(
   };
 }
 
-export function writtenRelay(relay: Relay | undefined): WrittenRelay | undefined {
+export function relayData(relay: Relay | undefined): RelayData | undefined {
   if (relay === undefined) return undefined;
   const { caller, meta, inputResponses, requestState } = relay;
   return { caller, meta, inputResponses, requestState };
 }
 
-/** The relay of a caller at another node. */
-function relayTo(caller: Caller, written: WrittenRelay | undefined): Relay | undefined {
+/** A relay that sends to the caller on another node. */
+function relayTo(caller: Caller, written: RelayData | undefined): Relay | undefined {
   if (written === undefined) return undefined;
   return {
     ...written,
@@ -140,7 +140,7 @@ function relayTo(caller: Caller, written: WrittenRelay | undefined): Relay | und
   };
 }
 
-/** Takes what a program sends to the relay of this node's caller. */
+/** Passes the callbacks of a program to the relay of this node's caller. */
 export function relayCallbacks(relay: Relay | undefined): Callbacks | undefined {
   if (relay === undefined) return undefined;
   return {
@@ -169,7 +169,7 @@ async function answerTo(relay: Relay, question: Question, signal: Cancellation):
   }
 }
 
-/** Makes the calls of an action, for the node that holds the device. */
+/** Makes the calls of an action when the node that holds the device requests them. */
 export function stepCallbacks({ call }: ControlOptions): Callbacks {
   return {
     async request(body) {
@@ -181,7 +181,10 @@ export function stepCallbacks({ call }: ControlOptions): Callbacks {
   };
 }
 
-/** Only nodes of this cluster call back; one of another version may know more. */
+/** A node of a newer version may send callbacks that this one does not know. */
 function unexpected({ kind }: DeviceCallback): TendonError {
-  return new TendonError("internal", `this node does not know the callback \`${kind}\``);
+  return new TendonError(
+    "internal",
+    `this node does not support the callback \`${kind}\`; run the same version on all nodes`,
+  );
 }

@@ -1,20 +1,20 @@
 /**
- * What became of a call of `self.upgrade_firmware` [MCP-16]. The firmware answers only when the upgrade failed: after
- * a successful one it restarts without an answer. So the version that the device reports when it is back decides, and
- * where it does not, the result says that the outcome is unknown.
+ * The result of a call of `self.upgrade_firmware` [MCP-16]. The firmware replies only if the upgrade failed; after a
+ * successful upgrade it restarts without a reply. The gateway therefore compares the firmware versions before and after
+ * the restart. If a version is missing or both are the same, the result is `unknown`.
  */
 import type { ToolResult } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { type Deadline, withDeadline } from "../with-deadline.ts";
 
-/** A device that has left after it was asked to upgrade. */
-export interface Upgrading {
+/** A device that has disconnected after a call of the upgrade tool. */
+export interface UpgradeInProgress {
   readonly device: string;
-  /** What it ran when it was asked. */
+  /** The firmware version at the time of the call. */
   readonly before: string | undefined;
   readonly transport: string;
-  /** The device as this node knows it now, on whatever node it is. */
+  /** The current state of the device, which may be connected to another node. */
   readonly now: () => { readonly online: boolean; readonly firmware: string | undefined };
 }
 
@@ -23,11 +23,11 @@ type Return =
   | { readonly kind: "stopping" };
 
 interface Waiter {
-  readonly of: Upgrading;
+  readonly of: UpgradeInProgress;
   readonly settle: (how: Return) => void;
 }
 
-const lookFirst = "Look at the device's `firmware` before you repeat the call.";
+const checkFirst = "Check the device's `firmware` before you repeat the call.";
 
 export class FirmwareUpgrades {
   readonly #clock: Clock;
@@ -38,39 +38,39 @@ export class FirmwareUpgrades {
     this.#clock = clock;
   }
 
-  /** A device has connected to this node and has named its firmware. */
+  /** A device has connected to this node and reported its firmware version. */
   connected(device: string, firmware: string | undefined): void {
     for (const { of, settle } of this.#waiters) {
       if (of.device === device) settle({ kind: "back", firmware });
     }
   }
 
-  /** Another node has written a device anew, for whatever reason; only another version says that it is back. */
-  heardOf(device: string, firmware: string | undefined): void {
+  /** Another node has saved a device. Only a different version shows that the device has restarted. */
+  firmwareReported(device: string, firmware: string | undefined): void {
     for (const { of, settle } of this.#waiters) {
       if (of.device === device && of.before !== firmware) settle({ kind: "back", firmware });
     }
   }
 
-  /** The gateway stops: callers get what is known by now. */
+  /** Ends all waits when the gateway stops. */
   stop(): void {
     this.#stopping = true;
     for (const { settle } of this.#waiters) settle({ kind: "stopping" });
   }
 
-  async afterLeaving(of: Upgrading, patience: Deadline): Promise<ToolResult> {
+  async awaitReturn(of: UpgradeInProgress, deadline: Deadline): Promise<ToolResult> {
     const { before, transport } = of;
-    const seen = await this.#return(of, patience);
+    const seen = await this.#return(of, deadline);
     const { online, firmware: known } = of.now();
-    // A device that came back to another node with the version it had is not reported: it is looked up.
+    // A device that reconnects to another node with the same version is not reported, so it is looked up here.
     const how: Return | "timeout" = seen === "timeout" && online ? { kind: "back", firmware: known } : seen;
     if (how === "timeout") {
-      const why = `the device left and was not back within the call's deadline. ${mayReturn(transport)}`;
+      const why = `the device disconnected and did not reconnect within the call's deadline. ${mayReturn(transport)}`;
       return upgradeResult("unknown", before, undefined, why);
     }
     if (how.kind === "stopping") {
-      const why = "the gateway stopped before the device was back.";
-      return upgradeResult("unknown", before, undefined, `${why} ${lookFirst}`);
+      const why = "the gateway stopped before the device reconnected.";
+      return upgradeResult("unknown", before, undefined, `${why} ${checkFirst}`);
     }
     const { firmware } = how;
     if (before !== undefined && firmware !== undefined && firmware !== before) {
@@ -84,14 +84,14 @@ export class FirmwareUpgrades {
     }
     const why =
       before === undefined || firmware === undefined
-        ? "the device left and came back, but its firmware versions are not known."
-        : `the device left and came back with the same firmware, ${firmware}. The upgrade failed, still runs, or the image has that version.`;
-    return upgradeResult("unknown", before, firmware, `${why} ${lookFirst}`);
+        ? "the device reconnected, but its firmware versions are not known."
+        : `the device reconnected with the same firmware, ${firmware}. The upgrade failed, is still running, or the image has that version.`;
+    return upgradeResult("unknown", before, firmware, `${why} ${checkFirst}`);
   }
 
-  async #return(of: Upgrading, patience: Deadline): Promise<Return | "timeout"> {
+  async #return(of: UpgradeInProgress, deadline: Deadline): Promise<Return | "timeout"> {
     if (this.#stopping) return { kind: "stopping" };
-    // At another node it may have come back before this node learnt that it had left.
+    // The device may have reconnected to another node before this node noticed the disconnect.
     const { firmware } = of.now();
     if (firmware !== undefined && firmware !== of.before) return { kind: "back", firmware };
     let waiter: Waiter | undefined;
@@ -100,43 +100,43 @@ export class FirmwareUpgrades {
       this.#waiters.add(waiter);
     });
     try {
-      return await withDeadline(this.#clock, back, patience);
+      return await withDeadline(this.#clock, back, deadline);
     } catch (error) {
-      throw sentAlready(error);
+      throw asSent(error);
     } finally {
       if (waiter !== undefined) this.#waiters.delete(waiter);
     }
   }
 }
 
-/** The device has answered, whatever it said. */
+/** The result if the device replied, with any content. */
 export function upgradeFailed(before: string | undefined, { content }: ToolResult): ToolResult {
-  const said = content.flatMap((item) =>
+  const texts = content.flatMap((item) =>
     item.type === "text" && typeof item.text === "string" ? [item.text] : [],
   );
   const still = before === undefined ? "" : ` It still runs ${before}.`;
   const why =
-    `the device answered (${said.join(" ").slice(0, 200)}), and the firmware answers only when the upgrade failed.${still}` +
-    " Check that the device can reach the address, and that the image fits its board.";
+    `the device replied (${texts.join(" ").slice(0, 200)}), and the firmware replies only if the upgrade failed.${still}` +
+    " Check that the device can reach the address, and that the image is for its board.";
   return upgradeResult("failed", before, before, why);
 }
 
-/** Neither an answer nor its end came in time: the code stays what it is, and the words tell what to look at. */
-export function upgradeOverdue(error: unknown): unknown {
+/** Adds to a timeout error that the upgrade may still succeed, and how to check it. The code stays the same. */
+export function upgradeTimeout(error: unknown): unknown {
   if (
     !(error instanceof TendonError) ||
     error.code !== "device_timeout" ||
     error.context["phase"] !== "device"
   )
     return error;
-  const detail = `${error.message}. Whether the upgrade succeeds is unknown: the firmware answers only when it fails, and a download may take minutes. ${lookFirst} A longer \`timeoutMs\` waits for the outcome.`;
+  const detail = `${error.message}. Whether the upgrade succeeds is unknown: the firmware replies only if it fails, and a download may take minutes. ${checkFirst} A longer \`timeoutMs\` waits for the outcome.`;
   return new TendonError(error.code, detail, { ...error.context, retryable: false }, error);
 }
 
 function mayReturn(transport: string): string {
   return transport === "websocket"
-    ? `A board over WebSocket closes its connection before it downloads, and connects again only when a person talks to it. ${lookFirst}`
-    : `It may still be starting. ${lookFirst} A longer \`timeoutMs\` waits for its return.`;
+    ? `A board over WebSocket closes its connection before it downloads, and reconnects only when a person talks to it. ${checkFirst}`
+    : `It may still be starting. ${checkFirst} A longer \`timeoutMs\` waits until it reconnects.`;
 }
 
 function upgradeResult(
@@ -147,13 +147,13 @@ function upgradeResult(
 ): ToolResult {
   return {
     content: [{ type: "text", text: `${upgrade}: ${why}` }],
-    // What is not known to have succeeded is not reported as a success.
+    // Only a known success is reported as a success.
     isError: true,
     structuredContent: { upgrade, firmwareBefore: before ?? null, firmwareNow: now ?? null },
   };
 }
 
-function sentAlready(error: unknown): unknown {
+function asSent(error: unknown): unknown {
   if (!(error instanceof TendonError)) return error;
   return new TendonError(error.code, error.message, { ...error.context, sent: true }, error);
 }

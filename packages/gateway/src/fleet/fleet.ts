@@ -1,7 +1,7 @@
 /**
  * Which devices exist and where they are connected: records, names, tags, presence, tool catalogues, drift of tools, and
- * their persistence. The newest connection of a device wins. Devices that other nodes hold are known here too:
- * `DeviceHandle` reaches a device on whichever node it is.
+ * their persistence. The newest connection of a device wins. The fleet includes the devices of other nodes:
+ * `DeviceHandle` reaches a device on any node.
  */
 import type { DeviceDetail, DeviceList, DeviceQuery, GatewayEvent, ToolList } from "@tendon/protocol";
 import { hasScope, maySee, Policy, type Principal, requireScope } from "../access/access.ts";
@@ -21,7 +21,7 @@ import { Drift } from "./drift/drift.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import { KnownDevices } from "./known-devices.ts";
 import { McpPassthrough } from "./mcp-passthrough.ts";
-import { RemoteDevices, type RemoteDevicesNeeds } from "./remote-devices.ts";
+import { RemoteDevices, type RemoteDevicesDependencies } from "./remote-devices.ts";
 import { ReplicaSync } from "./replica-sync.ts";
 import { ToolFinder } from "./tool-finder.ts";
 import { toolListOf } from "./tool-list.ts";
@@ -40,7 +40,7 @@ export type {
   Sent,
 } from "./device-handle.ts";
 export { type DeviceRecord, refuseProgram } from "./device-record.ts";
-export { FirmwareUpgrades, upgradeFailed, upgradeOverdue } from "./firmware-upgrades.ts";
+export { FirmwareUpgrades, upgradeFailed, upgradeTimeout } from "./firmware-upgrades.ts";
 export type { Names, ToolAddress } from "./names.ts";
 
 export interface FleetDependencies {
@@ -52,9 +52,9 @@ export interface FleetDependencies {
   readonly calls: CallRunner;
   readonly control: ControlRunner;
   readonly upgrades: FirmwareUpgrades;
-  /** Forgets what the gateway remembers of a device that was deleted. */
+  /** Removes what other modules store about a deleted device. */
   readonly forgetDevice: (id: string) => void;
-  /** Made after the fleet, because it is made of the fleet's devices. */
+  /** A function, because the toolset is created after the fleet, from its devices. */
   readonly toolset: () => ToolsetChanges;
 }
 
@@ -63,14 +63,14 @@ const findSessionMs = 1_000;
 
 export class Fleet {
   readonly devices: KnownDevices;
-  /** Where sessions of devices come in. */
+  /** Receives the sessions of connected devices. */
   readonly connections: Connections;
-  /** Where people and provisioning change devices. */
+  /** Changes of devices by people and by provisioning. */
   readonly admin: DeviceAdmin;
-  /** What other nodes report of devices. */
+  /** Applies the changes of devices that other nodes report. */
   readonly replicas: ReplicaSync;
   readonly drift: Drift;
-  /** The rules, applied to these devices. */
+  /** The access rules for these devices. */
   readonly policy: Policy;
   readonly passthrough: McpPassthrough;
   readonly finder: ToolFinder;
@@ -83,8 +83,8 @@ export class Fleet {
     this.#dependencies = dependencies;
     const { node, clock, events, store, upgrades, calls, control } = dependencies;
     const toolset: ToolsetChanges = {
-      came: (id) => dependencies.toolset().came(id),
-      left: (id) => dependencies.toolset().left(id),
+      connected: (id) => dependencies.toolset().connected(id),
+      disconnected: (id) => dependencies.toolset().disconnected(id),
       changed: (id) => dependencies.toolset().changed(id),
     };
     this.devices = new KnownDevices(node, clock);
@@ -97,15 +97,15 @@ export class Fleet {
       online: () => this.sessions(),
       onFault: (device, error) => events.notRemembered(device, error),
       pinsOf: (device) => this.drift.pinsOf(device),
-      aliasTaken: (record, holder, parts) => this.replicas.aliasTaken(record, holder, parts),
+      onAliasTaken: (record, holder, parts) => this.replicas.resolveAliasConflict(record, holder, parts),
     });
     const persistence = this.#persistence;
     this.drift = new Drift({
       clock,
       quarantine: dependencies.access.quarantine,
       find: findDevice,
-      remember: (record) => persistence.withTools(record),
-      accepted: ({ id, catalogue }, tool) => {
+      save: (record) => persistence.saveWithTools(record),
+      onAccepted: ({ id, catalogue }, tool) => {
         const { size: toolCount, complete } = catalogue;
         events.toolsChanged(id, { toolCount, complete, accepted: [tool] });
         toolset.changed(id);
@@ -131,8 +131,17 @@ export class Fleet {
       recordOf: (id, kind) => devices.recordOf(id, kind),
       find,
     });
-    const shown = (id: string) => this.#remote?.shown(id);
-    this.replicas = new ReplicaSync({ clock, store, devices, drift, toolset, upgrades, persistence, shown });
+    const attachRemote = (id: string) => this.#remote?.attach(id);
+    this.replicas = new ReplicaSync({
+      clock,
+      store,
+      devices,
+      drift,
+      toolset,
+      upgrades,
+      persistence,
+      attachRemote,
+    });
     this.admin = new DeviceAdmin({
       store,
       devices,
@@ -143,13 +152,13 @@ export class Fleet {
     });
   }
 
-  /** With every device that the store has. */
+  /** Opens the fleet with all devices of the store. */
   static async open(dependencies: FleetDependencies): Promise<Fleet> {
     const fleet = new Fleet(dependencies);
     const { devices, names, toolLists, toolPins } = dependencies.store;
-    const given = [];
-    for await (const page of names.pages()) given.push(...page);
-    fleet.devices.names.restore(await devices.aliases(), given);
+    const assigned = [];
+    for await (const page of names.pages()) assigned.push(...page);
+    fleet.devices.names.restore(await devices.aliases(), assigned);
     const lists = await toolLists.all();
     for (const stored of await devices.all()) {
       const list = lists.get(stored.id);
@@ -162,30 +171,30 @@ export class Fleet {
     return fleet;
   }
 
-  /** Makes this node one of several. */
-  async join(cluster: Cluster, count: RemoteDevicesNeeds["count"]): Promise<RemoteDevices> {
+  /** Connects the fleet to the other nodes of the cluster. */
+  async join(cluster: Cluster, trackWork: RemoteDevicesDependencies["trackWork"]): Promise<RemoteDevices> {
     const { clock, events } = this.#dependencies;
     const remote = await RemoteDevices.open({
       clock,
       events,
       cluster,
-      count,
+      trackWork,
       find: (id) => this.devices.get(id),
-      reload: (id) => this.replicas.readAgain(id),
-      heardOf: (id, { connectedAt }) => this.replicas.heardOf(id, connectedAt),
-      came: (id, handle) => {
-        this.#dependencies.toolset().came(id);
+      reload: (id) => this.replicas.reload(id),
+      addUnsaved: (id, { connectedAt }) => this.replicas.applyOnline(id, connectedAt),
+      connected: (id, handle) => {
+        this.#dependencies.toolset().connected(id);
         this.passthrough.connected(id, handle);
       },
-      left: (id) => this.#dependencies.toolset().left(id),
+      disconnected: (id) => this.#dependencies.toolset().disconnected(id),
     });
     this.#remote = remote;
     for (const { handle } of this.devices.records.values())
-      if (handle?.local !== undefined) remote.hold(handle.local);
-    this.connections.shareWith(remote);
+      if (handle?.local !== undefined) remote.claim(handle.local);
+    this.connections.joinCluster(remote);
     this.#findSession = findSessionsOf(cluster, this.connections);
-    this.#persistence.shareWith((id, gone) =>
-      cluster.broadcasts.tell({ kind: gone ? "device_gone" : "device", id }),
+    this.#persistence.broadcastWith((id, removed) =>
+      cluster.broadcasts.tell({ kind: removed ? "device_gone" : "device", id }),
     );
     return remote;
   }
@@ -205,14 +214,14 @@ export class Fleet {
     return this.devices.require(principal, reference);
   }
 
-  /** As this node knows it. */
+  /** The device as this node knows it, without asking the node that holds it. */
   device(principal: Principal, reference: string): DeviceDetail {
     const record = this.find(principal, reference);
     requireScope(principal, "read");
     return record.detail();
   }
 
-  /** With the figures of the node that holds the device, where that node answers. */
+  /** With the figures of the node that holds the device, if that node answers. */
   async inspect(principal: Principal, reference: string): Promise<DeviceDetail> {
     const record = this.find(principal, reference);
     requireScope(principal, "read");
@@ -221,7 +230,7 @@ export class Fleet {
     return record.detail(record.handle === handle ? inspection : undefined);
   }
 
-  /** Waits for the first list of a device that has just connected: an empty one would be wrong. */
+  /** Waits for the first tool list of a device that has just connected. */
   async tools(principal: Principal, reference: string, withUserTools: boolean): Promise<ToolList> {
     const record = this.find(principal, reference);
     requireScope(principal, "read");
@@ -229,12 +238,12 @@ export class Fleet {
     return toolListOf(record, principal, this.policy, this.drift, withUserTools);
   }
 
-  /** The id that a reference means: an id in any spelling or an alias. A name without a device stays as it is. */
+  /** The id for a reference: an id in any spelling, or an alias. Returns an unknown reference unchanged. */
   idOf(reference: string): string {
     return this.devices.idOf(reference);
   }
 
-  /** Whether a principal may know of this device. */
+  /** Whether a principal may see this device. */
   visible(principal: Principal, id: string): boolean {
     return this.devices.visible(principal, id);
   }
@@ -245,8 +254,8 @@ export class Fleet {
   }
 
   /**
-   * Whether a principal may see this event. A board that waits for approval concerns those who may approve it. An event
-   * of no single device is for principals that see every device.
+   * Whether a principal may see this event. `device.pending` needs the scope `provision`. An event without a device is
+   * only for principals that may see every device.
    */
   showsEvent(
     principal: Principal,
@@ -258,7 +267,7 @@ export class Fleet {
     return id === "" ? principal.devices === undefined : this.visible(principal, id);
   }
 
-  /** The device whose session has this id now, on whichever node, for messages that name only that. */
+  /** The device whose current session has this id, on any node. For messages that name only the session. */
   async deviceOfSession(principal: Principal, sessionId: string): Promise<string | undefined> {
     const id = this.connections.deviceOf(sessionId) ?? (await this.#findSession(sessionId));
     return id !== undefined && this.visible(principal, id) ? id : undefined;
@@ -269,22 +278,22 @@ export class Fleet {
     return [...this.devices.records.values()].flatMap(({ handle }) => handle?.local?.session ?? []);
   }
 
-  /** A device that is named in the settings is known before it connects. */
+  /** Adds a device of the configuration before it connects. */
   expect(id: string, kind: DeviceSession["kind"]): void {
     this.devices.recordOf(id, kind);
   }
 }
 
-/** [APP-2] A message may name a device by its session alone: where this node has no such session, the others are asked. */
+/** [APP-2] Finds the device of a session id by asking the other nodes. */
 function findSessionsOf(cluster: Cluster, connections: Connections) {
   const { rpc } = cluster;
   rpc.serveNode(sessionTopic, async (id) => connections.deviceOf(String(id)) ?? null);
   return async (id: string): Promise<string | undefined> => {
     const others = cluster.nodes().filter(({ instance }) => instance !== cluster.instance);
     const options = { timeoutMs: findSessionMs };
-    const asked = others.map(({ instance }) =>
+    const answers = others.map(({ instance }) =>
       rpc.askNode(instance, sessionTopic, id, options).catch(() => null),
     );
-    return (await Promise.all(asked)).find((device) => typeof device === "string");
+    return (await Promise.all(answers)).find((device) => typeof device === "string");
   };
 }

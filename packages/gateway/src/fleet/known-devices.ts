@@ -1,4 +1,4 @@
-/** The devices this gateway knows, by id and by every name they have; who asks sees those that are theirs to see. */
+/** All devices of the gateway, by id and by alias. Principals get only the devices that they may see. */
 import {
   type Device,
   type DeviceList,
@@ -26,7 +26,7 @@ export class KnownDevices {
   readonly #node: string;
   readonly #clock: Clock;
   #order: string[] | undefined;
-  /** Wrong names that were answered with near ones. */
+  /** Bounds how many wrong names of a principal get suggestions. */
   readonly #hints: Throttle;
 
   constructor(node: string, clock: Clock) {
@@ -40,17 +40,17 @@ export class KnownDevices {
     return this.records.get(id);
   }
 
-  /** The device of this id, made where there was none. */
+  /** Finds the device of this id or creates it. */
   recordOf(id: string, kind: DeviceSession["kind"]): DeviceRecord {
     const known = this.records.get(id);
     return known ?? this.#add(new DeviceRecord(id, kind, this.names, this.#node, this.#clock.now()));
   }
 
-  /** As it was written down, here or by another node. */
+  /** Creates or updates the record from a stored row. */
   restore(stored: StoredDevice): DeviceRecord {
     const known = this.records.get(stored.id);
     if (known === undefined) return this.#add(DeviceRecord.restored(stored, this.names, this.#node));
-    known.takeAgain(stored);
+    known.updateFrom(stored);
     return known;
   }
 
@@ -75,30 +75,30 @@ export class KnownDevices {
     return record;
   }
 
-  /** There is no such device for this principal; it is told of near names among those it may see, and of no other. */
+  /** The `device_unknown` error, with similar names of devices that the principal may see. */
   unknown(principal: Principal, reference: string): TendonError {
     const detail = `no device has the id or alias \`${reference}\``;
     return new TendonError("device_unknown", `${detail}${didYouMean(this.near(principal, reference))}`);
   }
 
-  /** Names close to one that no device has, of devices that this principal may see. */
+  /** Names similar to an unknown reference, of devices that this principal may see. */
   near(principal: Principal, reference: string): string[] {
-    // Who may not read the list is not told of it piece by piece either.
+    // Suggestions would disclose the device list to a principal without the scope to read it.
     if (!hasScope(principal, "read")) return [];
     if (this.#hints.count(principal.id) > 0) return [];
     const { records, names } = this;
     const deviceOf = (alias: string) => names.deviceOf(alias);
-    const shows = (who: Principal, record: DeviceRecord) => this.shows(who, record);
+    const shows = (viewer: Principal, record: DeviceRecord) => this.shows(viewer, record);
     return nearDevices({ records, deviceOf, shows }, principal, reference);
   }
 
-  /** The id somebody means, by id in any spelling or by alias; a name that is nobody's stays what it is. */
+  /** The id for a reference: an id in any spelling, or an alias. Returns an unknown reference unchanged. */
   idOf(reference: string): string {
     if (this.records.has(reference)) return reference;
     return this.names.deviceOf(reference) ?? normaliseDeviceId(reference) ?? reference;
   }
 
-  /** Each device once; names that are nobody's stay in, so that they get their own error. */
+  /** Each device once. Unknown references stay in the list, so that each gets its own error. */
   targets(principal: Principal, target: FleetTarget): string[] {
     if (target.devices !== undefined) return [...new Set(target.devices.map((name) => this.idOf(name)))];
     const { tag } = target;

@@ -18,7 +18,7 @@ export interface LocalHandleDependencies {
   readonly control: ControlRunner;
 }
 
-/** Tells this node from others among the watchers, which are named by their instance. */
+/** This node among the watchers; other nodes are named by their instance. */
 const thisNode = "";
 
 /** A device that is connected to this node. */
@@ -101,8 +101,8 @@ export class LocalHandle implements DeviceHandle {
     await this.session.subscriptions?.unwatch(uri);
   }
 
-  /** A node is gone, and its agents with it. */
-  forgetWatcher(watcher: string): void {
+  /** Removes the subscriptions of a node that has failed. */
+  removeWatcher(watcher: string): void {
     for (const uri of [...this.#watchers.keys()]) this.unwatch(uri, watcher).catch(() => undefined);
   }
 

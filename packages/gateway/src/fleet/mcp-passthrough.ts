@@ -1,6 +1,6 @@
 /**
- * What a standard MCP server offers beside its tools [PRC-9]: resources, prompts, completions. They are asked for as
- * they are, under the same limits to devices as everything else; only tools are called, and leave a line in history.
+ * Resources, prompts and completions of standard MCP servers [PRC-9]. Requests are passed on unchanged. The principal
+ * needs access to the device, as for tools. Only tool calls are recorded in the history.
  */
 import type { JsonObject } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
@@ -21,7 +21,7 @@ const timeoutMs = 30_000;
 export class McpPassthrough {
   readonly #find: (principal: Principal, reference: string) => DeviceRecord;
   readonly #devices: ReadonlyMap<string, DeviceRecord>;
-  /** By device: what is watched, and by how many. It is watched again on every new connection. */
+  /** By device: the subscribed resources and their number of subscribers. Each new connection subscribes again. */
   readonly #watched = new Map<string, Map<string, number>>();
 
   constructor(
@@ -32,7 +32,7 @@ export class McpPassthrough {
     this.#find = find;
   }
 
-  /** `undefined` for a device that is no standard MCP server, or is offline. */
+  /** `undefined` if the device is offline or not a standard MCP server. */
   of(principal: Principal, device: string): McpCapabilities | undefined {
     return this.#find(principal, device).handle?.mcp;
   }
@@ -65,7 +65,7 @@ export class McpPassthrough {
     }
   }
 
-  /** Never fails: a device that is gone watches nothing. */
+  /** Never fails: a device that is offline has no subscriptions. */
   unwatch(device: string, uri: string): void {
     const handle = this.#devices.get(device)?.handle;
     const counts = this.#watched.get(device);
@@ -74,7 +74,7 @@ export class McpPassthrough {
     else if (counts?.delete(uri) === true) void handle?.unwatch(uri).catch(() => undefined);
   }
 
-  /** A program that came back, here or on another node, is subscribed to again. */
+  /** Subscribes again when a program has reconnected, to this or another node. */
   connected(device: string, handle: DeviceHandle): void {
     for (const uri of this.#watched.get(device)?.keys() ?? []) void handle.watch(uri).catch(() => undefined);
   }

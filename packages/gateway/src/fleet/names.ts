@@ -1,6 +1,6 @@
 /**
- * Aliases of devices and the names agents see. Both are unique, and an exposed name once given is looked up in a
- * table for as long as its device exists; it is never taken apart again [AGT-1…3].
+ * The aliases of devices and the exposed names of their tools [AGT-1…3]. Both are unique. An assigned name stays in the
+ * table as long as its device exists. Names are looked up in the table and never parsed.
  */
 import { createHash } from "node:crypto";
 import { bareToolName, exposedName, fitsAsExposedName, shortenedName } from "@tendon/protocol";
@@ -16,28 +16,29 @@ const ALIAS_LENGTH = 24;
 export class Names {
   readonly #aliases = new Map<string, string>();
   readonly #addresses = new Map<string, ToolAddress>();
-  /** device NUL tool NUL alias -> name, so that a name is worked out once. */
-  readonly #given = new Map<string, string>();
-  /** device -> exposed names it was ever given. */
+  /** device NUL tool NUL alias -> name, so that each name is computed once. */
+  readonly #assigned = new Map<string, string>();
+  /** device -> all exposed names of its tools, old ones included. */
   readonly #ofDevice = new Map<string, string[]>();
-  /** device -> its tools by the name without prefix, worked out when first asked for. */
+  /** device -> its tools by the name without prefix, computed on first use. */
   readonly #bare = new Map<string, Map<string, string>>();
 
-  /** What was given in earlier runs. */
+  /** Restores the names of earlier runs. */
   restore(aliases: ReadonlyMap<string, string>, names: Iterable<{ name: string } & ToolAddress>): void {
     for (const [alias, device] of aliases) this.#aliases.set(alias, device);
-    for (const { name, device, tool } of names) this.#give(name, { device, tool });
+    for (const { name, device, tool } of names) this.#assign(name, { device, tool });
   }
 
   forget(device: string): void {
     for (const [alias, owner] of this.#aliases) if (owner === device) this.#aliases.delete(alias);
     for (const name of this.#ofDevice.get(device) ?? []) this.#addresses.delete(name);
-    for (const key of this.#given.keys()) if (key.startsWith(`${device}\u0000`)) this.#given.delete(key);
+    for (const key of this.#assigned.keys())
+      if (key.startsWith(`${device}\u0000`)) this.#assigned.delete(key);
     this.#ofDevice.delete(device);
     this.#bare.delete(device);
   }
 
-  /** [AGT-2] Whose tool this exposed name is, or was when it was given. */
+  /** [AGT-2] The device and tool of an exposed name, which may be an old one. */
   addressOf(name: string): ToolAddress | undefined {
     return this.#addresses.get(name);
   }
@@ -48,7 +49,7 @@ export class Names {
     return tool === undefined ? undefined : { device, tool };
   }
 
-  /** The name of a tool where only its device is shown; whoever had it first keeps it. */
+  /** The name of a tool on an endpoint of one device. The first tool with a name keeps it. */
   bare(device: string, tool: string): string {
     const tools = this.#bareOf(device);
     const plain = bareToolName(tool);
@@ -66,7 +67,7 @@ export class Names {
     return (this.#aliases.get(alias) ?? device) === device;
   }
 
-  /** Gives a device its alias, or the nearest free one. Aliases it had before keep leading to it [AGT-3]. */
+  /** Assigns an alias to a device, with a number if it is taken. Earlier aliases of the device keep working [AGT-3]. */
   takeAlias(device: string, wanted: string): string {
     let alias = wanted;
     for (let number = 2; !this.isFree(alias, device); number += 1) {
@@ -77,19 +78,19 @@ export class Names {
     return alias;
   }
 
-  /** What is written down counts: whoever else went by it here has to look for another. */
-  ownAlias(device: string, alias: string): void {
+  /** Assigns a stored alias, even if another device uses it here. That device then takes another one. */
+  setAlias(device: string, alias: string): void {
     this.#aliases.set(alias, device);
   }
 
-  /** The alias turned out to be another device's: what was named after it is that one's to name. */
-  giveUp(device: string, alias: string, holder: string): void {
+  /** Moves an alias to the device that the store has it for, and removes the names that were derived from it. */
+  releaseAlias(device: string, alias: string, holder: string): void {
     this.#aliases.set(alias, holder);
     const names = this.#ofDevice.get(device) ?? [];
     const kept = names.filter((name) => {
       const key = `${device}\u0000${this.#addresses.get(name)?.tool ?? ""}\u0000${alias}`;
-      if (this.#given.get(key) !== name) return true;
-      this.#given.delete(key);
+      if (this.#assigned.get(key) !== name) return true;
+      this.#assigned.delete(key);
       this.#addresses.delete(name);
       return false;
     });
@@ -99,28 +100,28 @@ export class Names {
 
   exposed(device: string, alias: string, tool: string): string {
     const key = `${device}\u0000${tool}\u0000${alias}`;
-    const given = this.#given.get(key);
-    if (given !== undefined) return given;
+    const assigned = this.#assigned.get(key);
+    if (assigned !== undefined) return assigned;
     const plain = exposedName(alias, tool);
     const isFree = (name: string) => {
       const holder = this.#addresses.get(name);
       return holder === undefined || (holder.device === device && holder.tool === tool);
     };
     const name = isFree(plain) && fitsAsExposedName(plain) ? plain : shortened(plain, device, tool, isFree);
-    this.#given.set(key, name);
-    this.#give(name, { device, tool });
+    this.#assigned.set(key, name);
+    this.#assign(name, { device, tool });
     return name;
   }
 
-  #give(name: string, address: ToolAddress): void {
+  #assign(name: string, address: ToolAddress): void {
     if (this.#addresses.has(name)) return;
     this.#addresses.set(name, address);
-    const given = this.#ofDevice.get(address.device);
-    if (given === undefined) this.#ofDevice.set(address.device, [name]);
-    else given.push(name);
+    const names = this.#ofDevice.get(address.device);
+    if (names === undefined) this.#ofDevice.set(address.device, [name]);
+    else names.push(name);
   }
 
-  /** A tool that once had its plain name behind the prefix has it without, also when it is no longer listed. */
+  /** A tool whose exposed name ends in its plain name keeps the plain name here, also when it is no longer listed. */
   #bareOf(device: string): Map<string, string> {
     const known = this.#bare.get(device);
     if (known !== undefined) return known;
@@ -135,7 +136,7 @@ export class Names {
   }
 }
 
-/** Six digits are enough until they are not: a name that is somebody's is never given to another. */
+/** Tries further digests while the shortened name belongs to another tool. */
 function shortened(plain: string, device: string, tool: string, isFree: (name: string) => boolean): string {
   let name = shortenedName(plain, device, tool, sha256Hex);
   for (let attempt = 1; !isFree(name); attempt += 1) {
@@ -149,5 +150,8 @@ function sha256Hex(text: string): string {
 }
 
 export function aliasTaken(alias: string): TendonError {
-  return new TendonError("conflict", `another device has, or had, the alias \`${alias}\``);
+  return new TendonError(
+    "conflict",
+    `another device uses or used the alias \`${alias}\`; choose another alias`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { StoredDevice } from "../store/store.ts";
 
-/** A device to be written down; of one that was before, the fields that are others now. */
+/** A device to save, with the fields that have changed; `undefined` for a device that was never saved. */
 export interface PendingWrites {
   readonly row: StoredDevice;
   readonly changed: readonly (keyof StoredDevice)[] | undefined;

@@ -1,6 +1,7 @@
 /**
- * Most tools take a few numbers, texts and switches. Arguments that plainly fit such a schema need no validator; of
- * all others it decides, and says what is wrong. So this may say no to anything, and yes only to what is sure.
+ * A fast check for simple schemas, which most tools have: a few numbers, strings and booleans. Arguments that pass need
+ * no validator. For all others the validator decides and reports the problems. So this check may reject valid
+ * arguments, but must never accept invalid ones.
  */
 import { isObject, type JsonObject } from "@tendon/protocol";
 
@@ -9,10 +10,10 @@ type Test = (value: unknown) => boolean;
 const toolKeywords = new Set(["type", "properties", "required", "title", "description"]);
 const valueKeywords = new Set(["type", "minimum", "maximum", "default", "title", "description"]);
 
-export type SurelyFits = (args: JsonObject) => boolean;
+export type QuickCheck = (args: JsonObject) => boolean;
 
-/** `undefined` for schemas that say anything more. */
-export function plainSchema(schema: JsonObject): SurelyFits | undefined {
+/** `undefined` for schemas with other keywords. */
+export function plainSchema(schema: JsonObject): QuickCheck | undefined {
   const { type, properties = {}, required = [] } = schema;
   if (type !== "object" || !isObject(properties) || !isNames(required)) return undefined;
   if (!Object.keys(schema).every((keyword) => toolKeywords.has(keyword))) return undefined;

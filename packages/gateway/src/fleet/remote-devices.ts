@@ -1,7 +1,7 @@
 /**
- * The other nodes' devices as this one knows them, and this one's as the others do. What connects here is claimed in
- * the directory; what the directory says of others is shown as a session far away. The newest claim of a device wins
- * on every node, and a node that is gone takes its devices with it.
+ * Synchronizes connections with the directory. A device that connects to this node is claimed there. A device that
+ * another node has claimed gets a `RemoteHandle`. The newest claim of a device wins on every node. When a node fails,
+ * its devices go offline.
  */
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
@@ -13,128 +13,128 @@ import { answerDeviceRequest, type DeviceRequest } from "./device-requests.ts";
 import type { LocalHandle } from "./local-handle.ts";
 import { RemoteHandle } from "./remote-handle.ts";
 
-export interface RemoteDevicesNeeds {
+export interface RemoteDevicesDependencies {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly events: Events;
   readonly find: (id: string) => DeviceRecord | undefined;
-  /** Reads a device anew from the store; one that is not there is forgotten here. */
+  /** Reads a device from the store. */
   readonly reload: (id: string) => Promise<unknown>;
-  /** A device that is there and was never written down. */
-  readonly heardOf: (id: string, claim: Claim) => void;
-  /** Its tools are listed from now on, or for a while yet. */
-  readonly came: (id: string, handle: RemoteHandle) => void;
-  readonly left: (id: string) => void;
-  /** Counts work for other nodes among what a stop waits for. Rejects while the gateway stops. */
-  readonly count: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  /** Adds a device that is connected but not saved yet. */
+  readonly addUnsaved: (id: string, claim: Claim) => void;
+  /** Updates the toolset and the subscriptions. */
+  readonly connected: (id: string, handle: RemoteHandle) => void;
+  readonly disconnected: (id: string) => void;
+  /** Makes a stop wait for work that other nodes requested. Rejects while the gateway stops. */
+  readonly trackWork: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-interface Held {
+interface LocalClaim {
   readonly handle: LocalHandle;
   readonly unserve: () => void;
   hasTools: boolean;
   revision: number | undefined;
 }
 
-const claimsAtOnce = 32;
-const showAgainMs = 1_000;
+const parallelClaims = 32;
+const retryMs = 1_000;
 
 export class RemoteDevices {
-  readonly #needs: RemoteDevicesNeeds;
-  readonly #held = new Map<string, Held>();
-  /** What the directory says of devices on other nodes, reachable or not. */
+  readonly #dependencies: RemoteDevicesDependencies;
+  readonly #claims = new Map<string, LocalClaim>();
+  /** The directory's entries of devices on other nodes, reachable or not. */
   readonly #placed = new Map<string, Placed>();
-  readonly #underWay = new Set<Promise<void>>();
-  /** Filled while the directory tells everything again. */
-  #toldAgain: Set<string> | undefined;
+  readonly #pending = new Set<Promise<void>>();
+  /** The devices that the directory has sent again since NATS was lost. */
+  #replayed: Set<string> | undefined;
 
-  private constructor(needs: RemoteDevicesNeeds) {
-    this.#needs = needs;
+  private constructor(dependencies: RemoteDevicesDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  static async open(needs: RemoteDevicesNeeds): Promise<RemoteDevices> {
-    const others = new RemoteDevices(needs);
-    const { cluster } = needs;
+  static async open(dependencies: RemoteDevicesDependencies): Promise<RemoteDevices> {
+    const remote = new RemoteDevices(dependencies);
+    const { cluster } = dependencies;
     cluster.members.onChange((instance, alive) => {
-      if (alive) others.#nodeCame(instance);
-      else others.#nodeLost(instance);
+      if (alive) remote.#nodeJoined(instance);
+      else remote.#nodeLost(instance);
     });
     cluster.onAway(() => {
-      others.#toldAgain = new Set();
+      remote.#replayed = new Set();
     });
     await cluster.openDirectory(
-      (device, placed, revision) => others.#placedElsewhere(device, placed, revision),
-      () => others.#reconcile(),
+      (device, placed, revision) => remote.#applyPlacement(device, placed, revision),
+      () => remote.#reconcile(),
     );
-    return others;
+    return remote;
   }
 
-  /** A device has connected here, or says hello again and has tools now, or none. */
-  hold(handle: LocalHandle): void {
-    const { cluster } = this.#needs;
+  /** A device has connected here, or has sent another hello and may have tools now. */
+  claim(handle: LocalHandle): void {
+    const { cluster } = this.#dependencies;
     const { deviceId: device, hasTools } = handle.session;
-    const known = this.#held.get(device);
+    const known = this.#claims.get(device);
     if (known?.handle === handle) {
       if (known.hasTools === hasTools) return;
       known.hasTools = hasTools;
-      this.#do(this.#claim(known));
+      this.#track(this.#writeClaim(known));
       return;
     }
     known?.unserve();
-    // This connection is newer than what the directory last said, also to those who are still reading the device.
+    // This connection is newer than the directory's entry. A running `#loadAndAttach` must not use the old one.
     this.#placed.delete(device);
-    const held: Held = {
+    const claim: LocalClaim = {
       handle,
       hasTools,
       unserve: cluster.rpc.serveDevice(device, (body, signal, caller) =>
-        // Safe: only nodes of this cluster write here.
+        // Safe: only nodes of this cluster send these requests.
         this.#answer(device, handle, body as DeviceRequest, signal, caller),
       ),
       revision: undefined,
     };
-    this.#held.set(device, held);
-    this.#do(this.#claim(held));
+    this.#claims.set(device, claim);
+    this.#track(this.#writeClaim(claim));
   }
 
-  /** It has gone from here, or has come again on another connection. */
+  /** A session has ended. Its claim is released unless a newer session of the device has replaced it. */
   release(session: LocalHandle["session"]): void {
-    const held = this.#held.get(session.deviceId);
-    if (held?.handle.session !== session) return;
-    this.#held.delete(session.deviceId);
-    held.unserve();
-    if (held.revision !== undefined)
-      this.#do(this.#needs.cluster.directory.release(session.deviceId, held.revision));
+    const claim = this.#claims.get(session.deviceId);
+    if (claim?.handle.session !== session) return;
+    this.#claims.delete(session.deviceId);
+    claim.unserve();
+    if (claim.revision !== undefined)
+      this.#track(this.#dependencies.cluster.directory.release(session.deviceId, claim.revision));
   }
 
-  /** Resolves when the directory knows of everything that has come and gone here. */
+  /** Resolves when the directory has all connections and disconnections of this node. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  #do(work: Promise<void>): void {
-    this.#underWay.add(work);
-    void work.finally(() => this.#underWay.delete(work));
+  #track(work: Promise<void>): void {
+    this.#pending.add(work);
+    void work.finally(() => this.#pending.delete(work));
   }
 
-  async #claim(held: Held): Promise<void> {
-    const { cluster } = this.#needs;
-    const { deviceId } = held.handle.session;
+  async #writeClaim(claim: LocalClaim): Promise<void> {
+    const { cluster } = this.#dependencies;
+    const { deviceId } = claim.handle.session;
     try {
-      const revision = await cluster.directory.claim(deviceId, this.#claimOf(held.handle));
-      held.revision = revision;
-      // It may have gone, or come again, while the claim was on its way.
-      if (this.#held.get(deviceId) !== held) await cluster.directory.release(deviceId, revision);
+      const revision = await cluster.directory.claim(deviceId, this.#claimOf(claim.handle));
+      claim.revision = revision;
+      // The session may have ended or been replaced while the claim was sent.
+      if (this.#claims.get(deviceId) !== claim) await cluster.directory.release(deviceId, revision);
     } catch {
-      // NATS is away: everything held is claimed when it is back.
+      // NATS is unavailable. `#reconcile` claims all devices when it is back.
     }
   }
 
   #claimOf({ kind, transport, hasTools, connectedAt, mcp }: LocalHandle): Claim {
-    const { instance, node } = this.#needs.cluster;
+    const { instance, node } = this.#dependencies.cluster;
     return { instance, node, kind, transport, hasTools, connectedAt, mcp };
   }
 
-  /** A request goes from node to node once at most: where the device has moved on meanwhile, the caller is told. */
+  /** Does not forward requests. If the device has moved on meanwhile, the caller gets `device_offline`. */
   async #answer(
     device: string,
     handle: LocalHandle,
@@ -142,57 +142,59 @@ export class RemoteDevices {
     signal: Cancellation,
     caller: Caller,
   ): Promise<unknown> {
-    const { clock, find, count } = this.#needs;
-    return await count(async () => {
+    const { clock, find, trackWork } = this.#dependencies;
+    return await trackWork(async () => {
       const current = find(device)?.handle;
       if (current === handle) return await answerDeviceRequest(handle, request, { clock, signal, caller });
-      const detail = current === undefined ? "the device is gone" : "the device is moving to another node";
+      const detail =
+        current === undefined ? "the device is offline" : "the device is moving to another node; retry";
       throw new TendonError("device_offline", detail, { sent: false });
     });
   }
 
-  #placedElsewhere(device: string, placed: Placed | undefined, revision: number): void {
-    this.#toldAgain?.add(device);
+  #applyPlacement(device: string, placed: Placed | undefined, revision: number): void {
+    this.#replayed?.add(device);
     if (placed === undefined) {
       const known = this.#placed.get(device);
-      if (known !== undefined && known.revision < revision) this.#gone(device, "it left");
-      // Others took this node for gone, while it was frozen or cut off, and cleared up after it.
-      const held = this.#held.get(device);
-      if (held?.revision !== undefined && held.revision < revision) this.#do(this.#claim(held));
+      if (known !== undefined && known.revision < revision) this.#drop(device, "the device disconnected");
+      // The other nodes removed the claim because this node was frozen or cut off for a while.
+      const claim = this.#claims.get(device);
+      if (claim?.revision !== undefined && claim.revision < revision) this.#track(this.#writeClaim(claim));
       return;
     }
-    if (placed.claim.instance === this.#needs.cluster.instance) {
+    if (placed.claim.instance === this.#dependencies.cluster.instance) {
       this.#placed.delete(device);
       return;
     }
-    const held = this.#held.get(device);
-    // While our own claim is on its way, ours is the newer one.
-    if (held !== undefined && (held.revision === undefined || held.revision > placed.revision)) return;
+    const claim = this.#claims.get(device);
+    // A claim of this node that is still being sent is newer.
+    if (claim !== undefined && (claim.revision === undefined || claim.revision > placed.revision)) return;
     this.#placed.set(device, placed);
-    if (this.#needs.cluster.members.isAlive(placed.claim.instance)) void this.#show(device, placed);
+    if (this.#dependencies.cluster.members.isAlive(placed.claim.instance))
+      void this.#loadAndAttach(device, placed);
   }
 
-  /** A device that is new to this node has to be read first; it may not even have been written yet. */
-  async #show(device: string, placed: Placed): Promise<void> {
-    const { cluster, clock, find, reload, heardOf } = this.#needs;
-    const stillThere = () => this.#placed.get(device) === placed;
+  /** Reads a device that is new to this node first. Its node may not have saved it yet. */
+  async #loadAndAttach(device: string, placed: Placed): Promise<void> {
+    const { cluster, clock, find, reload, addUnsaved } = this.#dependencies;
+    const isCurrent = () => this.#placed.get(device) === placed;
     try {
       if (find(device) === undefined) await reload(device);
-      if (!stillThere()) return;
-      if (find(device) === undefined) heardOf(device, placed.claim);
-      else this.shown(device);
+      if (!isCurrent()) return;
+      if (find(device) === undefined) addUnsaved(device, placed.claim);
+      else this.attach(device);
     } catch {
-      // The store is away. Once NATS is away too, or this node has left, there is nothing to show any more.
-      if (cluster.connected && stillThere())
-        clock.after(showAgainMs, () => {
-          if (cluster.connected && stillThere()) void this.#show(device, placed);
+      // The store is unavailable. Without a connection to NATS there is nothing to attach.
+      if (cluster.connected && isCurrent())
+        clock.after(retryMs, () => {
+          if (cluster.connected && isCurrent()) void this.#loadAndAttach(device, placed);
         });
     }
   }
 
-  /** Shown first, closed then: what the old connection says at its end touches nothing any more. */
-  shown(device: string): void {
-    const { cluster, find, clock, came } = this.#needs;
+  /** Attaches the new handle before it closes the old connection, so that the end of the old one has no effect. */
+  attach(device: string): void {
+    const { cluster, find, clock, connected } = this.#dependencies;
     const placed = this.#placed.get(device);
     const record = find(device);
     if (placed === undefined || record === undefined || !cluster.members.isAlive(placed.claim.instance))
@@ -202,77 +204,79 @@ export class RemoteDevices {
     const handle = new RemoteHandle(device, placed, clock, cluster.rpc);
     record.attach(handle);
     if (record.catalogue.complete || record.catalogue.size > 0) record.listingDone();
-    came(device, handle);
+    connected(device, handle);
     if (old?.local === undefined) return;
     const { session } = old.local;
     this.release(session);
     session.close(1001, takenOver);
   }
 
-  #gone(device: string, reason: string): void {
+  #drop(device: string, reason: string): void {
     this.#placed.delete(device);
-    this.#hide(device, reason);
+    this.#detach(device, reason);
   }
 
-  #hide(device: string, reason: string): void {
-    const record = this.#needs.find(device);
-    if (record?.handle === undefined || record.isHere) return;
-    record.detachRemote(record.handle, this.#needs.clock.now(), reason);
-    this.#needs.left(device);
+  #detach(device: string, reason: string): void {
+    const record = this.#dependencies.find(device);
+    if (record?.handle === undefined || record.isLocal) return;
+    record.detachRemote(record.handle, this.#dependencies.clock.now(), reason);
+    this.#dependencies.disconnected(device);
   }
 
-  #nodeCame(instance: string): void {
+  #nodeJoined(instance: string): void {
     for (const [device, placed] of this.#placed)
-      if (placed.claim.instance === instance) void this.#show(device, placed);
+      if (placed.claim.instance === instance) void this.#loadAndAttach(device, placed);
   }
 
-  /** One of those who are left says so for all, and clears the directory. */
+  /** One of the remaining nodes sends the events and cleans up the directory. */
   #nodeLost(instance: string): void {
-    const { cluster } = this.#needs;
+    const { cluster } = this.#dependencies;
     const lost = [...this.#placed].filter(([, { claim }]) => claim.instance === instance);
-    for (const [device] of lost) this.#hide(device, "its node is gone");
-    for (const { handle } of this.#held.values()) handle.forgetWatcher(instance);
-    if (cluster.nodes()[0]?.instance === cluster.instance) this.#do(this.#cleanUpLost(lost));
+    for (const [device] of lost) this.#detach(device, "its node failed or left");
+    for (const { handle } of this.#claims.values()) handle.removeWatcher(instance);
+    if (cluster.nodes()[0]?.instance === cluster.instance) this.#track(this.#cleanUpLost(lost));
   }
 
-  /** A node may have held a hundred thousand: they go one group after the other. */
+  /** Works in groups, because a node may hold a hundred thousand devices. */
   async #cleanUpLost(lost: readonly (readonly [string, Placed])[]): Promise<void> {
-    const { cluster, events } = this.#needs;
-    for (let at = 0; at < lost.length; at += claimsAtOnce) {
-      const group = lost.slice(at, at + claimsAtOnce);
+    const { cluster, events } = this.#dependencies;
+    for (let at = 0; at < lost.length; at += parallelClaims) {
+      const group = lost.slice(at, at + parallelClaims);
       for (const [device] of group) events.deviceLostWithNode(device);
       await Promise.all(group.map(([device, { revision }]) => cluster.directory.release(device, revision)));
     }
   }
 
-  /** NATS was away: what was told again counts, what was not is gone, and what is here is claimed again. */
+  /** After NATS is back: drops the devices that the directory did not send again, and claims those connected here. */
   async #reconcile(): Promise<void> {
-    const told = this.#toldAgain;
-    this.#toldAgain = undefined;
+    const replayed = this.#replayed;
+    this.#replayed = undefined;
     for (const device of [...this.#placed.keys()])
-      if (told !== undefined && !told.has(device)) this.#gone(device, "it left while NATS was away");
-    const waiting = [...this.#held.values()];
+      if (replayed !== undefined && !replayed.has(device))
+        this.#drop(device, "the device disconnected while NATS was unavailable");
+    const waiting = [...this.#claims.values()];
     const worker = async () => {
-      for (let held = waiting.pop(); held !== undefined; held = waiting.pop()) await this.#claimAgain(held);
+      for (let claim = waiting.pop(); claim !== undefined; claim = waiting.pop())
+        await this.#claimAgain(claim);
     };
-    await Promise.all(Array.from({ length: claimsAtOnce }, worker));
+    await Promise.all(Array.from({ length: parallelClaims }, worker));
   }
 
-  async #claimAgain(held: Held): Promise<void> {
-    const { cluster } = this.#needs;
-    const { deviceId, connectedAt } = held.handle.session;
-    if (this.#held.get(deviceId) !== held) return;
+  async #claimAgain(claim: LocalClaim): Promise<void> {
+    const { cluster } = this.#dependencies;
+    const { deviceId, connectedAt } = claim.handle.session;
+    if (this.#claims.get(deviceId) !== claim) return;
     const found = await cluster.directory.find(deviceId);
     if (found?.claim.instance === cluster.instance) {
-      held.revision = found.revision;
+      claim.revision = found.revision;
       return;
     }
-    const elsewhere = found !== undefined && cluster.members.isAlive(found.claim.instance);
-    if (elsewhere && found.claim.connectedAt > connectedAt) {
-      held.revision = 0;
-      this.#placedElsewhere(deviceId, found, found.revision);
+    const onOtherNode = found !== undefined && cluster.members.isAlive(found.claim.instance);
+    if (onOtherNode && found.claim.connectedAt > connectedAt) {
+      claim.revision = 0;
+      this.#applyPlacement(deviceId, found, found.revision);
       return;
     }
-    await this.#claim(held);
+    await this.#writeClaim(claim);
   }
 }

@@ -12,9 +12,9 @@ import type {
   OutgoingCall,
   Sent,
 } from "./device-handle.ts";
-import { type DeviceRequest, relayCallbacks, stepCallbacks, writtenRelay } from "./device-requests.ts";
+import { type DeviceRequest, relayCallbacks, relayData, stepCallbacks } from "./device-requests.ts";
 
-/** A caller shows what it knows when no figures come in this time. */
+/** After this time callers use the figures that this node has. */
 const inspectMs = 500;
 const watchMs = 20_000;
 
@@ -48,7 +48,7 @@ export class RemoteHandle implements DeviceHandle {
     this.#subject = rpc.deviceSubject(deviceId);
   }
 
-  /** While its node is alive and does not report it offline, the device is connected. */
+  /** The device counts as connected until its node fails or reports it offline. */
   get lastSeenAt(): number {
     return this.#clock.now();
   }
@@ -65,9 +65,9 @@ export class RemoteHandle implements DeviceHandle {
       envelope,
       lane,
       vision,
-      relay: writtenRelay(relay),
+      relay: relayData(relay),
     };
-    return (await this.#ask(request, timeoutMs, signal, relayCallbacks(relay))) as Sent<ToolResult>;
+    return (await this.#send(request, timeoutMs, signal, relayCallbacks(relay))) as Sent<ToolResult>;
   }
 
   async request(
@@ -82,21 +82,21 @@ export class RemoteHandle implements DeviceHandle {
       params,
       call,
       timeoutMs,
-      relay: writtenRelay(relay),
+      relay: relayData(relay),
     };
-    return (await this.#ask(request, timeoutMs, signal, relayCallbacks(relay))) as Sent<unknown>;
+    return (await this.#send(request, timeoutMs, signal, relayCallbacks(relay))) as Sent<unknown>;
   }
 
   async control(action: ControlAction, options: ControlOptions): Promise<ToolResult> {
     const { timeoutMs, signal } = options;
     const request: DeviceRequest = { kind: "control", action, timeoutMs };
-    return (await this.#ask(request, timeoutMs, signal, stepCallbacks(options))) as ToolResult;
+    return (await this.#send(request, timeoutMs, signal, stepCallbacks(options))) as ToolResult;
   }
 
-  /** Whatever becomes of it, nothing is sent to the device. */
+  /** Errors have `sent: false`, because an inspection sends nothing to the device. */
   async inspect(signal?: Cancellation): Promise<Inspection> {
     try {
-      return (await this.#ask({ kind: "inspect" }, inspectMs, signal)) as Inspection;
+      return (await this.#send({ kind: "inspect" }, inspectMs, signal)) as Inspection;
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       const { code, message, context } = error;
@@ -106,17 +106,17 @@ export class RemoteHandle implements DeviceHandle {
   }
 
   async watch(uri: string): Promise<void> {
-    await this.#ask({ kind: "watch", uri }, watchMs);
+    await this.#send({ kind: "watch", uri }, watchMs);
   }
 
   async unwatch(uri: string): Promise<void> {
-    await this.#ask({ kind: "unwatch", uri }, watchMs);
+    await this.#send({ kind: "unwatch", uri }, watchMs);
   }
 
-  /** The node that holds the device learns of the reason itself, and closes the connection. */
+  /** Does nothing: the node that holds the device gets the same broadcast and closes the connection. */
   close(): void {}
 
-  #ask(
+  #send(
     request: DeviceRequest,
     timeoutMs: number,
     signal?: RequestOptions["signal"],

@@ -11,9 +11,9 @@ import type { KnownDevices } from "./known-devices.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 
 /** A broadcast about a device may be this late. It must not bring back a device that was deleted meanwhile. */
-const rememberedMs = 60_000;
+const deletedKeptMs = 60_000;
 
-export interface ReplicaSyncNeeds {
+export interface ReplicaSyncDependencies {
   readonly clock: Clock;
   readonly store: Store;
   readonly devices: KnownDevices;
@@ -21,8 +21,8 @@ export interface ReplicaSyncNeeds {
   readonly drift: Drift;
   readonly toolset: ToolsetChanges;
   readonly upgrades: FirmwareUpgrades;
-  /** Shows where the directory has placed a device, now that this node knows of it. */
-  readonly shown: (id: string) => void;
+  /** Attaches the handle of a device on another node, once this node has its record. */
+  readonly attachRemote: (id: string) => void;
 }
 
 interface Read {
@@ -30,68 +30,72 @@ interface Read {
   next: Promise<CredentialPair | undefined> | undefined;
 }
 
-/** What other nodes say and have written down of devices, as this one learns of it. */
+/** Applies to this node what other nodes report and save about devices. */
 export class ReplicaSync {
-  readonly #needs: ReplicaSyncNeeds;
+  readonly #dependencies: ReplicaSyncDependencies;
   readonly #reads = new Map<string, Read>();
-  /** Reads under way; what is deleted meanwhile must not come back with what they found before. */
-  readonly #underWay = new Map<string, { overtaken: boolean }>();
+  /** Running reads. A device that is deleted meanwhile must not be restored from an outdated read. */
+  readonly #running = new Map<string, { outdated: boolean }>();
   /** Devices that are being removed from the store. */
   readonly #deleting = new Map<string, Promise<void>>();
-  /** Those that lately were, and when. */
+  /** Recently deleted devices, with the time of the deletion. */
   readonly #deleted = new Map<string, number>();
 
-  constructor(needs: ReplicaSyncNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: ReplicaSyncDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** Reads a device anew that another node has written down; gives its credentials as they are now. */
-  async readAgain(id: string): Promise<CredentialPair | undefined> {
+  /** Reloads a device that another node has saved. Returns its current credentials. */
+  async reload(id: string): Promise<CredentialPair | undefined> {
     const pair = await this.#read(id);
-    this.#needs.shown(id);
+    this.#dependencies.attachRemote(id);
     return pair;
   }
 
-  /** Another node says that this device is there; what it can do is read when that has been written down. */
-  heardOf(id: string, at: number): void {
-    const { devices, shown } = this.#needs;
+  /** Another node reports a device online. Its tools are read when that node has saved them. */
+  applyOnline(id: string, at: number): void {
+    const { devices, attachRemote } = this.#dependencies;
     if (devices.get(id) !== undefined || (this.#deleted.get(id) ?? Number.NEGATIVE_INFINITY) >= at) return;
-    devices.recordOf(id, normaliseDeviceId(id) === undefined ? "process" : "esp32").heardOf(at);
-    // The directory may have placed it before this node knew of it.
-    shown(id);
+    devices.recordOf(id, normaliseDeviceId(id) === undefined ? "process" : "esp32").markSeen(at);
+    // The directory entry may have arrived before this node had the record.
+    attachRemote(id);
   }
 
-  /** Another node says why this device went. */
-  heardGone(id: string, at: number, reason: string): void {
-    const record = this.#needs.devices.get(id);
-    if (record?.isHere === false && reason !== takenOver) record.leftElsewhere(at, reason);
+  /** Another node reports why this device went offline. */
+  applyOffline(id: string, at: number, reason: string): void {
+    const record = this.#dependencies.devices.get(id);
+    if (record?.isLocal === false && reason !== takenOver) record.setRemoteDisconnect(at, reason);
   }
 
-  /** A device here turns out to go by another's alias: it takes another, and the names that went with it are read. */
-  async aliasTaken(record: DeviceRecord, holder: string, { names }: Pick<Store, "names">): Promise<void> {
-    record.giveUpAlias(holder);
-    const given = [...(await names.ofDevice(record.id)), ...(await names.ofDevice(holder))];
-    this.#needs.devices.names.restore(new Map(), given);
-    this.#needs.toolset.changed(record.id);
+  /** Gives the device a new alias, because another device owns the old one, and reads the names of both. */
+  async resolveAliasConflict(
+    record: DeviceRecord,
+    holder: string,
+    { names }: Pick<Store, "names">,
+  ): Promise<void> {
+    record.releaseAlias(holder);
+    const assigned = [...(await names.ofDevice(record.id)), ...(await names.ofDevice(holder))];
+    this.#dependencies.devices.names.restore(new Map(), assigned);
+    this.#dependencies.toolset.changed(record.id);
   }
 
-  /** Another node has deleted it; resolves when nothing of it is left here either. */
-  forget(id: string): Promise<void> {
-    const { written, told } = this.#needs.persistence.goneElsewhere(id);
-    this.forgetHere(id, written);
-    return told;
+  /** Another node has deleted the device. Resolves when this node has removed it too. */
+  applyDeletion(id: string): Promise<void> {
+    const { written, announced } = this.#dependencies.persistence.removedRemotely(id);
+    this.deleteLocally(id, written);
+    return announced;
   }
 
-  /** One after the other, and one more for all who ask meanwhile: what was read last is what counts. */
+  /** Runs one read of a device at a time. Requests during a read share the next one, which sees the latest state. */
   #read(id: string): Promise<CredentialPair | undefined> {
     const running = this.#reads.get(id);
-    if (running === undefined) return this.#begin(id);
-    const next = () => this.#begin(id);
+    if (running === undefined) return this.#startRead(id);
+    const next = () => this.#startRead(id);
     running.next ??= running.now.then(next, next);
     return running.next;
   }
 
-  #begin(id: string): Promise<CredentialPair | undefined> {
+  #startRead(id: string): Promise<CredentialPair | undefined> {
     const read: Read = { now: this.#readNow(id), next: undefined };
     this.#reads.set(id, read);
     const done = () => {
@@ -102,11 +106,11 @@ export class ReplicaSync {
   }
 
   async #readNow(id: string): Promise<CredentialPair | undefined> {
-    const { devices, toolLists, names, toolPins } = this.#needs.store;
+    const { devices, toolLists, names, toolPins } = this.#dependencies.store;
     for (;;) {
       await this.#deleting.get(id);
-      const reading = { overtaken: false };
-      this.#underWay.set(id, reading);
+      const reading = { outdated: false };
+      this.#running.set(id, reading);
       try {
         const stored = await devices.get(id);
         if (stored === undefined) return undefined;
@@ -115,20 +119,20 @@ export class ReplicaSync {
           names.ofDevice(id),
           toolPins.ofDevice(id),
         ]);
-        if (!reading.overtaken) return this.#take(stored, list, given, pins);
+        if (!reading.outdated) return this.#apply(stored, list, given, pins);
       } finally {
-        this.#underWay.delete(id);
+        this.#running.delete(id);
       }
     }
   }
 
   /**
-   * It was deleted, here or on another node; the node that holds its connection closes it. `removing`: until it is
-   * gone from the store too.
+   * Removes a device that was deleted on this or another node. The node that holds its connection closes it. `removing`
+   * resolves when the store has removed it too.
    */
-  forgetHere(id: string, removing: Promise<void>): void {
-    const reading = this.#underWay.get(id);
-    if (reading !== undefined) reading.overtaken = true;
+  deleteLocally(id: string, removing: Promise<void>): void {
+    const reading = this.#running.get(id);
+    if (reading !== undefined) reading.outdated = true;
     const settled = removing.then(
       () => {},
       () => {},
@@ -137,40 +141,40 @@ export class ReplicaSync {
     void settled.then(() => {
       if (this.#deleting.get(id) === settled) this.#deleting.delete(id);
     });
-    this.#noteDeleted(id);
-    const { devices, drift, toolset } = this.#needs;
+    this.#markDeleted(id);
+    const { devices, drift, toolset } = this.#dependencies;
     devices.get(id)?.handle?.close(1001, "the device was deleted");
     devices.forget(id);
     drift.forget(id);
     toolset.changed(id);
   }
 
-  #noteDeleted(id: string): void {
-    const now = this.#needs.clock.now();
+  #markDeleted(id: string): void {
+    const now = this.#dependencies.clock.now();
     this.#deleted.delete(id);
     this.#deleted.set(id, now);
     for (const [old, at] of this.#deleted) {
-      if (now - at < rememberedMs) return;
+      if (now - at < deletedKeptMs) return;
       this.#deleted.delete(old);
     }
   }
 
-  #take(
+  #apply(
     stored: NonNullable<Awaited<ReturnType<Store["devices"]["get"]>>>,
     list: Awaited<ReturnType<Store["toolLists"]["get"]>>,
     given: Awaited<ReturnType<Store["names"]["ofDevice"]>>,
     pins: Awaited<ReturnType<Store["toolPins"]["ofDevice"]>>,
   ): CredentialPair | undefined {
-    const { devices, persistence, drift, toolset, upgrades } = this.#needs;
+    const { devices, persistence, drift, toolset, upgrades } = this.#dependencies;
     const { id, alias } = stored;
     devices.names.restore(new Map([[alias, id]]), given);
     const record = devices.restore(stored);
-    if (!record.isHere) upgrades.heardOf(id, stored.firmware);
-    if (list !== undefined && !record.isHere) {
+    if (!record.isLocal) upgrades.firmwareReported(id, stored.firmware);
+    if (list !== undefined && !record.isLocal) {
       record.catalogue.restore(list);
       record.listingDone();
     }
-    // What is on its way to the store is newer than what was read from it.
+    // A pending write is newer than what was read.
     if (!persistence.isWriting(id)) {
       drift.forget(id);
       drift.restore(pins, (_, tool) => record.catalogue.find(tool));

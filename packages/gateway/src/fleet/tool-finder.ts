@@ -1,14 +1,14 @@
-/** Tools by a few letters of their names, for people who type: those of devices that are here come first. */
+/** Finds tools by parts of their names, for search fields. Tools of online devices come first. */
 import type { NamedTool, NamedTools, ToolDefinition, ToolsQuery } from "@tendon/protocol";
 import { type Policy, type Principal, requireScope } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { KnownDevices } from "./known-devices.ts";
 
-const shownAtOnce = 8;
-/** More words than a name has tell nothing more; each is a bit below. */
-const mostWords = 8;
-/** So many devices are looked at closely; tools that somebody may not use are rarely on all of them. */
-const mostDevices = 64;
+const defaultLimit = 8;
+/** Each word is a bit of a bit mask; names have fewer words than this. */
+const maxWords = 8;
+/** The number of devices whose access rules are evaluated, to bound the work. */
+const maxDevices = 64;
 
 interface Candidate {
   readonly record: DeviceRecord;
@@ -26,17 +26,17 @@ export class ToolFinder {
 
   /**
    * Each word of the request is a part of the tool's name or of its device's alias, and at least one of the tool's:
-   * `volume`, `set vol`, `desk vol`. What whoever asks may not call is left out.
+   * `volume`, `set vol`, `desk vol`. Tools that the principal may not call are left out.
    */
-  find(principal: Principal, { q, limit = shownAtOnce }: ToolsQuery): NamedTools {
+  find(principal: Principal, { q, limit = defaultLimit }: ToolsQuery): NamedTools {
     requireScope(principal, "read");
-    const fits = request(q);
+    const matcher = matcherFor(q);
     const found: NamedTool[] = [];
-    for (const { record, seenAt } of this.#lastSeenFirst(principal, fits)) {
-      const fitting = fits(record);
+    for (const { record, seenAt } of this.#lastSeenFirst(principal, matcher)) {
+      const matches = matcher(record);
       for (const tool of record.catalogue.tools()) {
         if (found.length === limit) return { tools: found };
-        if (!fitting(tool)) continue;
+        if (!matches(tool)) continue;
         const { access } = this.#policy.accessTo(principal, record, tool);
         if (access === "denied") continue;
         found.push({
@@ -51,49 +51,49 @@ export class ToolFinder {
     return { tools: found };
   }
 
-  /** Those who are here are all seen now; among them the order of their ids is kept. */
-  #lastSeenFirst(principal: Principal, fits: Fits): Candidate[] {
+  /** Online devices come first, in the order of the records. */
+  #lastSeenFirst(principal: Principal, matcher: Matcher): Candidate[] {
     const best: Candidate[] = [];
     for (const record of this.#devices.records.values()) {
-      const seenAt = record.handle === undefined ? (record.awaySince ?? 0) : Number.POSITIVE_INFINITY;
+      const seenAt = record.handle === undefined ? (record.lastOnlineAt ?? 0) : Number.POSITIVE_INFINITY;
       const last = best.at(-1);
-      if (best.length === mostDevices && last !== undefined && seenAt <= last.seenAt) continue;
+      if (best.length === maxDevices && last !== undefined && seenAt <= last.seenAt) continue;
       if (!this.#devices.shows(principal, record)) continue;
-      if (!record.catalogue.tools().some(fits(record))) continue;
+      if (!record.catalogue.tools().some(matcher(record))) continue;
       const place = best.findIndex((other) => other.seenAt < seenAt);
       best.splice(place === -1 ? best.length : place, 0, { record, seenAt });
-      best.length = Math.min(best.length, mostDevices);
+      best.length = Math.min(best.length, maxDevices);
     }
     return best;
   }
 }
 
-type Fits = (record: DeviceRecord) => (tool: ToolDefinition) => boolean;
+type Matcher = (record: DeviceRecord) => (tool: ToolDefinition) => boolean;
 
-/** Equal tools of many devices are one object, and read once; so is each device's alias, where it is needed. */
-function request(q: string): Fits {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, mostWords);
+/** Equal tools of many devices are the same object, so the result for a tool's name is cached. */
+function matcherFor(q: string): Matcher {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, maxWords);
   const all = 2 ** words.length - 1;
   if (words.length === 0) return () => () => false;
-  const met = new Map<ToolDefinition, number>();
+  const nameMatches = new Map<ToolDefinition, number>();
   const readName = (tool: ToolDefinition) => {
-    const bits = meeting(words, tool.name);
-    met.set(tool, bits);
+    const bits = matchedWords(words, tool.name);
+    nameMatches.set(tool, bits);
     return bits;
   };
   return ({ alias }) => {
     let byAlias: number | undefined;
     return (tool) => {
-      const byName = met.get(tool) ?? readName(tool);
+      const byName = nameMatches.get(tool) ?? readName(tool);
       if (byName === 0 || byName === all) return byName !== 0;
-      byAlias ??= meeting(words, alias);
+      byAlias ??= matchedWords(words, alias);
       return (byName | byAlias) === all;
     };
   };
 }
 
-/** Which of the words are parts of the text, a bit for each. */
-function meeting(words: readonly string[], text: string): number {
+/** A bit mask of the words that the text contains. */
+function matchedWords(words: readonly string[], text: string): number {
   const lower = text.toLowerCase();
   return words.reduce((bits, word, at) => (lower.includes(word) ? bits | (1 << at) : bits), 0);
 }

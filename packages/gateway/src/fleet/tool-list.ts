@@ -3,7 +3,7 @@ import type { Policy, Principal } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
 
-/** What a device can do, and what of it this principal may. */
+/** The tools of a device, each with the principal's access to it. */
 export function toolListOf(
   record: DeviceRecord,
   principal: Principal,

@@ -1,8 +1,7 @@
-/** Changes of the fleet that change what agents see; toolset/ implements it. */
+/** Notifies the toolset of changes in the fleet. `toolset/` implements it. */
 export interface ToolsetChanges {
-  /** The device has connected. */
-  came(device: string): void;
-  left(device: string): void;
-  /** Its names, tags or tools are not what they were. */
+  connected(device: string): void;
+  disconnected(device: string): void;
+  /** The device's names, tags or tools have changed. */
   changed(device: string): void;
 }

@@ -82,10 +82,10 @@ export class Toolset {
   restored(): void {
     const devices = [...this.#needs.devices.values()];
     this.#grace.restore(
-      devices.map(({ id, handle, awaySince }) => ({
+      devices.map(({ id, handle, lastOnlineAt }) => ({
         id,
         online: handle !== undefined,
-        lastSeenAt: awaySince,
+        lastSeenAt: lastOnlineAt,
       })),
     );
   }
@@ -225,11 +225,11 @@ export class Toolset {
     this.#changes.note(device);
   }
 
-  came(device: string): void {
+  connected(device: string): void {
     if (this.#grace.came(device)) this.#changes.note(device);
   }
 
-  left(device: string): void {
+  disconnected(device: string): void {
     this.#grace.left(device);
   }
 
@@ -287,7 +287,7 @@ export class Toolset {
   #presenceOf(device: string): { readonly online: boolean; readonly offlineSince?: string } {
     const record = this.#needs.devices.get(device);
     if (record?.handle !== undefined) return { online: true };
-    const since = record?.awaySince;
+    const since = record?.lastOnlineAt;
     return { online: false, ...(since === undefined ? {} : { offlineSince: isoTime(since) }) };
   }
 }

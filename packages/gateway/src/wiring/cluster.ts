@@ -74,9 +74,9 @@ export async function joinCluster({
       const { services, tokens } = parts;
       devices = () => services.fleet.sessions().length;
       hear = ({ type, device, at, data }) => {
-        if (type === "device.online" && device !== undefined) services.fleet.replicas.heardOf(device, at);
+        if (type === "device.online" && device !== undefined) services.fleet.replicas.applyOnline(device, at);
         if (type === "device.offline" && device !== undefined)
-          services.fleet.replicas.heardGone(device, at, String(data["reason"]));
+          services.fleet.replicas.applyOffline(device, at, String(data["reason"]));
       };
       unshare = parts.authentication.shareWith((spent) =>
         cluster.broadcasts.mention({ kind: "spent", spent }),
@@ -106,7 +106,7 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
       return;
     case "device_gone":
       parts.credentials.learn(broadcast.id, undefined);
-      await parts.services.fleet.replicas.forget(broadcast.id);
+      await parts.services.fleet.replicas.applyDeletion(broadcast.id);
       return;
     case "session":
       parts.sessions.learn(broadcast);
@@ -116,7 +116,7 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
       return;
     case "status":
       if (isObject(broadcast.value))
-        parts.services.fleet.admin.find(broadcast.id)?.rememberStatus(broadcast.at, broadcast.value);
+        parts.services.fleet.admin.find(broadcast.id)?.setStatus(broadcast.at, broadcast.value);
       return;
     case "muted":
       parts.services.mutedLevels.applyRemote(broadcast.device, broadcast.tool, broadcast.level);
@@ -144,6 +144,6 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
 async function deviceChanged({ services, credentials, cut }: ClusterParts, id: string): Promise<void> {
   const { admin, replicas } = services.fleet;
   const before = admin.find(id)?.pair;
-  const now = await replicas.readAgain(id);
+  const now = await replicas.reload(id);
   if (credentials.learnChange(id, before, now)) cut(id, "its credentials no longer count");
 }

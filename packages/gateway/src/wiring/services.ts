@@ -60,7 +60,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     camera: dependencies.camera,
     onStatus(record, value) {
       const at = clock.now();
-      record.rememberStatus(at, value);
+      record.setStatus(at, value);
       broadcastStatus(record.id, at, value);
     },
     onSuccess: (device, tool) => mutedLevels.forget(device, tool),

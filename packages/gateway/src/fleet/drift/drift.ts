@@ -1,7 +1,7 @@
 /**
- * Tools that are no longer what they were when they were first seen [DRI-1…4]. A device may say tomorrow that its lamp
- * opens the door; whoever trusts it by name is told, and, where that is set, the tool is kept shut until an operator
- * agrees. What was accepted is kept only where it differs from what the device lists now.
+ * Tools that differ from what was first accepted [DRI-1…4]. A device could turn the tool of a lamp into one that opens a
+ * door. The gateway reports the change. With `access.quarantine` it also rejects calls until an operator accepts the
+ * new tool. The accepted definition is stored only while it differs from the current one.
  */
 import { didYouMean, limits, nearNames, type ToolChanges, type ToolDefinition } from "@tendon/protocol";
 import { type Principal, requireScope } from "../../access/access.ts";
@@ -9,15 +9,15 @@ import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { StoredPin } from "../../store/store.ts";
 import type { DeviceRecord } from "../device-record.ts";
-import { differences, digestOf, type ToolPart } from "./meaning.ts";
+import { differences, digestOf, type ToolPart } from "./tool-differences.ts";
 
-export interface DriftNeeds {
+export interface DriftDependencies {
   readonly clock: Clock;
   readonly quarantine: boolean;
   readonly find: (principal: Principal, reference: string) => DeviceRecord;
-  /** Writes down a device with its tools and `pinsOf` it. */
-  readonly remember: (record: DeviceRecord) => Promise<void>;
-  readonly accepted: (record: DeviceRecord, tool: string) => void;
+  /** Saves a device with its tools and its pins. */
+  readonly save: (record: DeviceRecord) => Promise<void>;
+  readonly onAccepted: (record: DeviceRecord, tool: string) => void;
 }
 
 interface Pin {
@@ -25,7 +25,7 @@ interface Pin {
   readonly notedAt: number;
 }
 
-/** What is new in a device's list, beside what it has learnt for the first time. */
+/** The differences between two lists of a device. Empty for the first list of a device. */
 export interface ListDrift {
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
@@ -44,17 +44,17 @@ interface Change {
   readonly quarantined: boolean;
 }
 
-const namesTold = 50;
+const maxReported = 50;
 
 export class Drift {
-  readonly #needs: DriftNeeds;
+  readonly #dependencies: DriftDependencies;
   readonly #pins = new Map<string, Map<string, Pin>>();
 
-  constructor(needs: DriftNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: DriftDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** What was written down; a tool that is again what it was is none of them. */
+  /** Restores the stored pins, except those whose tool is again as it was accepted. */
   restore(
     pins: readonly StoredPin[],
     listed: (device: string, tool: string) => ToolDefinition | undefined,
@@ -70,18 +70,18 @@ export class Drift {
     this.#pins.delete(device);
   }
 
-  /** What is to be written of a device, together with its list; `undefined` where nothing ever differed. */
+  /** The pins to save with the device's list; `undefined` if no tool has ever differed. */
   pinsOf(device: string): Omit<StoredPin, "device">[] | undefined {
     const pins = this.#pins.get(device);
     return pins === undefined ? undefined : [...pins].map(([tool, pin]) => ({ tool, ...pin }));
   }
 
-  /** Whether a tool is kept shut; looked at on every call. */
+  /** Called for every call. */
   isQuarantined(device: string, tool: string): boolean {
-    return this.#needs.quarantine && this.#pins.get(device)?.has(tool) === true;
+    return this.#dependencies.quarantine && this.#pins.get(device)?.has(tool) === true;
   }
 
-  /** A device has another list than before. */
+  /** Compares a changed list with the previous one and with the accepted tools. */
   listed(device: string, before: readonly ToolDefinition[], after: readonly ToolDefinition[]): ListDrift {
     if (before.length === 0 && !this.#pins.has(device)) return {};
     const pins = this.#pinsOf(device);
@@ -97,9 +97,9 @@ export class Drift {
         return [];
       }
       this.#pin(pins, tool.name, known);
-      const isNews = last === undefined || differences(last, tool).length > 0;
-      if (!isNews) return [];
-      const { quarantine } = this.#needs;
+      const isNew = last === undefined || differences(last, tool).length > 0;
+      if (!isNew) return [];
+      const { quarantine } = this.#dependencies;
       return [
         { tool: tool.name, what, before: digestOf(known), after: digestOf(tool), quarantined: quarantine },
       ];
@@ -107,25 +107,25 @@ export class Drift {
     const removed = before.filter(({ name }) => !has.has(name));
     for (const tool of removed) this.#pin(pins, tool.name, tool);
     const added = after.filter(({ name }) => !had.has(name) && !changed.some(({ tool }) => tool === name));
-    forgetOldest(pins, has);
+    dropOldest(pins, has);
     return {
       ...(added.length === 0 ? {} : { added: namesOf(added) }),
       ...(removed.length === 0 ? {} : { removed: namesOf(removed) }),
-      ...(changed.length === 0 ? {} : { changed: changed.slice(0, namesTold) }),
+      ...(changed.length === 0 ? {} : { changed: changed.slice(0, maxReported) }),
     };
   }
 
-  /** What a list of tools says of one that has changed. */
+  /** The change of one tool, for a list of tools. */
   changeOf(device: string, tool: ToolDefinition): Change | undefined {
     const change = this.#changeOf(device, tool);
     if (change === undefined) return undefined;
     const { what, pin } = change;
-    return { what, since: isoTime(pin.notedAt), quarantined: this.#needs.quarantine };
+    return { what, since: isoTime(pin.notedAt), quarantined: this.#dependencies.quarantine };
   }
 
-  /** What has changed of a device's tools and nobody has agreed to yet. */
+  /** The changes of a device's tools that no operator has accepted yet. */
   changes(principal: Principal, reference: string): ToolChanges {
-    const record = this.#needs.find(principal, reference);
+    const record = this.#dependencies.find(principal, reference);
     requireScope(principal, "read");
     const changes = record.catalogue.tools().flatMap((tool) => {
       const change = this.changeOf(record.id, tool);
@@ -136,9 +136,9 @@ export class Drift {
     return { changes };
   }
 
-  /** An operator agrees to a tool as it is now; the digest says which tool it was that was looked at. */
+  /** Accepts the current definition of a tool. The digest identifies the definition that the operator reviewed. */
   async accept(principal: Principal, reference: string, name: string, digest: string): Promise<ToolChanges> {
-    const record = this.#needs.find(principal, reference);
+    const record = this.#dependencies.find(principal, reference);
     requireScope(principal, "admin");
     const tool = record.catalogue.find(name);
     if (tool === undefined) {
@@ -147,7 +147,7 @@ export class Drift {
       throw new TendonError("tool_unknown", `\`${record.alias}\` has no tool \`${name}\`${near}`);
     }
     if (digestOf(tool) !== digest) {
-      throw new TendonError("conflict", `\`${name}\` is not, or no longer, the tool with this digest`, {
+      throw new TendonError("conflict", `the digest does not match \`${name}\`; review the tool again`, {
         digest: digestOf(tool),
       });
     }
@@ -160,13 +160,13 @@ export class Drift {
     if (pin === undefined) return;
     this.#pins.get(record.id)?.delete(tool);
     try {
-      await this.#needs.remember(record);
+      await this.#dependencies.save(record);
     } catch (error) {
-      // Not written down is not agreed: after a restart it would be shut again.
+      // Without the write the tool would be in quarantine again after a restart.
       this.#pinsOf(record.id).set(tool, pin);
       throw error;
     }
-    this.#needs.accepted(record, tool);
+    this.#dependencies.onAccepted(record, tool);
   }
 
   #changeOf(device: string, tool: ToolDefinition): { what: ToolPart[]; pin: Pin } | undefined {
@@ -176,9 +176,9 @@ export class Drift {
     return what.length === 0 ? undefined : { what, pin };
   }
 
-  /** What was accepted first counts, however often it changes afterwards. */
+  /** Keeps the definition that was accepted first, however often the tool changes. */
   #pin(pins: Map<string, Pin>, tool: string, known: ToolDefinition): void {
-    if (!pins.has(tool)) pins.set(tool, { known, notedAt: this.#needs.clock.now() });
+    if (!pins.has(tool)) pins.set(tool, { known, notedAt: this.#dependencies.clock.now() });
   }
 
   #pinsOf(device: string): Map<string, Pin> {
@@ -190,15 +190,15 @@ export class Drift {
   }
 }
 
-/** Of tools that are gone only so many are remembered: a device could make up new ones for ever. */
-function forgetOldest(pins: Map<string, Pin>, listed: ReadonlyMap<string, ToolDefinition>): void {
-  const gone = [...pins.keys()].filter((tool) => !listed.has(tool));
-  for (const tool of gone.slice(0, Math.max(0, gone.length - limits.goneToolsPerDevice.max)))
+/** Bounds the pins of removed tools, because a device could list new names without end. */
+function dropOldest(pins: Map<string, Pin>, listed: ReadonlyMap<string, ToolDefinition>): void {
+  const removed = [...pins.keys()].filter((tool) => !listed.has(tool));
+  for (const tool of removed.slice(0, Math.max(0, removed.length - limits.goneToolsPerDevice.max)))
     pins.delete(tool);
 }
 
 function namesOf(tools: readonly ToolDefinition[]): string[] {
-  return tools.slice(0, namesTold).map(({ name }) => name);
+  return tools.slice(0, maxReported).map(({ name }) => name);
 }
 
 function shownOf(tool: ToolDefinition) {

@@ -5,13 +5,13 @@ export type ToolPart = "description" | "inputSchema" | "outputSchema" | "audienc
 
 const parts: readonly ToolPart[] = ["description", "inputSchema", "outputSchema", "audience"];
 
-/** The parts in which two tools of one name differ, to somebody who decides by them. Order and hidden characters do not count. */
+/** The parts in which two tools of the same name differ. The order of keys and hidden characters do not count. */
 export function differences(one: ToolDefinition, other: ToolDefinition): ToolPart[] {
   if (one === other) return [];
   return parts.filter((part) => partOf(one, part) !== partOf(other, part));
 }
 
-/** What an operator agrees to: the same for every tool that means the same. */
+/** Identifies the definition that an operator accepts. Tools without differences have the same digest. */
 export function digestOf(tool: ToolDefinition): string {
   return hash("sha256", parts.map((part) => partOf(tool, part)).join("\n")).slice(0, 16);
 }
