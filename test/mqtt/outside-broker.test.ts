@@ -254,8 +254,8 @@ describe("an outside broker", () => {
       503,
       {
         status: "unready",
-        problems: ["mqtt: the outside MQTT broker does not answer"],
-        parts: { mqtt: "the outside MQTT broker does not answer" },
+        problems: ["mqtt: the external MQTT broker does not answer"],
+        parts: { mqtt: "the external MQTT broker does not answer" },
       },
     ]);
     expect((await site.call(device.id, "a")).body).toMatchObject({ code: "device_offline" });

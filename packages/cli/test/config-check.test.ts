@@ -41,12 +41,12 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
   },
   "open admission on every network interface": {
     yaml: ["http:", "  host: 0.0.0.0", "devices:", "  admission: open"],
-    says: "With devices.admission `open` anybody who reaches 0.0.0.0 could connect a device.",
+    says: "With `devices.admission: open`, any device that can reach 0.0.0.0 may connect.",
     doctor: "open, and other machines can reach 0.0.0.0",
   },
   "a cluster with a SQLite database": {
     yaml: ["cluster: nats://127.0.0.1:4222"],
-    says: "Nodes of a cluster share one database: set `storage: postgres://…` beside `cluster`.",
+    says: "The nodes of a cluster need a shared database: set `storage: postgres://…` beside `cluster`.",
   },
   "an invalid cluster name": {
     yaml: ["cluster: nats://127.0.0.1:4222/a.b", "storage: postgres://127.0.0.1/tendon"],
@@ -89,7 +89,7 @@ describe("tendon config check", () => {
     write(["http:", "  host: 0.0.0.0", "devices:", "  admission: open", "tls:", "  key: nope.pem"]);
     const { stderr } = await run(["config", "check"], { cwd: folder.path });
     expect(stderr).toContain("tls.cert and tls.key go together.");
-    expect(stderr).toContain("devices.admission `open`");
+    expect(stderr).toContain("`devices.admission: open`");
   });
 
   it("accepts a valid configuration, and open admission with --allow-open", async () => {

@@ -1,6 +1,6 @@
 /**
- * The composition root: constructs the modules and connects them. It decides nothing itself. Also the entry of the
- * library: `startTendon` runs a gateway inside another program.
+ * The composition root: constructs the modules and connects them, without logic of its own. It is also the entry point of
+ * the library: `startTendon` runs a gateway inside another program.
  */
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
@@ -10,27 +10,27 @@ import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./prov
 import { announceGateway, type SecretFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
+  checkStart,
   type DeviceConnections,
   type Foundation,
   type FoundationOptions,
-  layFoundation,
   type Modules,
-  type MqttCarrier,
+  type MqttTransport,
   openDeviceConnections,
+  openFoundation,
   openModules,
   openRoutes,
-  refuseUnusable,
   type Started,
   startMqtt,
 } from "./wiring/wiring.ts";
 import { within } from "./with-deadline.ts";
 
 export interface StartOptions extends FoundationOptions {
-  /** Lets anybody's device in even where the gateway listens beyond this machine. */
+  /** Allows `devices.admission: open` on an address that other machines can reach. */
   readonly allowOpen?: boolean | undefined;
-  /** Programs to run as devices beside those of the settings. */
+  /** Programs to run as devices, in addition to those of the configuration. */
   readonly processes?: Config["devices"]["stdio"];
-  /** Starts a virtual device with the settings it provisions itself with, and gives its id; the console offers it. */
+  /** Starts a virtual device for the console and returns its id. `provision` gives the device its settings. */
   readonly startDemoDevice?: ((provision: Tendon["provision"]) => Promise<string>) | undefined;
 }
 
@@ -39,29 +39,29 @@ export interface Tendon {
   readonly url: string;
   readonly addresses: Addresses;
   readonly config: Config;
-  /** Where the admin token is kept; `undefined` when it was handed in. */
+  /** The file of the admin token; `undefined` if the options contain the token. */
   readonly adminToken: SecretFile | undefined;
-  /** The settings of a device that is about to connect, over either transport. */
+  /** Provisions a device and returns its settings for both transports. */
   provision(id: string, clientId: string): Required<OtaSettings>;
-  /** Looks at the files of `tls` now; says whether another certificate is served from now on. */
+  /** Reads the files of `tls` again. Returns whether the certificate has changed. */
   reloadCertificate(): boolean;
-  /** A link that opens the console and signs in as the administrator, once. */
+  /** A link that opens the console and signs in as the administrator. It works once. */
   consoleLink(): string;
-  /** No new calls, running ones finish or fail with a code, devices are told, everything is closed. */
+  /** Rejects new calls, waits for the running ones, disconnects the devices and closes everything. */
   stop(): Promise<void>;
 }
 
 const drainMs = 2_000;
 const deviceCloseMs = 1_200;
 
-/** Starts a gateway from settings alone; the environment and tendon.yaml are not looked at. */
+/** Starts a gateway from these settings only. It does not read the environment or tendon.yaml. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
   return startGateway(loadConfig({ overrides: settings }).config, options);
 }
 
 export async function startGateway(config: Config, options: StartOptions): Promise<Tendon> {
-  refuseUnusable(config, { allowOpen: options.allowOpen, now: options.clock?.now() });
-  // What has been started, to be taken back in reverse if a later step fails.
+  checkStart(config, { allowOpen: options.allowOpen, now: options.clock?.now() });
+  // If a later step fails, everything that has been started is stopped in reverse order.
   const started: Started = [];
   try {
     return await assemble(config, options, started);
@@ -71,14 +71,14 @@ export async function startGateway(config: Config, options: StartOptions): Promi
   }
 }
 
-/** What listens. Both are there before any device or client asks for an address. */
+/** Both are set before any device or client needs an address. */
 interface Listeners {
   http: Http;
-  mqtt: MqttCarrier;
+  mqtt: MqttTransport;
 }
 
 async function assemble(config: Config, options: StartOptions, started: Started): Promise<Tendon> {
-  const foundation = await layFoundation(config, options, started);
+  const foundation = await openFoundation(config, options, started);
   const { log, certificate, cluster, clock } = foundation;
   const listeners: Partial<Listeners> = {};
   const addresses = () => addressesFor(config, certificate !== undefined, listeners as Listeners);
@@ -115,10 +115,10 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   });
   await listen(http, config.http);
   const url = addresses().local;
-  const withdraw = announceGateway(config, {
+  const removeRunFile = announceGateway(config, {
     url,
     certificate: certificate?.file,
-    locked: foundation.held.locked,
+    locked: foundation.folderLock.locked,
     ports: { http: portOf(http), mqtt: mqtt.port },
   });
   log.info({ url, admission: config.devices.admission, version }, "gateway started");
@@ -129,7 +129,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     devices.webSocket.refuseNew();
     mqtt.refuseNew();
     cluster?.cluster.drain();
-    withdraw();
+    removeRunFile();
     log.info("gateway stopping");
     await within(clock, drainMs, services.drain());
     await drainBoards(services.fleet.sessions(), cluster !== undefined, clock);
@@ -155,7 +155,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   };
 }
 
-/** Opens the HTTP server and the MQTT broker. Only MQTT listens by now; HTTP listens when every route is there. */
+/** Opens the HTTP server and the MQTT broker. MQTT listens at once, HTTP only after all routes are registered. */
 async function openListeners(
   config: Config,
   foundation: Foundation,
@@ -178,7 +178,7 @@ async function openListeners(
   serveCertificate(http, certificate);
   if (cluster !== undefined) forwardMisrouted(http, cluster.cluster, services);
   started.push(() => http.close());
-  // Closed before HTTP: a server does not close while apps hold its WebSockets open.
+  // Stopped before HTTP, because the HTTP server does not close while its WebSockets are open.
   const mqtt = await startMqtt({
     config,
     certificate,

@@ -1,4 +1,4 @@
-/** Connects the modules of this node with those of other nodes. Loaded only where the settings name a cluster. */
+/** Connects the modules of this node with those of other nodes. Loaded only if the configuration names a cluster. */
 import { isObject, limits } from "@tendon/protocol";
 import type { Authentication, Spent, Tokens } from "../access/access.ts";
 import type { Console } from "../agent/agent.ts";
@@ -23,18 +23,18 @@ interface ClusterParts {
   readonly tokens: Tokens;
   readonly credentials: Credentials;
   readonly authentication: Authentication;
-  /** People signed in at the console. */
+  /** The sign-ins to the console. */
   readonly sessions: Sessions;
-  /** Ends the connections of a device that are here. */
+  /** Closes the connections of a device to this node. */
   readonly cut: (device: string, reason: string) => void;
 }
 
 export interface JoinedCluster {
   readonly cluster: Cluster;
-  /** From here on this node shows what the others have, and they what it has. */
+  /** Starts the exchange of devices, sessions and changes with the other nodes. */
   open(parts: ClusterParts): Promise<void>;
   unready(): string | undefined;
-  /** Says goodbye, after the directory knows that nothing is here any more. */
+  /** Leaves the cluster after the directory has released all devices of this node. */
   leave(): Promise<void>;
 }
 
@@ -56,47 +56,47 @@ export async function joinCluster({
     onFault: (detail) => events.clusterFault(detail),
   });
   const shared = new ReplicatedEvents((event) => replication.publish(event));
-  let hear: (event: UnnumberedEvent) => void = () => {};
+  let applyEvent: (event: UnnumberedEvent) => void = () => {};
   const replication = await cluster.openEventReplication<UnnumberedEvent>(
     limits.eventsKept.max,
     (sequence, event) => {
-      // First, so that no listener gets an event of a device that is not known here.
-      hear(event);
+      // First, so that listeners do not get events of devices that this node does not know yet.
+      applyEvent(event);
       events.show(shared.arrived(sequence, event));
     },
   );
   events.shareIn(shared);
   let settled = async () => {};
-  let unshare = () => {};
+  let stopSharing = () => {};
   return {
     cluster,
     async open(parts) {
       const { services, tokens } = parts;
       devices = () => services.fleet.sessions().length;
-      hear = ({ type, device, at, data }) => {
+      applyEvent = ({ type, device, at, data }) => {
         if (type === "device.online" && device !== undefined) services.fleet.replicas.applyOnline(device, at);
         if (type === "device.offline" && device !== undefined)
           services.fleet.replicas.applyOffline(device, at, String(data["reason"]));
       };
-      unshare = parts.authentication.shareWith((spent) =>
+      stopSharing = parts.authentication.shareWith((spent) =>
         cluster.broadcasts.mention({ kind: "spent", spent }),
       );
       tokens.shareWith((id) => cluster.broadcasts.tell({ kind: "token", id }));
-      cluster.broadcasts.onBroadcast((broadcast) => takeBroadcast(parts, broadcast));
+      cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
       await shareSessions(cluster, parts.sessions);
-      const others = await services.join(cluster);
-      settled = () => others.settled();
+      const remote = await services.join(cluster);
+      settled = () => remote.settled();
     },
     unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
     async leave() {
-      unshare();
+      stopSharing();
       await settled();
       await cluster.leave();
     },
   };
 }
 
-async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise<void> {
+async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise<void> {
   switch (broadcast.kind) {
     case "token":
       await parts.tokens.readAgain(broadcast.id);
@@ -122,7 +122,7 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
       parts.services.mutedLevels.applyRemote(broadcast.device, broadcast.tool, broadcast.level);
       return;
     case "spent":
-      // Safe: only nodes of this cluster write here, each what `shareWith` gave it.
+      // Safe: only nodes of this cluster send this broadcast, with the value from `shareWith`.
       parts.authentication.heard(broadcast.spent as Spent);
       return;
     default:
@@ -130,13 +130,13 @@ async function takeBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise
   }
 }
 
-/** A person who signed in at one node is signed in at this one too. The store has all sessions; broadcasts are faster. */
+/** Makes a sign-in on one node valid on all nodes. The store has all sessions; broadcasts are faster. */
 async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void> {
   sessions.shareWith({
     opened: (session) => cluster.broadcasts.tell({ kind: "session", ...session }),
     ended: (key, why) => void cluster.broadcasts.tell({ kind: "session_ended", key, why }),
   });
-  // Once more, now that broadcasts arrive: a session opened since the first load came by neither path.
+  // Loaded again, because a session opened between the first load and `shareWith` is in neither.
   await sessions.load();
 }
 
@@ -145,5 +145,5 @@ async function deviceChanged({ services, credentials, cut }: ClusterParts, id: s
   const { admin, replicas } = services.fleet;
   const before = admin.find(id)?.pair;
   const now = await replicas.reload(id);
-  if (credentials.learnChange(id, before, now)) cut(id, "its credentials no longer count");
+  if (credentials.learnChange(id, before, now)) cut(id, "its credentials were revoked or replaced");
 }

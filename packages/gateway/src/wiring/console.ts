@@ -1,4 +1,4 @@
-/** Opens the console with what it shows. */
+/** Opens the console and gives it its data. */
 import { randomBytes } from "node:crypto";
 import type { Authentication, Tokens } from "../access/access.ts";
 import { type Addresses, otaProblem } from "../addresses.ts";
@@ -18,25 +18,25 @@ export interface ConsoleDependencies {
   readonly authentication: Authentication;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
-  /** Where the gateway listens, and what others are told. */
+  /** The host on which the gateway listens, and its public address. */
   readonly listening: { readonly host: string; readonly publicUrl?: string };
-  /** Whether there is a voice server that devices talk to. */
+  /** Whether a voice server is configured. */
   readonly voice: boolean;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }
 
-/** Of earlier runs, for the overview: about a call a second for a day, read in well under a second. */
-const mostCallsRead = 100_000;
+/** Calls of earlier runs for the overview: about one call per second for a day, read in well under a second. */
+const maxCallsRead = 100_000;
 
-export async function openConsole(http: Http, needs: ConsoleDependencies): Promise<Console> {
-  const { store, frames, addresses, listening, voice, startDemoDevice, ...rest } = needs;
-  // Made with the storage and kept in it.
+export async function openConsole(http: Http, dependencies: ConsoleDependencies): Promise<Console> {
+  const { store, frames, addresses, listening, voice, startDemoDevice, ...rest } = dependencies;
+  // Stored, so that it stays the same after a restart.
   const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));
   return await consoleRoutes(http, {
     ...rest,
     startDemoDevice,
     sessionStorage: store.consoleSessions,
-    callHistory: (span, take) => store.calls.endedIn({ ...span, limit: mostCallsRead }, take),
+    callHistory: (span, take) => store.calls.endedIn({ ...span, limit: maxCallsRead }, take),
     onlineAlready: rest.services.fleet.sessions().length,
     frames: (device) => frames.of(device),
     instanceId: String(instanceId),

@@ -1,4 +1,4 @@
-/** Where devices connect: boards over WebSocket and MQTT, and the programs of the settings. */
+/** Opens the device transports: WebSocket and MQTT for boards, stdio for the programs of the configuration. */
 import { randomUUID } from "node:crypto";
 import type { Addresses } from "../addresses.ts";
 import { type Config, inheritedEnvironment } from "../config/config.ts";

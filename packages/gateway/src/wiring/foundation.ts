@@ -1,6 +1,6 @@
 /**
  * Opens what every module needs: the data folder, the log, events, the certificate, the store, the cluster and the
- * secrets. Each part is pushed on `started` as soon as it is open, to be closed if a later one fails.
+ * secrets. Each part is added to `started` as soon as it is open, so that it is closed if a later one fails.
  */
 import { createHmac, randomUUID } from "node:crypto";
 import os from "node:os";
@@ -29,39 +29,40 @@ export interface FoundationOptions {
   readonly adminToken?: string | undefined;
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** Ends a start that still waits for its database. */
+  /** Cancels a start that still waits for its database. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How each part that was started is ended, in the order in which they were. */
+/** The functions that stop the started parts, in the order of the start. */
 export type Started = (() => Promise<void> | void)[];
 
 export interface Foundation {
   readonly clock: Clock;
   readonly log: Logger;
   readonly dataFolder: string;
-  readonly held: HeldFolder;
-  /** Where the admin token is kept; `undefined` when the options have it. */
+  readonly folderLock: HeldFolder;
+  /** The file of the admin token; `undefined` if the options contain the token. */
   readonly adminToken: SecretFile | undefined;
   readonly adminSecret: string;
-  /** What this machine is called, and what this gateway is among those that share a database. */
+  /** The host name of this machine. */
   readonly node: string;
+  /** Identifies this gateway among those that share a database. */
   readonly nodeId: string;
   readonly metrics: Metrics;
   readonly events: Events;
   readonly certificate: Certificate | undefined;
   readonly store: Store;
   readonly cluster: JoinedCluster | undefined;
-  /** The prefix of ids made here: it names this node, so that other nodes can forward requests about them. */
-  readonly mark: string;
-  /** This run of the program, which no other has been or will be. */
+  /** The prefix of ids created here. It names this node, so that other nodes can forward requests to it. */
+  readonly idPrefix: string;
+  /** A unique id of this run of the program. */
   readonly run: string;
   readonly deviceSecret: string;
-  /** What callers hold between the rounds of a call is signed with this. */
+  /** Signs the state that MCP clients keep between the rounds of a call. */
   readonly stateKey: Buffer;
 }
 
-export async function layFoundation(
+export async function openFoundation(
   config: Config,
   options: FoundationOptions,
   started: Started,
@@ -69,8 +70,8 @@ export async function layFoundation(
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
-  const held = holdDataFolder(dataFolder, config.storage);
-  started.push(held.release);
+  const folderLock = holdDataFolder(dataFolder, config.storage);
+  started.push(folderLock.release);
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
   const nodeId = readOrMakeNodeId(dataFolder);
@@ -92,7 +93,7 @@ export async function layFoundation(
   });
   started.push(() => store.close());
   const join = async (url: string) => {
-    // The client of NATS is loaded only where there is a cluster.
+    // The NATS client is loaded only if a cluster is configured.
     const { joinCluster } = await import("./cluster.ts");
     return await joinCluster({ url, clock, events, node, version });
   };
@@ -104,7 +105,7 @@ export async function layFoundation(
     clock,
     log,
     dataFolder,
-    held,
+    folderLock,
     adminToken,
     adminSecret: options.adminToken ?? adminToken?.secret ?? "",
     node,
@@ -114,7 +115,7 @@ export async function layFoundation(
     certificate,
     store,
     cluster,
-    mark: cluster === undefined ? "" : `${cluster.cluster.instance}.`,
+    idPrefix: cluster === undefined ? "" : `${cluster.cluster.instance}.`,
     run: cluster?.cluster.instance ?? randomUUID(),
     deviceSecret,
     stateKey: createHmac("sha256", deviceSecret).update("states of calls in rounds").digest(),

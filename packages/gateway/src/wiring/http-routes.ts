@@ -19,7 +19,7 @@ import type { OpenedVision } from "../vision/vision.ts";
 import { clusterVoiceSessions, type OpenedVoice } from "../voice/voice.ts";
 import { openConsole } from "./console.ts";
 import type { Foundation } from "./foundation.ts";
-import type { MqttCarrier } from "./mqtt.ts";
+import type { MqttTransport } from "./mqtt.ts";
 
 export interface RouteDependencies {
   readonly foundation: Foundation;
@@ -31,7 +31,7 @@ export interface RouteDependencies {
   readonly voice: OpenedVoice | undefined;
   readonly provisioning: OpenedProvisioning;
   readonly devices: WebSocketDevices;
-  readonly mqtt: MqttCarrier;
+  readonly mqtt: MqttTransport;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
   readonly listening: { readonly host: string; readonly publicUrl?: string };
@@ -44,9 +44,9 @@ export interface RouteDependencies {
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
-export async function openRoutes(http: Http, needs: RouteDependencies): Promise<Console> {
-  const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = needs;
-  const { clock, metrics, events, store, cluster, node, nodeId, mark: idMark, stateKey } = foundation;
+export async function openRoutes(http: Http, dependencies: RouteDependencies): Promise<Console> {
+  const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = dependencies;
+  const { clock, metrics, events, store, cluster, node, nodeId, idPrefix, stateKey } = foundation;
   docsRoutes(http);
   const console = await openConsole(http, {
     clock,
@@ -55,23 +55,23 @@ export async function openRoutes(http: Http, needs: RouteDependencies): Promise<
     services,
     tokens,
     authentication,
-    frames: needs.frames,
-    addresses: needs.addresses,
-    listening: needs.listening,
+    frames: dependencies.frames,
+    addresses: dependencies.addresses,
+    listening: dependencies.listening,
     voice: voice !== undefined,
-    startDemoDevice: needs.startDemoDevice,
+    startDemoDevice: dependencies.startDemoDevice,
   });
   operationRoutes(http, {
     metrics,
     events,
     authentication: console.authentication,
-    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: needs.isStopping() }),
+    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.isStopping() }),
   });
   await http.register(async (boards) => {
     new CloseGrace(clock).applyTo(boards);
-    await provisioning.routes(boards, needs.settingsOf, firmware.offer, voice?.ota);
+    await provisioning.routes(boards, dependencies.settingsOf, firmware.offer, voice?.ota);
     await firmware.routes(boards);
-    await needs.vision.routes(boards);
+    await dependencies.vision.routes(boards);
   });
   const startedAt = clock.now();
   await restRoutes(http, {
@@ -82,25 +82,25 @@ export async function openRoutes(http: Http, needs: RouteDependencies): Promise<
     library: firmware.library,
     events,
     console,
-    settingsOf: needs.settingsOf,
+    settingsOf: dependencies.settingsOf,
     voice: clusterVoiceSessions(cluster?.cluster, voice?.relay),
     nodes: () => nodeList({ cluster: cluster?.cluster, store, services, node, nodeId, startedAt }),
   });
-  const { reportFault } = needs;
+  const { reportFault } = dependencies;
   await mcpRoutes(http, {
     authentication: console.authentication,
     services,
     tokens,
     events,
     clock,
-    idMark,
+    idMark: idPrefix,
     stateKey,
     reportFault,
   });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
-    if (devicePaths.has(path)) needs.devices.upgrade(request, socket, head);
-    else if (mqttPaths.has(path) && !needs.isStopping() && mqtt.upgrade(request, socket, head)) return;
+    if (devicePaths.has(path)) dependencies.devices.upgrade(request, socket, head);
+    else if (mqttPaths.has(path) && !dependencies.isStopping() && mqtt.upgrade(request, socket, head)) return;
     else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
   return console;

@@ -1,4 +1,4 @@
-/** Opens the modules that stand between devices and clients, in the order in which they need one another. */
+/** Opens the modules between devices and clients, in the order of their dependencies. */
 import { Actions, defaultActions } from "@tendon/protocol";
 import { Authentication, Tokens } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
@@ -28,7 +28,7 @@ export async function openModules(
   addresses: () => Addresses,
   started: Started,
 ): Promise<Modules> {
-  const { clock, log, dataFolder, events, store, mark, run, deviceSecret } = foundation;
+  const { clock, log, dataFolder, events, store, idPrefix, run, deviceSecret } = foundation;
   const cluster = foundation.cluster?.cluster;
   const tokens = await Tokens.open({
     store,
@@ -41,7 +41,7 @@ export async function openModules(
   });
   started.push(() => tokens.stop());
   const uploadUrl = () => `${addresses().public}/vision/explain`;
-  const vision = await openVision({ config, dataFolder, clock, events, log, mark, uploadUrl });
+  const vision = await openVision({ config, dataFolder, clock, events, log, mark: idPrefix, uploadUrl });
   started.push(() => vision.stop());
   const services = await openServices({
     camera: vision.camera,
@@ -51,7 +51,7 @@ export async function openModules(
     events,
     node: foundation.node,
     nodeId: foundation.nodeId,
-    idPrefix: mark,
+    idPrefix,
     run,
     isAlive: (other) => other === run || cluster?.members.isAlive(other) === true,
     defaultTimeoutMs: config.calls.timeoutMs,

@@ -12,22 +12,22 @@ import type { Events } from "../events/events.ts";
 import { type Credentials, type DeviceSignIn, SeenClients } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
 
-export interface MqttCarrier {
-  /** The port devices are given; of the outside broker where there is one. */
+export interface MqttTransport {
+  /** The port for devices: that of the external broker, if one is configured. */
   readonly port: number;
-  /** Ours with TLS, where there is a certificate. */
+  /** The TLS port of the embedded broker, if there is a certificate. */
   readonly tlsPort: number | undefined;
   readonly host: string | undefined;
-  /** What a device is told to publish to, and under which user name. */
+  /** The topic and the user name in a device's settings. */
   settingsFor(
     clientId: string,
     deviceId: string,
   ): { readonly publish_topic: string; readonly username: string };
-  /** MQTT over WebSocket; `false` where it is not offered. */
+  /** MQTT over WebSocket; returns `false` if it is not available. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
-  /** Why it is not ready. */
+  /** The reason if MQTT is not ready. */
   unready(): string | undefined;
-  /** From now on nobody comes in. */
+  /** Rejects new connections from now on. */
   refuseNew(): void;
   stop(): Promise<void>;
 }
@@ -51,36 +51,39 @@ export interface MqttDependencies extends DeviceSignIn {
 const tlsPort = 8883;
 const plainPort = 1883;
 
-export async function startMqtt(needs: MqttDependencies): Promise<MqttCarrier> {
-  const { broker } = needs.config.mqtt;
-  return broker === undefined ? await startEmbedded(needs) : await startOutside(needs, new URL(broker));
+export async function startMqtt(dependencies: MqttDependencies): Promise<MqttTransport> {
+  const { broker } = dependencies.config.mqtt;
+  return broker === undefined
+    ? await startEmbedded(dependencies)
+    : await startExternal(dependencies, new URL(broker));
 }
 
-async function startEmbedded(needs: MqttDependencies) {
-  const { config, clock, services, events, authentication, onRevoked, credentials, openDevice } = needs;
+async function startEmbedded(dependencies: MqttDependencies) {
+  const { config, clock, services, events, authentication, onRevoked, credentials, openDevice } =
+    dependencies;
   const topics: MqttTopics = new MqttTopics({
     services,
     events,
     onRevoked,
-    counts: needs.counts,
+    counts: dependencies.counts,
     spend: (principal) => authentication.spend(principal),
-    reportFault: needs.reportFault,
+    reportFault: dependencies.reportFault,
     publish: (topic, payload) => broker.publish(topic, payload),
   });
   const broker: EmbeddedBroker = await EmbeddedBroker.start({
     clock,
     events,
-    signInFailed: needs.signInFailed,
+    signInFailed: dependencies.signInFailed,
     retained: (filters) => topics.retained(filters),
     admitDevice(claim) {
       credentials.admitMqtt(claim);
-      // Looked at again once the connection stands: it may have been revoked in between.
+      // Checked again when the connection is open, because the credentials may have been revoked meanwhile.
       return (connection) => openDevice(credentials.admitMqtt(claim), connection);
     },
     admitApp(claim) {
       const principal = authentication.identify(claim.password, claim.from);
       if (principal === undefined) {
-        throw new TendonError("unauthenticated", "the password is not a token known here");
+        throw new TendonError("unauthenticated", "the password is not a valid token");
       }
       return {
         maySee: (topic) => topics.maySee(principal, topic),
@@ -93,9 +96,11 @@ async function startEmbedded(needs: MqttDependencies) {
     topics.stop();
     await broker.stop();
   };
-  const webSocket = new MqttWebSocket((stream, request) => broker.accept(stream, needs.addressOf(request)));
+  const webSocket = new MqttWebSocket((stream, request) =>
+    broker.accept(stream, dependencies.addressOf(request)),
+  );
   try {
-    const ports = await listen(broker, config, needs.certificate);
+    const ports = await listen(broker, config, dependencies.certificate);
     return {
       ...ports,
       host: undefined,
@@ -121,7 +126,7 @@ async function listen(
   broker: EmbeddedBroker,
   { http, mqtt }: Config,
   certificate: Certificate | undefined,
-): Promise<Pick<MqttCarrier, "port" | "tlsPort">> {
+): Promise<Pick<MqttTransport, "port" | "tlsPort">> {
   if (certificate === undefined) {
     return { port: await broker.listen(http.host, mqtt.port), tlsPort: undefined };
   }
@@ -130,11 +135,11 @@ async function listen(
   return { port: await broker.listen(http.host, mqtt.port), tlsPort: secure };
 }
 
-/** [MQT-10] The user name is the client id, so that the broker's rules can bind a topic to whoever signed in. */
-async function startOutside(
+/** [MQT-10] The user name is the client id, so that the broker's ACL can restrict each client to its own topic. */
+async function startExternal(
   { clock, events, credentials, store, secret, signInFailed, openDevice }: MqttDependencies,
   url: URL,
-): Promise<MqttCarrier> {
+): Promise<MqttTransport> {
   const { OutsideBroker } = await loadOutsideBroker();
   const seen = new SeenClients({
     settings: store.settings,
@@ -161,7 +166,7 @@ async function startOutside(
     host: url.hostname,
     settingsFor: (clientId) => ({ publish_topic: `device-server/${clientId}`, username: clientId }),
     upgrade: () => false,
-    unready: () => (broker.connected ? undefined : "the outside MQTT broker does not answer"),
+    unready: () => (broker.connected ? undefined : "the external MQTT broker does not answer"),
     refuseNew: () => broker.refuseNew(),
     stop: () => broker.stop(),
   };

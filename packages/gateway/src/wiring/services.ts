@@ -30,21 +30,21 @@ export interface ServiceDependencies
   readonly agents: Config["agents"];
   readonly camera: DispatchDependencies["camera"];
   readonly photoStorage: PhotoStorage;
-  /** The name of a principal that is known by its id. */
+  /** The name of the principal with this id. */
   readonly nameOf: (principalId: string) => string;
   readonly actions: Actions;
   readonly idPrefix: string;
-  /** This run of this process, and whether another one still is. */
+  /** The id of this run of the gateway. */
   readonly run: string;
   readonly isAlive: (run: string) => boolean;
 }
 
-/** What the composition root keeps beside what clients use. */
+/** The services for clients, and what only the composition root uses. */
 export interface OpenedServices extends Services {
   readonly mutedLevels: MutedLevels;
-  /** Connects the fleet with those of other nodes; resolves with what to wait for before this node leaves. */
+  /** Connects the fleet to other nodes. Before this node leaves, it must wait for `settled`. */
   join(cluster: Cluster): Promise<{ settled(): Promise<void> }>;
-  /** Refuses new calls; resolves when the running ones have ended. */
+  /** Rejects new calls; resolves when the running ones have ended. */
   drain(): Promise<void>;
   /** Resolves when every change has been written to the store. */
   close(): Promise<void>;
@@ -52,9 +52,9 @@ export interface OpenedServices extends Services {
 
 export async function openServices(dependencies: ServiceDependencies): Promise<OpenedServices> {
   const { store, clock, events } = dependencies;
-  const notRemembered = (what: string, error: unknown) => events.notRemembered(what, error);
+  const onWriteFault = (what: string, error: unknown) => events.notRemembered(what, error);
   let broadcastStatus = (_id: string, _at: number, _value: JsonObject): void => undefined;
-  const mutedLevels = new MutedLevels(store, notRemembered);
+  const mutedLevels = new MutedLevels(store, onWriteFault);
   const dispatch = new Dispatch({
     clock,
     camera: dependencies.camera,
@@ -100,7 +100,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     approvals,
     idempotency: new Idempotency({
       ...dependencies,
-      onFault: (error) => notRemembered("a repeated request", error),
+      onFault: (error) => onWriteFault("a repeated request", error),
     }),
     history: new History({
       calls: store.calls,

@@ -1,6 +1,6 @@
 /**
- * Settings that are each right and together wrong, or that name files which are not: all that a start would stumble
- * over and that can be known without one. A start refuses the first of them; `config check` tells them all.
+ * Checks of the configuration that the schema cannot express: combinations of settings, and the files that they name.
+ * A start fails with the first problem; `tendon config check` lists all of them.
  */
 import { isLoopbackHost } from "../addresses.ts";
 import { readUsablePair } from "../agent/agent.ts";
@@ -12,7 +12,7 @@ import { VisionProvider } from "../vision/vision.ts";
 import { voiceServers } from "../voice/voice.ts";
 
 export interface CheckOptions {
-  /** Whoever reaches this address may connect a device: somebody has said that they want it. */
+  /** Allows `devices.admission: open` on an address that other machines can reach. */
   readonly allowOpen?: boolean | undefined;
   readonly now?: number | undefined;
 }
@@ -20,24 +20,24 @@ export interface CheckOptions {
 type Check = (config: Config, options: CheckOptions) => void;
 
 const checks: readonly Check[] = [
-  refuseOpenToTheWorld,
-  refuseClusterWithoutDatabase,
+  checkOpenAdmission,
+  checkClusterDatabase,
   ({ cluster }) => {
     if (cluster !== undefined) readNatsAddress(cluster);
   },
   ({ tls }, { now = systemClock.now() }) => readUsablePair(tls, now),
-  refuseTlsPortWithoutCertificate,
+  checkTlsPort,
   ({ voice }) => voiceServers(voice),
   ({ vision: { provider } }) => {
     if (provider !== undefined) new VisionProvider(provider, systemClock);
   },
 ];
 
-export function refuseUnusable(config: Config, options: CheckOptions): void {
+export function checkStart(config: Config, options: CheckOptions): void {
   for (const check of checks) check(config, options);
 }
 
-/** The same, in words; none where a start would get as far as opening things. */
+/** All problems as texts; empty if the configuration passes every check. */
 export function startProblems(config: Config, options: CheckOptions): string[] {
   return checks.flatMap((check) => {
     try {
@@ -50,23 +50,23 @@ export function startProblems(config: Config, options: CheckOptions): string[] {
   });
 }
 
-function refuseClusterWithoutDatabase({ cluster, storage }: Config): void {
+function checkClusterDatabase({ cluster, storage }: Config): void {
   if (cluster === undefined || /^postgres(ql)?:/.test(storage)) return;
   throw new StartError(
-    "Nodes of a cluster share one database: set `storage: postgres://…` beside `cluster`.",
+    "The nodes of a cluster need a shared database: set `storage: postgres://…` beside `cluster`.",
   );
 }
 
-function refuseOpenToTheWorld(config: Config, { allowOpen }: CheckOptions): void {
+function checkOpenAdmission(config: Config, { allowOpen }: CheckOptions): void {
   if (config.devices.admission !== "open" || isLoopbackHost(config.http.host) || allowOpen === true) return;
   throw new StartError(
-    `With devices.admission \`open\` anybody who reaches ${config.http.host} could connect a device. ` +
-      "Listen on 127.0.0.1, choose another admission, or say --allow-open.",
+    `With \`devices.admission: open\`, any device that can reach ${config.http.host} may connect. ` +
+      "Listen on 127.0.0.1, choose another admission policy, or add --allow-open.",
   );
 }
 
-function refuseTlsPortWithoutCertificate({ mqtt, tls }: Config): void {
-  // With an outside broker the port is the broker's, and nothing of ours listens.
+function checkTlsPort({ mqtt, tls }: Config): void {
+  // With an external broker the port is the broker's, and the gateway listens on none.
   if (mqtt.broker !== undefined || mqtt.tlsPort === undefined || tls.cert !== undefined) return;
   throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
 }

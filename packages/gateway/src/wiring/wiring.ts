@@ -3,8 +3,8 @@
  * no module may import them.
  */
 export { type DeviceConnections, openDeviceConnections } from "./device-connections.ts";
-export { type Foundation, type FoundationOptions, layFoundation, type Started } from "./foundation.ts";
+export { type Foundation, type FoundationOptions, openFoundation, type Started } from "./foundation.ts";
 export { openRoutes } from "./http-routes.ts";
 export { type Modules, openModules } from "./modules.ts";
-export { type MqttCarrier, startMqtt } from "./mqtt.ts";
-export { refuseUnusable, startProblems } from "./start-checks.ts";
+export { type MqttTransport, startMqtt } from "./mqtt.ts";
+export { checkStart, startProblems } from "./start-checks.ts";
