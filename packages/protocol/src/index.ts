@@ -9,7 +9,7 @@ export {
   CallQuery,
   CallReply,
   CallRequest,
-  CallStory,
+  CallTrace,
   FleetCallRequest,
   FleetReply,
   FleetResult,

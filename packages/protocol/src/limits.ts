@@ -257,9 +257,9 @@ export const limits = {
   framesKept: bound(1_024, "not_found", "the latest frames of all devices together"),
   framesWatched: bound(200, "not_found", "the latest frames of a device that a client watches"),
   frameTextKept: bound(2 * KIB, "payload_too_large", "enough for a person to read; the rest is truncated"),
-  callStoriesKept: bound(1_000, "not_found", "calls whose arguments and errors are still available"),
+  callTracesKept: bound(1_000, "not_found", "calls whose arguments and errors are still available"),
   historyArguments: bound(16 * KIB, "payload_too_large", "a million rows have to fit on a disk"),
-  callStoryArguments: bound(
+  callTraceArguments: bound(
     2 * KIB,
     "payload_too_large",
     "arguments for a person to read; longer ones are omitted",

@@ -5,7 +5,7 @@
 import type { GatewayEvent } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
 
-export interface CallTrace {
+export interface RecentCall {
   /** As JSON; `undefined` if they were too long. */
   readonly arguments: string | undefined;
   /** The detail of the error. */
@@ -16,22 +16,22 @@ export interface CallTrace {
 }
 
 export class CallTraces {
-  readonly #traces = new Map<string, CallTrace>();
+  readonly #traces = new Map<string, RecentCall>();
   /** The call ids in a ring buffer, because finding the oldest key of a map is slow. */
   readonly #callIds: string[] = [];
   #next = 0;
 
   add(callId: string, argumentText: string, detail: string | undefined, unsent: boolean): void {
-    const short = argumentText.length <= limits.callStoryArguments.max;
+    const short = argumentText.length <= limits.callTraceArguments.max;
     this.#set(callId, { arguments: short ? argumentText : undefined, detail, unsent, late: undefined });
   }
 
-  #set(callId: string, trace: CallTrace): void {
+  #set(callId: string, trace: RecentCall): void {
     this.#traces.set(callId, trace);
     const oldest = this.#callIds[this.#next];
     if (oldest !== undefined) this.#traces.delete(oldest);
     this.#callIds[this.#next] = callId;
-    this.#next = (this.#next + 1) % limits.callStoriesKept.max;
+    this.#next = (this.#next + 1) % limits.callTracesKept.max;
   }
 
   /** Adds late answers to the traces, and the error details of calls that ran on other nodes. */
@@ -47,7 +47,7 @@ export class CallTraces {
       trace.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
   }
 
-  of(callId: string): CallTrace | undefined {
+  of(callId: string): RecentCall | undefined {
     return this.#traces.get(callId);
   }
 }

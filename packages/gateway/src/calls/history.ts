@@ -1,5 +1,5 @@
 /** The call history of the devices that a principal may see: the list, and the trace of one call. */
-import { type CallHistory, type CallQuery, type CallStory, isObject } from "@tendon/protocol";
+import { type CallHistory, type CallQuery, type CallTrace, isObject } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
 import { isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -60,7 +60,7 @@ export class History {
   }
 
   /** Fields that only `CallTraces` keeps are null for older calls. */
-  async trace(principal: Principal, callId: string): Promise<CallStory> {
+  async trace(principal: Principal, callId: string): Promise<CallTrace> {
     requireScope(principal, "read");
     this.#dependencies.settle();
     const found = await this.#dependencies.calls.find(callId);

@@ -95,7 +95,7 @@ const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
 const Time = Type.String({ format: "date-time" });
 
 /** The trace of one call. Fields that only the memory keeps are null once they are dropped. */
-export const CallStory = Type.Object(
+export const CallTrace = Type.Object(
   {
     ...PastCall.properties,
     askedAt: Time,
@@ -105,9 +105,9 @@ export const CallStory = Type.Object(
     approval: OrNull(Type.String({ description: "The id of its approval" })),
     late: OrNull(Type.Object({ at: Time, lateMs: Type.Number(), failed: Type.Boolean() })),
   },
-  { $id: "CallStory" },
+  { $id: "CallTrace" },
 );
-export type CallStory = Static<typeof CallStory>;
+export type CallTrace = Static<typeof CallTrace>;
 
 export const CallHistory = Type.Object({
   calls: Type.Array(PastCall),

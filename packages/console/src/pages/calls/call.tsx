@@ -1,7 +1,7 @@
 /** The trace of one call: requested, allowed, queued, sent, answered or failed, and why. */
 
 import { useQuery } from "@tanstack/react-query";
-import { type CallStory, consolePaths, type FrameList } from "@tendon/protocol";
+import { type CallTrace, consolePaths, type FrameList } from "@tendon/protocol";
 import { useCallback, useState } from "react";
 import { Link, useLocation, useParams } from "wouter";
 import { useAliases } from "../../api/aliases.ts";
@@ -29,14 +29,14 @@ export function CallPage() {
   const { call = "" } = useParams<{ call: string }>();
   const { data, error } = useQuery({
     queryKey: [...keys.calls, call],
-    queryFn: ({ signal }) => api<CallStory>(`/calls/${inPath(call)}`, { signal }),
+    queryFn: ({ signal }) => api<CallTrace>(`/calls/${inPath(call)}`, { signal }),
   });
   if (error !== null) return <ProblemNote error={error} />;
   if (data === undefined) return <SkeletonRows />;
-  return <CallTrace trace={data} />;
+  return <TraceView trace={data} />;
 }
 
-function CallTrace({ trace }: { readonly trace: CallStory }) {
+function TraceView({ trace }: { readonly trace: CallTrace }) {
   const i18n = useI18n();
   const { t, duration } = i18n;
   const aliasOf = useAliases();
@@ -137,7 +137,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
 const frameSlackMs = 2_000;
 
 /** The frames of the call, while the gateway still keeps them. */
-function CallFrames({ trace }: { readonly trace: CallStory }) {
+function CallFrames({ trace }: { readonly trace: CallTrace }) {
   const { t } = useI18n();
   const { data } = useQuery({
     queryKey: ["device", trace.device, "frames", trace.callId],
@@ -157,7 +157,7 @@ function CallFrames({ trace }: { readonly trace: CallStory }) {
 }
 
 /** The request with the tool's name that was sent closest to `sentAt`, and all frames with its id. */
-function framesOf(trace: CallStory, frames: FrameList["frames"]): FrameList["frames"] {
+function framesOf(trace: CallTrace, frames: FrameList["frames"]): FrameList["frames"] {
   const sentAt = Date.parse(trace.sentAt ?? trace.askedAt);
   const apart = ({ at }: FrameList["frames"][number]) => Math.abs(Date.parse(at) - sentAt);
   const [request] = frames
@@ -172,7 +172,7 @@ function idIn(text: string): string | undefined {
   return /"id":("[^"]*"|-?\d+)/.exec(text)?.[1];
 }
 
-function Retry({ trace, alias }: { readonly trace: CallStory; readonly alias: string }) {
+function Retry({ trace, alias }: { readonly trace: CallTrace; readonly alias: string }) {
   const { t } = useI18n();
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);

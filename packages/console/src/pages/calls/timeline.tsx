@@ -1,4 +1,4 @@
-import type { CallStory } from "@tendon/protocol";
+import type { CallTrace } from "@tendon/protocol";
 import { type I18n, useI18n } from "../../i18n/i18n.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 
@@ -21,7 +21,7 @@ const refusedBefore = new Set([
   "payload_too_large",
 ]);
 
-function stepsOf(trace: CallStory, { t }: I18n): Step[] {
+function stepsOf(trace: CallTrace, { t }: I18n): Step[] {
   const { outcome, askedAt, sentAt, at, queuedMs, durationMs, late } = trace;
   const asked: Step = {
     label: t("timeline.asked"),
@@ -76,7 +76,7 @@ const tones = {
 };
 
 /** Horizontal on wide screens, vertical on narrow ones. */
-export function Timeline({ trace }: { readonly trace: CallStory }) {
+export function Timeline({ trace }: { readonly trace: CallTrace }) {
   const i18n = useI18n();
   const steps = stepsOf(trace, i18n);
   return (

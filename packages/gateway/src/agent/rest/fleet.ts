@@ -1,7 +1,7 @@
 import {
   CallHistory,
   CallQuery,
-  CallStory,
+  CallTrace,
   FleetCallRequest,
   FleetReply,
   Job,
@@ -70,7 +70,7 @@ export function fleetRoutes(http: Http, services: Services): void {
           "Arguments, the failure's words and late answers are kept in memory for the last calls; secrets are masked.",
         tags: ["tools"],
         params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
-        response: { 200: CallStory, ...failures },
+        response: { 200: CallTrace, ...failures },
       },
     },
     async (request) =>
@@ -90,7 +90,7 @@ export function fleetRoutes(http: Http, services: Services): void {
   );
 }
 
-function withMaskedArguments(story: CallStory): CallStory {
+function withMaskedArguments(trace: CallTrace): CallTrace {
   // Safe: an object stays one.
-  return { ...story, arguments: valueWithoutSecrets(story.arguments) as JsonObject | null };
+  return { ...trace, arguments: valueWithoutSecrets(trace.arguments) as JsonObject | null };
 }
