@@ -136,8 +136,8 @@ describe("a REST request", () => {
     const answer = await site.rest("POST", `/devices/${firstDevice}/tools/a/call`, body);
     expect(answer.status).toBe(400);
     expect(answer.body["errors"]).toEqual([
-      { path: "/timeout", message: "is not known here" },
-      { path: "/args", message: "is not known here" },
+      { path: "/timeout", message: "is not a known property" },
+      { path: "/args", message: "is not a known property" },
     ]);
   });
 

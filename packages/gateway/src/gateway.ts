@@ -187,7 +187,7 @@ async function openListeners(
     events,
     authentication,
     onRevoked: (listener) => tokens.onRevoked(listener),
-    counts: ({ id }) => tokens.current(id) !== undefined,
+    isValid: ({ id }) => tokens.current(id) !== undefined,
     credentials: provisioning.credentials,
     store,
     secret: deviceSecret,

@@ -109,10 +109,10 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       await parts.services.fleet.replicas.applyDeletion(broadcast.id);
       return;
     case "session":
-      parts.sessions.learn(broadcast);
+      parts.sessions.applyOpened(broadcast);
       return;
     case "session_ended":
-      parts.sessions.forget(broadcast.key, broadcast.why);
+      parts.sessions.applyEnded(broadcast.key, broadcast.why);
       return;
     case "status":
       if (isObject(broadcast.value))

@@ -40,7 +40,7 @@ export interface MqttDependencies extends DeviceSignIn {
   readonly events: Events;
   readonly authentication: Authentication;
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
-  readonly counts: (principal: Principal) => boolean;
+  readonly isValid: (principal: Principal) => boolean;
   readonly credentials: Credentials;
   readonly store: Store;
   readonly secret: string;
@@ -65,7 +65,7 @@ async function startEmbedded(dependencies: MqttDependencies) {
     services,
     events,
     onRevoked,
-    counts: dependencies.counts,
+    isValid: dependencies.isValid,
     spend: (principal) => authentication.spend(principal),
     reportFault: dependencies.reportFault,
     publish: (topic, payload) => broker.publish(topic, payload),

@@ -1,6 +1,6 @@
 /**
- * The console's server side: the built page with its strict headers, and signing in. A page uses the same REST as
- * everybody; what is its own is the session, a cookie that counts under /api/v1 and nowhere else.
+ * The console's server side: the built page with its strict headers, and sign-in. The page uses the same REST API as
+ * every client. Only it has a session: a cookie that is valid under /api/v1 only.
  */
 import type { Tokens } from "../../access/access.ts";
 import type { Http } from "../http/http.ts";
@@ -11,15 +11,15 @@ import {
   Sessions,
 } from "../http/http.ts";
 import { fileRoutes } from "./files.ts";
-import { type InsightNeeds, insightRoutes } from "./insights.ts";
-import { Overview, type OverviewNeeds } from "./overview.ts";
-import { SignIn, type SignInNeeds } from "./sign-in.ts";
+import { type InsightDependencies, insightRoutes } from "./insights.ts";
+import { Overview, type OverviewDependencies } from "./overview.ts";
+import { SignIn, type SignInDependencies } from "./sign-in.ts";
 
 export { valueWithoutSecrets } from "./masking.ts";
 
-export type ConsoleNeeds = Omit<SignInNeeds, "http" | "cookieName"> &
-  OverviewNeeds &
-  Omit<InsightNeeds, "overview"> & {
+export type ConsoleDependencies = Omit<SignInDependencies, "http" | "cookieName"> &
+  OverviewDependencies &
+  Omit<InsightDependencies, "overview"> & {
     readonly tokens: Pick<Tokens, "current" | "credentialOf" | "onRevoked">;
     readonly sessionStorage: SessionStorage;
     readonly instanceId: string;
@@ -27,24 +27,24 @@ export type ConsoleNeeds = Omit<SignInNeeds, "http" | "cookieName"> &
 
 export interface Console {
   readonly authentication: HttpAuthentication;
-  /** A link that opens the console and signs in, once. */
+  /** A link that opens the console and signs in once. */
   link(principalId: string): string;
-  /** What belongs to those who are signed in. */
+  /** The routes that need a sign-in. */
   routes(http: Http): void;
 }
 
-export async function consoleRoutes(http: Http, needs: ConsoleNeeds): Promise<Console> {
-  const { clock, events, tokens, authentication } = needs;
+export async function consoleRoutes(http: Http, dependencies: ConsoleDependencies): Promise<Console> {
+  const { clock, events, tokens, authentication } = dependencies;
   const sessions = new Sessions({
     clock,
-    storage: needs.sessionStorage,
+    storage: dependencies.sessionStorage,
     current: (id) => tokens.current(id),
     credentialOf: (id) => tokens.credentialOf(id),
     onRevoked: (listener) => tokens.onRevoked(listener),
   });
   await sessions.load();
-  const cookieName = cookieNameOf(needs.instanceId);
-  const consoleUrl = () => needs.about().url;
+  const cookieName = cookieNameOf(dependencies.instanceId);
+  const consoleUrl = () => dependencies.about().url;
   const httpAuthentication = new HttpAuthentication({
     authentication,
     events,
@@ -52,8 +52,8 @@ export async function consoleRoutes(http: Http, needs: ConsoleNeeds): Promise<Co
     cookieName,
     consoleUrl,
   });
-  const signIn = new SignIn({ ...needs, http: httpAuthentication, cookieName });
-  const overview = new Overview(needs);
+  const signIn = new SignIn({ ...dependencies, http: httpAuthentication, cookieName });
+  const overview = new Overview(dependencies);
   http.decorateRequest("consoleSession", undefined);
   http.addHook("onClose", async () => {
     overview.stop();
@@ -69,6 +69,6 @@ export async function consoleRoutes(http: Http, needs: ConsoleNeeds): Promise<Co
   return {
     authentication: httpAuthentication,
     link: (principalId) => signIn.link(principalId).url,
-    routes: (signedIn) => insightRoutes(signedIn, { ...needs, overview }),
+    routes: (signedIn) => insightRoutes(signedIn, { ...dependencies, overview }),
   };
 }

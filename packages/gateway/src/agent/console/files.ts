@@ -1,11 +1,11 @@
-/** The console's built page, read when a browser first asks for it. */
+/** The console's built page, read at the first request. */
 import { consolePaths } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 import { consoleFolder } from "../../package-files.ts";
 import type { Http } from "../http/http.ts";
 import { type MemoryFile, readFolder, sendFile } from "../http/http.ts";
 
-/** Nothing from elsewhere, no script but our own files, no frame around us. */
+/** No content of other hosts, no inline scripts, no framing. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -37,7 +37,7 @@ export function fileRoutes(http: Http, folder = consoleFolder): void {
   for (const at of Object.values(consolePaths)) {
     http.get(at, hidden, async (request, reply) => {
       const page = (await files()).get("index.html");
-      // Without a built page there is still something to read.
+      // The page is not built.
       if (page === undefined) return await reply.redirect("/docs");
       return await sendFile(request, reply.headers(pageHeaders), page, "no-cache");
     });
@@ -45,14 +45,14 @@ export function fileRoutes(http: Http, folder = consoleFolder): void {
   http.get("/assets/:file", hidden, async (request, reply) => {
     const { file } = request.params as { file: string };
     const found = (await files()).get(`assets/${file}`);
-    if (found === undefined) throw new TendonError("not_found", "no such file");
-    // Its name changes with its content.
+    if (found === undefined) throw new TendonError("not_found", "the console has no such file");
+    // The name contains a hash of the content.
     return await sendFile(request, reply, found, "public, max-age=31536000, immutable");
   });
   for (const name of ["icon.svg", "manifest.webmanifest"]) {
     http.get(`/${name}`, hidden, async (request, reply) => {
       const found = (await files()).get(name);
-      if (found === undefined) throw new TendonError("not_found", "no such file");
+      if (found === undefined) throw new TendonError("not_found", "the console has no such file");
       return await sendFile(request, reply, found, "public, max-age=86400");
     });
   }

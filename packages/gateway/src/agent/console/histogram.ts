@@ -1,11 +1,11 @@
-/** Times of calls in buckets that grow by a fifth each: small, and good for percentiles to within a tenth. */
+/** Call durations in buckets that grow by a fifth each. Percentiles are accurate to a tenth. */
 const growth = 1.2;
 const first = 0.5;
 const buckets = 80;
 
 const logOfGrowth = Math.log(growth);
 
-/** For a time that is counted in several of them, found once. */
+/** Separate from `addTo`, so that a duration that is counted in several histograms is computed once. */
 export function bucketOf(ms: number): number {
   const at = ms <= first ? 0 : Math.ceil(Math.log(ms / first) / logOfGrowth);
   return Math.min(buckets - 1, at);
@@ -19,7 +19,7 @@ export class Histogram {
     return this.#total;
   }
 
-  /** In a bucket that `bucketOf` has found. */
+  /** Counts one call in a bucket from `bucketOf`. */
   addTo(bucket: number): void {
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#total += 1;
@@ -31,7 +31,7 @@ export class Histogram {
     this.#total += other.#total;
   }
 
-  /** The time that this share of the calls did not exceed; null where there were none. */
+  /** The duration that this share of the calls did not exceed; null without calls. */
   percentile(share: number): number | null {
     if (this.#total === 0) return null;
     let left = Math.ceil(share * this.#total);

@@ -1,4 +1,4 @@
-/** What a page asks for beside the REST of everybody: frames, the series of the overview, a device to play with. */
+/** Routes for the console: frames, the overview's time series, and a demo device. */
 import { DemoDevice, FrameList, OverviewQuery, OverviewView, Problem } from "@tendon/protocol";
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
@@ -9,7 +9,7 @@ import type { Services } from "../services.ts";
 import { withoutSecrets } from "./masking.ts";
 import type { Overview } from "./overview.ts";
 
-/** A frame as the device room keeps it. */
+/** A frame as the device module keeps it. */
 interface KeptFrame {
   readonly at: number;
   readonly way: "in" | "out";
@@ -17,33 +17,33 @@ interface KeptFrame {
   readonly text: string;
 }
 
-export interface InsightNeeds {
+export interface InsightDependencies {
   readonly services: Services;
   readonly overview: Overview;
   readonly frames: (device: string) => readonly KeptFrame[];
-  /** Starts a virtual device beside the gateway; gives its id. Not there where nobody handed it in. */
+  /** Starts a virtual device and returns its id; `undefined` if the gateway's host program offers none. */
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }
 
 const failures = { "4xx": Problem, "5xx": Problem };
 
-export function insightRoutes(http: Http, needs: InsightNeeds): void {
+export function insightRoutes(http: Http, dependencies: InsightDependencies): void {
   http.get(
     "/devices/:device/frames",
     {
       schema: {
-        summary: "The last frames to and from a device, secrets masked",
+        summary: "The last frames to and from a device, with secrets masked",
         description:
-          "Needs `admin`. Kept in memory by the node that holds the connection; cut where they are long.",
+          "Needs `admin`. The node that holds the connection keeps the frames in memory and shortens long ones.",
         tags: ["devices"],
         params: Type.Object({ device: Type.String() }),
         response: { 200: FrameList, ...failures },
       },
     },
     (request) => {
-      const { id } = needs.services.fleet.device(request.principal, request.params.device);
+      const { id } = dependencies.services.fleet.device(request.principal, request.params.device);
       requireScope(request.principal, "admin");
-      const frames = needs.frames(id).map(({ at, way, length, text }) => ({
+      const frames = dependencies.frames(id).map(({ at, way, length, text }) => ({
         at: isoTime(at),
         way,
         length,
@@ -56,9 +56,9 @@ export function insightRoutes(http: Http, needs: InsightNeeds): void {
     "/overview",
     {
       schema: {
-        summary: "Devices, calls, failures and times over the last hours",
+        summary: "Online devices, calls, failures and durations over the last hours",
         description:
-          "Calls from the history and from memory, `online` since the gateway started. Needs `read` for all devices.",
+          "Calls include those before the last start; `online` begins with the last start. Needs `read` for all devices.",
         tags: ["operations"],
         querystring: OverviewQuery,
         response: { 200: OverviewView, ...failures },
@@ -67,25 +67,31 @@ export function insightRoutes(http: Http, needs: InsightNeeds): void {
     async (request) => {
       requireScope(request.principal, "read");
       if (request.principal.devices !== undefined)
-        throw new TendonError("forbidden", "the overview counts all devices; this token is limited to some");
-      return await needs.overview.view(request.query.range ?? "1h");
+        throw new TendonError(
+          "forbidden",
+          "the overview covers all devices, but this token is limited to some",
+        );
+      return await dependencies.overview.view(request.query.range ?? "1h");
     },
   );
   http.post(
     "/demo/devices",
     {
       schema: {
-        summary: "Start a virtual device beside the gateway",
-        description: "Only where `tendon serve` runs the gateway. Needs `admin`.",
+        summary: "Start a virtual device",
+        description: "Needs `admin`. Available if `tendon serve` runs the gateway.",
         tags: ["devices"],
         response: { 201: DemoDevice, ...failures },
       },
     },
     async (request, reply) => {
       requireScope(request.principal, "admin");
-      if (needs.startDemoDevice === undefined)
-        throw new TendonError("not_found", "this gateway has no virtual devices to start");
-      const id = await needs.startDemoDevice();
+      if (dependencies.startDemoDevice === undefined)
+        throw new TendonError(
+          "not_found",
+          "only a gateway that `tendon serve` runs can start virtual devices",
+        );
+      const id = await dependencies.startDemoDevice();
       reply.code(201);
       return { id };
     },

@@ -1,6 +1,6 @@
 /**
- * Values that open doors are not shown, wherever they stand: in JSON, and in JSON that is a text inside JSON. One walk
- * over the text and no patterns that try again: what is masked here was written by whoever holds a device.
+ * Masks secrets in JSON, and in JSON strings inside JSON. It scans the text once and uses no backtracking patterns,
+ * because a device controls the text.
  */
 import { isObject } from "@tendon/protocol";
 
@@ -29,7 +29,7 @@ export function withoutSecrets(text: string): string {
   return (out + text.slice(done)).replace(bearer, `$1 ${mask}`);
 }
 
-/** The same for a value that is no text yet. */
+/** The same for a parsed value. */
 export function valueWithoutSecrets(value: unknown): unknown {
   if (typeof value === "string") return withoutSecrets(value);
   if (Array.isArray(value)) return value.map(valueWithoutSecrets);
@@ -46,7 +46,7 @@ function isSecretKey(text: string, from: number, to: number, depth: number): boo
   return secret.test(text.slice(from + 1, to - depth));
 }
 
-/** Where the value of the key that ends here stands, if it is a text or a number. */
+/** The range of the value of the key that ends here, if it is a string or a number. */
 function valueAfter(
   text: string,
   keyEnd: number,
@@ -59,7 +59,7 @@ function valueAfter(
   return to === from ? undefined : { from, to };
 }
 
-/** A text ends at a quote with as many backslashes before it as its first one has, and no more. */
+/** A string ends at a quote with exactly as many backslashes before it as its first quote has. */
 function endOfText(text: string, quote: number, depth: number): number {
   for (let at = text.indexOf('"', quote + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     if (slashesBefore(text, at) === depth) return at + 1;

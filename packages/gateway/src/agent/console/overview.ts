@@ -1,7 +1,6 @@
 /**
- * How the gateway has been doing: a small series in memory, made of the same events as everything else. Fine steps for
- * the last hour, coarse ones for the last day; both are rings, so that it never grows. Calls from before the start are
- * read from the history, once, at the first view.
+ * Time series of online devices and calls, in memory, from the gateway's events. Fine steps cover the last hour, coarse
+ * ones the last day; both are bounded. Calls before the start are read from the history once, at the first view.
  */
 import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
@@ -10,7 +9,7 @@ import { bucketOf, Histogram } from "./histogram.ts";
 
 interface Step {
   readonly from: number;
-  /** Not known of earlier runs. */
+  /** `null` for earlier runs. */
   online: number | null;
   calls: number;
   readonly failures: Map<string, number>;
@@ -28,8 +27,8 @@ const scales = {
   "24h": { stepMs: 300_000, steps: 288 },
 } as const satisfies Record<OverviewRange, Scale>;
 
-/** Tools are told apart as long as there are not more of them; the rest counts together. */
-const mostTools = 200;
+/** Further tools are counted together under one name. */
+const maxTools = 200;
 const slowestShown = 8;
 
 interface EndedCall {
@@ -39,35 +38,35 @@ interface EndedCall {
   readonly durationMs: number;
 }
 
-export interface OverviewNeeds {
+export interface OverviewDependencies {
   readonly clock: Clock;
-  /** Gives the calls of a span, the newest first; resolves with the time from which on they are complete. */
+  /** Passes the calls of a span to `take`, the newest first; resolves with the time from which they are complete. */
   readonly callHistory: (
     span: { readonly since: number; readonly before: number },
     take: (call: EndedCall) => void,
   ) => Promise<number>;
   readonly events: Pick<Events, "subscribe" | "settle">;
-  /** Programs are started before anybody counts. */
+  /** Devices that connected before the overview subscribed to events, such as MCP programs. */
   readonly onlineAlready: number;
 }
 
 export class Overview {
-  readonly #needs: OverviewNeeds;
+  readonly #dependencies: OverviewDependencies;
   readonly #fine: Step[] = [];
   readonly #coarse: Step[] = [];
   readonly #tools = new Map<string, { readonly times: Histogram; failed: number }>();
   #online = 0;
-  /** From here on every call is counted. */
+  /** Every call since this time is counted. */
   #since: number;
-  #recalled: Promise<void> | undefined;
+  #loadedHistory: Promise<void> | undefined;
   readonly #unsubscribe: () => void;
 
-  constructor(needs: OverviewNeeds) {
-    this.#needs = needs;
-    this.#since = needs.clock.now();
-    this.#online = needs.onlineAlready;
+  constructor(dependencies: OverviewDependencies) {
+    this.#dependencies = dependencies;
+    this.#since = dependencies.clock.now();
+    this.#online = dependencies.onlineAlready;
     this.#countOnline();
-    this.#unsubscribe = needs.events.subscribe((event) => this.#take(event));
+    this.#unsubscribe = dependencies.events.subscribe((event) => this.#count(event));
   }
 
   stop(): void {
@@ -75,11 +74,11 @@ export class Overview {
   }
 
   async view(range: OverviewRange): Promise<OverviewView> {
-    this.#recalled ??= this.#recall();
-    await this.#recalled;
-    this.#needs.events.settle();
+    this.#loadedHistory ??= this.#loadHistory();
+    await this.#loadedHistory;
+    this.#dependencies.events.settle();
     const { stepMs, steps } = scales[range];
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     const from = Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs;
     const kept = (stepMs === scales["24h"].stepMs ? this.#coarse : this.#fine).filter(
       (step) => step.from >= from,
@@ -127,16 +126,16 @@ export class Overview {
       .slice(0, slowestShown);
   }
 
-  /** The rings go back a day; what is older needs no reading. */
-  async #recall(): Promise<void> {
-    const now = this.#needs.clock.now();
+  /** Reads the calls of the last day that were made before the start. */
+  async #loadHistory(): Promise<void> {
+    const now = this.#dependencies.clock.now();
     const [fineFrom, coarseFrom] = [scales["1h"], scales["24h"]].map(
       ({ stepMs, steps }) => Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs,
     ) as [number, number];
     if (coarseFrom >= this.#since) return;
     const span = { since: coarseFrom, before: this.#since };
     try {
-      this.#since = await this.#needs.callHistory(span, ({ at, tool, outcome, durationMs }) => {
+      this.#since = await this.#dependencies.callHistory(span, ({ at, tool, outcome, durationMs }) => {
         const counted = countedAs(outcome, durationMs);
         this.#since = at;
         if (at >= fineFrom) countCall(earlierStep(this.#fine, scales["1h"], at), counted);
@@ -144,19 +143,19 @@ export class Overview {
         this.#countTool(tool, counted);
       });
     } catch {
-      // The storage is away, which is reported elsewhere: `since` says how far this got, and the next view goes on there.
-      this.#recalled = undefined;
+      // The storage is unavailable, which the store reports. The next view continues from `since`.
+      this.#loadedHistory = undefined;
     }
   }
 
-  #take(event: GatewayEvent): void {
+  #count(event: GatewayEvent): void {
     if (event.type === "device.online" || event.type === "device.offline") {
-      // Every coming has its going, so that counting them is enough.
+      // Every `device.online` is followed by one `device.offline`, so counting is enough.
       this.#online += event.type === "device.online" ? 1 : -1;
       this.#countOnline();
     } else if (event.type === "call.finished") {
       const { outcome, durationMs, tool } = event.data;
-      const now = this.#needs.clock.now();
+      const now = this.#dependencies.clock.now();
       const counted = countedAs(String(outcome), Number(durationMs));
       countCall(this.#current(this.#fine, scales["1h"], now), counted);
       countCall(this.#current(this.#coarse, scales["24h"], now), counted);
@@ -165,14 +164,14 @@ export class Overview {
   }
 
   #countOnline(): void {
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     this.#current(this.#fine, scales["1h"], now).online = this.#online;
     this.#current(this.#coarse, scales["24h"], now).online = this.#online;
   }
 
   #current(series: Step[], { stepMs, steps }: Scale, now: number): Step {
     const last = series.at(-1);
-    // A clock that was set back must not make steps out of order.
+    // If the clock was set back, steps must stay in order.
     if (last !== undefined && now < last.from + stepMs) return last;
     const from = Math.floor(now / stepMs) * stepMs;
     const step = emptyStep(from, this.#online);
@@ -182,7 +181,7 @@ export class Overview {
   }
 
   #countTool(tool: string, { bucket, failure }: Counted): void {
-    const name = this.#tools.has(tool) || this.#tools.size < mostTools ? tool : "…";
+    const name = this.#tools.has(tool) || this.#tools.size < maxTools ? tool : "…";
     const known = this.#tools.get(name) ?? { times: new Histogram(), failed: 0 };
     known.times.addTo(bucket);
     if (failure !== undefined) known.failed += 1;
@@ -205,7 +204,7 @@ function emptyStep(from: number, online: number | null): Step {
   return { from, online, calls: 0, failures: new Map(), times: new Histogram() };
 }
 
-/** The step of a call that is older than all that were counted before it. */
+/** The step for a call that is older than all calls counted so far. */
 function earlierStep(series: Step[], { stepMs }: Scale, at: number): Step {
   const from = Math.floor(at / stepMs) * stepMs;
   const [first] = series;

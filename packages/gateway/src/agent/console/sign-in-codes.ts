@@ -1,10 +1,10 @@
-/** One-time codes: each stands for its maker's token, once and not for long [CON-2]. */
+/** One-time codes: each signs in once, with the token that created it, within 15 minutes [CON-2]. */
 import { hash, randomInt } from "node:crypto";
 import { limits } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
 
 const lifetimeMs = 15 * 60_000;
-/** Letters and digits that are not taken for one another when they are typed. */
+/** Without letters and digits that look alike. */
 const alphabet = "abcdefghjkmnpqrstuvwxyz23456789";
 const groups = 4;
 const groupLength = 4;
@@ -30,16 +30,16 @@ export class SignInCodes {
     return { code, expiresAt };
   }
 
-  /** Whose code it was; from now on it is nobody's. */
+  /** Uses up the code; returns the principal that created it. */
   take(text: string): string | undefined {
     const key = keyOf(text);
-    const held = this.#open.get(key);
+    const found = this.#open.get(key);
     this.#open.delete(key);
-    return held === undefined || held.expiresAt <= this.#clock.now() ? undefined : held.principalId;
+    return found === undefined || found.expiresAt <= this.#clock.now() ? undefined : found.principalId;
   }
 }
 
-/** Typed by hand it may come in capitals, with spaces, or without its dashes. */
+/** A typed code may have capitals or spaces, or lack its dashes. */
 function keyOf(text: string): string {
   return hash("sha256", text.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }

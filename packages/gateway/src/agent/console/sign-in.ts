@@ -1,4 +1,4 @@
-/** Signing in to the console and out again, with a token or a one-time code. */
+/** Sign-in to the console with a token or a one-time code, and sign-out. */
 import { limits, Problem, SessionView, SignInCode, SignInRequest, scopes } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
@@ -10,38 +10,38 @@ import type { Http, HttpAuthentication } from "../http/http.ts";
 import { sessionMostMs, writeCookie } from "../http/http.ts";
 import { SignInCodes } from "./sign-in-codes.ts";
 
-export interface SignInNeeds {
+export interface SignInDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly tokens: Pick<Tokens, "current">;
   readonly authentication: Authentication;
   readonly http: HttpAuthentication;
   readonly cookieName: string;
-  /** What a page is told of its gateway. */
+  /** What the page shows about its gateway. */
   readonly about: () => NonNullable<SessionView["gateway"]>;
 }
 
 const failures = { "4xx": Problem, "5xx": Problem };
-/** One failure is forgiven in so long. */
-const forgiveMs = 6_000;
+/** The time after which one failure is no longer counted. */
+const failureDecayMs = 6_000;
 
 export class SignIn {
-  readonly #needs: SignInNeeds;
+  readonly #dependencies: SignInDependencies;
   readonly #codes: SignInCodes;
-  /** Wrong secrets by address; right ones are not counted [CON-3]. */
+  /** Failed sign-ins by address; successful ones are not counted [CON-3]. */
   readonly #failures: Throttle;
 
-  constructor(needs: SignInNeeds) {
-    this.#needs = needs;
-    this.#codes = new SignInCodes(needs.clock);
-    const rate = { burst: limits.signInFailures.max, everyMs: forgiveMs };
-    this.#failures = new Throttle(needs.clock, rate, limits.signInSources.max);
+  constructor(dependencies: SignInDependencies) {
+    this.#dependencies = dependencies;
+    this.#codes = new SignInCodes(dependencies.clock);
+    const rate = { burst: limits.signInFailures.max, everyMs: failureDecayMs };
+    this.#failures = new Throttle(dependencies.clock, rate, limits.signInSources.max);
   }
 
-  /** A link that opens the console and signs in, once. */
+  /** A link that opens the console and signs in once. */
   link(principalId: string): { readonly code: string; readonly url: string; readonly expiresAt: number } {
     const { code, expiresAt } = this.#codes.make(principalId);
-    return { code, url: `${this.#needs.about().url}/#code=${code}`, expiresAt };
+    return { code, url: `${this.#dependencies.about().url}/#code=${code}`, expiresAt };
   }
 
   routes(http: Http): void {
@@ -49,8 +49,8 @@ export class SignIn {
       "/session",
       {
         schema: {
-          summary: "Who is signed in",
-          description: "`principal` is null without a valid token or session; that is no error.",
+          summary: "The current session",
+          description: "Without a valid token or session, `principal` is null and the status is 200.",
           tags: ["session"],
           response: { 200: SessionView, ...failures },
         },
@@ -61,20 +61,23 @@ export class SignIn {
       "/session",
       {
         schema: {
-          summary: "Sign in a page with a token or a one-time code",
+          summary: "Sign in to the console with a token or a one-time code",
           tags: ["session"],
           body: SignInRequest,
           response: { 200: SessionView, ...failures },
         },
       },
       async (request, reply) => {
-        this.#needs.http.requireOwnPage(request);
-        const principal = this.#recognise(request.body.secret, request.ip);
-        // Whoever signs in again leaves the old session behind.
-        const old = this.#needs.http.cookieOf(request);
-        if (old !== undefined) await this.#needs.http.sessions.close(old);
-        const value = await this.#needs.http.sessions.open(principal);
-        reply.header("set-cookie", writeCookie(request, this.#needs.cookieName, value, sessionMostMs / 1000));
+        this.#dependencies.http.requireOwnPage(request);
+        const principal = this.#authenticate(request.body.secret, request.ip);
+        // A new sign-in ends the old session of this browser.
+        const old = this.#dependencies.http.cookieOf(request);
+        if (old !== undefined) await this.#dependencies.http.sessions.close(old);
+        const value = await this.#dependencies.http.sessions.open(principal);
+        reply.header(
+          "set-cookie",
+          writeCookie(request, this.#dependencies.cookieName, value, sessionMostMs / 1000),
+        );
         return this.#viewOf(principal);
       },
     );
@@ -82,10 +85,10 @@ export class SignIn {
       "/session",
       { schema: { summary: "Sign out", tags: ["session"], response: { 204: Type.Null(), ...failures } } },
       async (request, reply) => {
-        this.#needs.http.requireOwnPage(request);
-        const cookie = this.#needs.http.cookieOf(request);
-        if (cookie !== undefined) await this.#needs.http.sessions.close(cookie);
-        reply.header("set-cookie", writeCookie(request, this.#needs.cookieName, "", 0));
+        this.#dependencies.http.requireOwnPage(request);
+        const cookie = this.#dependencies.http.cookieOf(request);
+        if (cookie !== undefined) await this.#dependencies.http.sessions.close(cookie);
+        reply.header("set-cookie", writeCookie(request, this.#dependencies.cookieName, "", 0));
         await reply.code(204).send(null);
       },
     );
@@ -93,45 +96,46 @@ export class SignIn {
       "/session/codes",
       {
         schema: {
-          summary: "Make a one-time code that signs a page in with the same token",
+          summary: "Create a one-time code that signs in to the console with the same token",
           tags: ["session"],
           response: { 201: SignInCode, ...failures },
         },
       },
       (request, reply) => {
-        const { expiresAt, ...link } = this.link(this.#needs.http.byTokenOrSession(request).id);
+        const { expiresAt, ...link } = this.link(this.#dependencies.http.byTokenOrSession(request).id);
         reply.code(201);
         return { ...link, expiresAt: isoTime(expiresAt) };
       },
     );
   }
 
-  #recognise(secret: string, address: string): Principal {
+  #authenticate(secret: string, address: string): Principal {
     const waitMs = this.#failures.waitMs(address);
     if (waitMs > 0)
-      throw new TendonError("rate_limited", "too many wrong secrets from this address; wait a little", {
+      throw new TendonError("rate_limited", "too many failed sign-ins from this address; retry later", {
         retryAfterMs: waitMs,
       });
     const text = secret.trim();
-    const byToken = this.#needs.authentication.identify(text, address);
+    const byToken = this.#dependencies.authentication.identify(text, address);
     const byCode = byToken === undefined ? this.#codes.take(text) : undefined;
-    const principal = byToken ?? (byCode === undefined ? undefined : this.#needs.tokens.current(byCode));
+    const principal =
+      byToken ?? (byCode === undefined ? undefined : this.#dependencies.tokens.current(byCode));
     if (principal !== undefined) return principal;
     this.#failures.count(address);
-    this.#needs.events.signInFailed(address);
+    this.#dependencies.events.signInFailed(address);
     throw new TendonError(
       "unauthenticated",
-      "this is neither a token nor a code that still counts; `tendon console` makes a new link",
+      "this is not a valid token or code; `tendon console` prints a new link",
     );
   }
 
   #view(request: FastifyRequest): SessionView {
     const { authorization } = request.headers;
-    if (authorization !== undefined) return this.#viewOf(this.#needs.http.byTokenOrSession(request));
-    const cookie = this.#needs.http.cookieOf(request);
-    const found = cookie === undefined ? undefined : this.#needs.http.sessions.find(cookie);
+    if (authorization !== undefined) return this.#viewOf(this.#dependencies.http.byTokenOrSession(request));
+    const cookie = this.#dependencies.http.cookieOf(request);
+    const found = cookie === undefined ? undefined : this.#dependencies.http.sessions.find(cookie);
     if (found !== undefined) return this.#viewOf(found.principal);
-    const ended = cookie === undefined ? {} : { ended: this.#needs.http.sessions.whyEnded(cookie) };
+    const ended = cookie === undefined ? {} : { ended: this.#dependencies.http.sessions.whyEnded(cookie) };
     return { principal: null, gateway: null, ...ended };
   }
 
@@ -142,7 +146,7 @@ export class SignIn {
         scopes: scopes.filter((scope) => hasScope(principal, scope)),
         limited: principal.devices !== undefined,
       },
-      gateway: this.#needs.about(),
+      gateway: this.#dependencies.about(),
     };
   }
 }

@@ -30,12 +30,12 @@ export interface HttpAuthenticationDependencies {
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 const hourMs = 3_600_000;
 
-const endingWords: Readonly<Record<SessionEnding, string>> = {
+const endingTexts: Readonly<Record<SessionEnding, string>> = {
   signed_out: "the session was signed out",
   token: "the session ended with its token, which was revoked, replaced or has expired",
   idle: `the session ended after ${sessionIdleMs / hourMs} hours without use`,
   age: `the session ended after ${sessionMostMs / hourMs / 24} days`,
-  displaced: "the session made room for others that were used later",
+  displaced: "too many sessions are open, and this one was the least recently used",
   unknown: "this gateway does not know the session",
 };
 
@@ -58,17 +58,17 @@ export class HttpAuthentication {
     const detail =
       token === undefined
         ? "send `Authorization: Bearer <token>`"
-        : "the token is not known here, or no longer valid";
+        : "the token is unknown, expired or revoked";
     throw new TendonError("unauthenticated", detail);
   }
 
-  /** A token where the request has one, otherwise the session of a page. */
+  /** By the token if the request has one, otherwise by the console session. */
   byTokenOrSession(request: FastifyRequest): Principal {
     const cookie = request.headers.authorization === undefined ? this.cookieOf(request) : undefined;
     if (cookie === undefined) return this.byToken(request);
     const found = this.sessions.find(cookie);
     if (found === undefined) {
-      const detail = `${endingWords[this.sessions.whyEnded(cookie)]}; sign in again`;
+      const detail = `${endingTexts[this.sessions.whyEnded(cookie)]}; sign in again`;
       throw new TendonError("unauthenticated", detail);
     }
     if (!safeMethods.has(request.method)) this.requireOwnPage(request);
@@ -81,12 +81,15 @@ export class HttpAuthentication {
     return readCookie(request, this.#dependencies.cookieName);
   }
 
-  /** [CON-4] Only the console's page, not another page in the same browser: an equal Origin, port and all, and our header. */
+  /** [CON-4] Rejects other pages in the same browser: requires the console's exact Origin, with its port, and the console header. */
   requireOwnPage(request: FastifyRequest): void {
     const { origin, host } = request.headers;
     const own = [`${request.protocol}://${host ?? ""}`, originOf(this.#dependencies.consoleUrl())];
     if (origin === undefined || !own.includes(origin))
-      throw new TendonError("forbidden", "only the console's own page may do this; send an equal Origin");
+      throw new TendonError(
+        "forbidden",
+        "only the console may do this with a session: the Origin header must be the console's",
+      );
     if (request.headers[consoleHeader] === undefined)
       throw new TendonError("forbidden", `the header \`${consoleHeader}\` is missing`);
   }

@@ -1,7 +1,7 @@
 /**
- * The certificate of `tls.cert` and `tls.key`: read and checked before anything listens, and looked at again from time
- * to time, so that a renewed one is served without a restart [TLS-2]. A pair that cannot be used never replaces one
- * that can: renewals write two files, and somebody may look between them.
+ * The certificate of `tls.cert` and `tls.key`. The gateway reads and checks it before it listens, and reloads it every
+ * 30 s, so that a renewed one is served without a restart [TLS-2]. An unusable pair never replaces a usable one: a
+ * renewal writes two files, and a reload may happen between the two writes.
  */
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
 import fs from "node:fs";
@@ -12,30 +12,33 @@ import type { Config } from "../../config/config.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 
-/** What a TLS server is given, as it stands in the files. */
+/** The content of the two files. */
 export interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-export interface CertificateNeeds {
+export interface CertificateDependencies {
   readonly clock: Clock;
   readonly events: Events;
 }
 
-const lookAgainMs = 30_000;
+const reloadIntervalMs = 30_000;
 const dayMs = 86_400_000;
-const soonMs = 14 * dayMs;
+const expiryWarningMs = 14 * dayMs;
 
-/** `undefined` where no certificate is configured. */
-export function openCertificate(tls: Config["tls"], needs: CertificateNeeds): Certificate | undefined {
-  const files = together(tls);
-  return files === undefined ? undefined : new Certificate(files, needs);
+/** `undefined` if no certificate is configured. */
+export function openCertificate(
+  tls: Config["tls"],
+  dependencies: CertificateDependencies,
+): Certificate | undefined {
+  const files = filesOf(tls);
+  return files === undefined ? undefined : new Certificate(files, dependencies);
 }
 
-/** Throws a StartError where a certificate is configured that could not be served at this time. */
+/** Throws a StartError if the configured certificate could not be served at this time. */
 export function readUsablePair(tls: Config["tls"], now: number): void {
-  const files = together(tls);
+  const files = filesOf(tls);
   if (files !== undefined) checkPair(readPair(files), files, now);
 }
 
@@ -44,56 +47,56 @@ interface Files {
   readonly key: string;
 }
 
-function together({ cert, key }: Config["tls"]): Files | undefined {
+function filesOf({ cert, key }: Config["tls"]): Files | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new StartError("tls.cert and tls.key go together.");
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
 export class Certificate {
-  /** Where the certificate is, for programs on this machine that are to trust it. */
+  /** The certificate's file, for programs on this machine that must trust it. */
   readonly file: string;
   readonly #files: Files;
-  readonly #needs: CertificateNeeds;
+  readonly #dependencies: CertificateDependencies;
   readonly #servers = new Set<(pair: KeyPair) => void>();
   readonly #timer: Timer;
   #pair: KeyPair;
   #validTo = "";
-  #remindedAt = Number.NEGATIVE_INFINITY;
-  /** What was looked at last, good or bad: nothing is told twice. */
-  #seen: string;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+  /** The digest or the error of the last read, so that each change is reported once. */
+  #lastRead: string;
 
-  constructor(files: Files, needs: CertificateNeeds) {
+  constructor(files: Files, dependencies: CertificateDependencies) {
     this.#files = files;
-    this.#needs = needs;
+    this.#dependencies = dependencies;
     this.file = path.resolve(files.cert);
     this.#pair = readPair(files);
-    this.#seen = digestOf(this.#pair);
+    this.#lastRead = digestOf(this.#pair);
     this.#check(this.#pair);
-    this.#timer = needs.clock.every(lookAgainMs, () => this.reload());
+    this.#timer = dependencies.clock.every(reloadIntervalMs, () => this.reload());
   }
 
   get pair(): KeyPair {
     return this.#pair;
   }
 
-  /** Told of every new pair; connections that stand keep the one they began with. */
+  /** Calls `use` with every new pair. Open connections keep the one they began with. */
   serve(use: (pair: KeyPair) => void): void {
     this.#servers.add(use);
   }
 
-  /** Looks at the files now; says whether another certificate is served from now on. */
+  /** Reads the files; returns whether the served certificate changed. */
   reload(): boolean {
-    const { seen, pair, why } = this.#look();
-    this.#remind();
-    if (seen === this.#seen) return false;
-    this.#seen = seen;
+    const { read, pair, why } = this.#readFiles();
+    this.#warnBeforeExpiry();
+    if (read === this.#lastRead) return false;
+    this.#lastRead = read;
     if (pair === undefined) {
-      this.#needs.events.certificate("refused", why);
+      this.#dependencies.events.certificate("refused", why);
       return false;
     }
     this.#pair = pair;
     for (const use of this.#servers) use(pair);
-    this.#needs.events.certificate("renewed", this.#files.cert);
+    this.#dependencies.events.certificate("renewed", this.#files.cert);
     return true;
   }
 
@@ -101,34 +104,34 @@ export class Certificate {
     this.#timer.cancel();
   }
 
-  #look(): { readonly seen: string; readonly pair?: KeyPair; readonly why: string } {
-    let seen: string | undefined;
+  #readFiles(): { readonly read: string; readonly pair?: KeyPair; readonly why: string } {
+    let read: string | undefined;
     try {
       const pair = readPair(this.#files);
-      seen = digestOf(pair);
-      if (seen !== this.#seen) this.#check(pair);
-      return { seen, pair, why: "" };
+      read = digestOf(pair);
+      if (read !== this.#lastRead) this.#check(pair);
+      return { read, pair, why: "" };
     } catch (error) {
       const why = messageOf(error);
-      return { seen: seen ?? why, why };
+      return { read: read ?? why, why };
     }
   }
 
   #check(pair: KeyPair): void {
-    this.#validTo = checkPair(pair, this.#files, this.#needs.clock.now());
-    this.#remind();
+    this.#validTo = checkPair(pair, this.#files, this.#dependencies.clock.now());
+    this.#warnBeforeExpiry();
   }
 
-  /** Once a day while the end is near, and after it. */
-  #remind(): void {
-    const now = this.#needs.clock.now();
-    if (Date.parse(this.#validTo) - now >= soonMs || now - this.#remindedAt < dayMs) return;
-    this.#remindedAt = now;
-    this.#needs.events.certificate("ends soon", `${this.#files.cert} is valid until ${this.#validTo}`);
+  /** Logs a warning once a day, from two weeks before the expiry on. */
+  #warnBeforeExpiry(): void {
+    const now = this.#dependencies.clock.now();
+    if (Date.parse(this.#validTo) - now >= expiryWarningMs || now - this.#warnedAt < dayMs) return;
+    this.#warnedAt = now;
+    this.#dependencies.events.certificate("ends soon", `${this.#files.cert} is valid until ${this.#validTo}`);
   }
 }
 
-/** Says until when it is valid; throws a StartError that says which file is wrong, and how. */
+/** Returns the expiry date; throws a StartError that names the wrong file and the reason. */
 function checkPair(pair: KeyPair, { cert, key }: Files, now: number): string {
   const certificate = readCertificate(pair.cert, cert);
   if (!certificate.checkPrivateKey(readKey(pair.key, key))) {
@@ -172,12 +175,12 @@ function readCertificate(bytes: Buffer, file: string): X509Certificate {
 
 function readKey(bytes: Buffer, file: string): KeyObject {
   if (bytes.includes("ENCRYPTED")) {
-    throw new StartError(`tls.key (${file}) has a passphrase; the gateway needs one without.`);
+    throw new StartError(`tls.key (${file}) has a passphrase. The gateway needs a key without one.`);
   }
   try {
     return createPrivateKey(bytes);
   } catch {
-    // What the library says of a broken key is about its own decoders and helps nobody.
+    // OpenSSL's message is about its decoders and does not help the operator.
     throw new StartError(`tls.key (${file}) is not a private key in PEM.`);
   }
 }

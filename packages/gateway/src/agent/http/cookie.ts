@@ -1,4 +1,4 @@
-/** The one cookie there is: named after the instance, so that two gateways on one host do not sign each other out. */
+/** The session cookie. Its name has the instance id, so that two gateways on one host do not sign each other out. */
 import type { FastifyRequest } from "fastify";
 
 export function cookieName(instanceId: string): string {
@@ -13,7 +13,7 @@ export function readCookie(request: FastifyRequest, name: string): string | unde
   return undefined;
 }
 
-/** Sent to /api/v1 only, never by a page of another site, and not to be read by scripts. */
+/** Browsers send it to /api/v1 only, and never from pages of other sites; scripts cannot read it. */
 export function writeCookie(request: FastifyRequest, name: string, value: string, seconds: number): string {
   const secure = request.protocol === "https" ? "; Secure" : "";
   return `${name}=${value}; Path=/api/v1; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;

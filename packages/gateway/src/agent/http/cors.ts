@@ -1,7 +1,6 @@
 /**
- * [SRV-16] Pages of other origins that the operator has listed may use /mcp and the REST API, with a token. A browser asks
- * first (a preflight, which has no token) and shows a page only the headers it is told to. Cookies never count there:
- * the page would act as the person who is signed in to the console.
+ * [SRV-16] Pages of the origins in http.allowedOrigins may use /mcp and the REST API with a token. Their cookies are
+ * ignored: otherwise the page could act as the person who is signed in to the console.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 
@@ -24,7 +23,7 @@ const exposedHeaders = [
   "Retry-After",
   "Content-Disposition",
 ].join(", ");
-/** How long a browser need not ask again; a change of the settings shows after that at the latest. */
+/** How long a browser caches a preflight, and with it an older configuration. */
 const maxAgeSeconds = 600;
 const served = /^\/(?:mcp|api)(?:[/?]|$)/;
 const mcp = /^\/mcp(?:[/?]|$)/;
@@ -41,29 +40,29 @@ export class Cors {
     return this.#allowed.has(origin);
   }
 
-  /** Gives the reply its headers; `true` where there is nothing else to say. The origin has been checked. */
+  /** Sets the headers of the reply; returns `true` if it has sent the reply. The caller has checked the origin. */
   answers(request: FastifyRequest, reply: FastifyReply): boolean {
     const at = request.routeOptions.url ?? request.url;
     if (!served.test(at)) return false;
     const { origin, host } = request.headers;
     const crosses = origin !== undefined && this.allows(origin) && !isOwn(origin, host);
-    // On the raw reply, because answers of /mcp are written past the framework.
+    // On the raw reply, because /mcp writes its replies without Fastify.
     if (this.#allowed.size > 0) reply.raw.setHeader("vary", "Origin");
-    if (crosses) this.#admit(request, reply, origin);
+    if (crosses) this.#setHeaders(request, reply, origin);
     if (request.method !== "OPTIONS" || (!crosses && !mcp.test(at))) return false;
     if (mcp.test(at)) reply.raw.setHeader("allow", "GET, POST, DELETE, OPTIONS");
     void reply.code(204).send();
     return true;
   }
 
-  #admit(request: FastifyRequest, reply: FastifyReply, origin: string): void {
+  #setHeaders(request: FastifyRequest, reply: FastifyReply, origin: string): void {
     delete request.raw.headers.cookie;
     const { raw } = reply;
     raw.setHeader("access-control-allow-origin", origin);
     raw.setHeader("access-control-expose-headers", exposedHeaders);
     if (request.method !== "OPTIONS") return;
     const asked = String(request.headers["access-control-request-headers"] ?? "").toLowerCase();
-    // Arguments that a tool has mirrored into headers are named after them.
+    // MCP clients may send arguments of a tool as `Mcp-Param-…` headers too.
     const parameters = asked.split(",").map((name) => name.trim());
     const all = [...requestHeaders, ...parameters.filter((name) => parameterHeader.test(name))];
     raw.setHeader("access-control-allow-methods", methods);
@@ -72,7 +71,7 @@ export class Cors {
   }
 }
 
-/** As a browser sends it: in small letters, without the scheme's own port. */
+/** As a browser sends it: in lower case, without the default port. */
 function asSent(origin: string): string {
   const { origin: known } = new URL(origin);
   return known === "null" ? origin.toLowerCase() : known;

@@ -1,4 +1,4 @@
-/** The REST description: as JSON and YAML for programs, and as a page to read and try that loads nothing from elsewhere. */
+/** The OpenAPI description: as JSON, as YAML, and as a page that loads nothing from other hosts. */
 import path from "node:path";
 import { TendonError } from "../../errors.ts";
 import { packageFolder } from "../../package-files.ts";
@@ -17,7 +17,7 @@ const contentPolicy = [
 
 const descriptionPath = "/api/v1/openapi.json";
 
-/** Without the bar of another project's name above the page, and without its checks at another host. */
+/** BaseLayout has no Swagger bar; `validatorUrl: null` turns off the check at another host. */
 const startScript = `window.addEventListener("load", () => {
   SwaggerUIBundle({
     url: "${descriptionPath}",
@@ -69,12 +69,12 @@ export function docsRoutes(http: Http): void {
   http.get("/docs/static/:file", hidden, async (request, reply) => {
     const { file } = request.params as { file: string };
     const found = (await files()).get(file);
-    if (found === undefined) throw new TendonError("not_found", "no such file");
+    if (found === undefined) throw new TendonError("not_found", "the documentation has no such file");
     return await sendFile(request, reply, found, "public, max-age=86400");
   });
 }
 
-/** Swagger UI as this package ships it: `swagger-ui-dist` would bring a package that reports installs. */
+/** Swagger UI from @fastify/swagger-ui: `swagger-ui-dist` depends on a package that reports installs. */
 async function readPageFiles(): Promise<ReadonlyMap<string, MemoryFile>> {
   const shipped = await readFolder(path.join(packageFolder("@fastify/swagger-ui"), "static"));
   const files = new Map<string, MemoryFile>();
@@ -85,7 +85,7 @@ async function readPageFiles(): Promise<ReadonlyMap<string, MemoryFile>> {
   return files.set("start.js", await memoryFile("start.js", startScript));
 }
 
-/** Made when first asked for; a failure is not kept. */
+/** Makes the value at the first use, and again after a failure. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {

@@ -6,66 +6,68 @@ import { TendonError } from "../../errors.ts";
 import type { Services } from "../services.ts";
 import type { Http } from "./server.ts";
 
-/** What one node has carried to another stays there. */
-const carried = "x-tendon-node";
-const mostBytes = Math.max(limits.mcpBodyBytes.max, visionLimits.bodyBytes.max);
-/** A reader that is this far behind a stream is let go. */
-const mostUnread = 4 * 1024 * 1024;
-const ownNode = /^([A-Za-z0-9-]{1,32}_[0-9a-f]{8})\./;
+/** A forwarded request has this header and is not forwarded again. */
+const forwardedHeader = "x-tendon-node";
+const maxBodyBytes = Math.max(limits.mcpBodyBytes.max, visionLimits.bodyBytes.max);
+/** A client with this many unread bytes is disconnected. */
+const maxUnreadBytes = 4 * 1024 * 1024;
+const nodeInId = /^([A-Za-z0-9-]{1,32}_[0-9a-f]{8})\./;
 const jobs = "jobs";
-const jobMs = 5_000;
+const jobTimeoutMs = 5_000;
 const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer"]);
 
 export function forwardMisrouted(http: Http, cluster: Cluster, { fanOut }: Pick<Services, "fanOut">): void {
-  askForJobs(cluster, fanOut);
+  shareJobProgress(cluster, fanOut);
   cluster.forwarding.serve((request) => answerHere(http, request));
   http.addHook("onRequest", async (request, reply) => {
-    const home = homeOf(request);
-    if (home === undefined || home === cluster.instance || request.headers[carried] !== undefined) return;
-    // A node that is gone took its sessions with it: here they are as unknown as any other.
-    if (!cluster.members.isAlive(home)) return;
-    await carry(cluster, home, request, reply);
+    const owner = ownerOf(request);
+    if (owner === undefined || owner === cluster.instance || request.headers[forwardedHeader] !== undefined)
+      return;
+    // The sessions of a dead node are gone; the route answers that they are unknown.
+    if (!cluster.members.isAlive(owner)) return;
+    await forward(cluster, owner, request, reply);
   });
 }
 
-/** Whose session, picture or job it is. */
-function homeOf(request: FastifyRequest): string | undefined {
+/** The node that has the request's session, photo or job. */
+function ownerOf(request: FastifyRequest): string | undefined {
   const [path = ""] = request.url.split("?");
   const id = path.startsWith("/mcp")
     ? request.headers["mcp-session-id"]
     : path.startsWith("/vision/explain")
       ? request.headers.authorization?.replace(/^Bearer /i, "")
       : /^\/api\/v1\/jobs\/(.+)$/.exec(path)?.[1];
-  return typeof id === "string" ? ownNode.exec(id)?.[1] : undefined;
+  return typeof id === "string" ? nodeInId.exec(id)?.[1] : undefined;
 }
 
 type FanOut = Services["fanOut"];
 
-/** A question about a job that stands in a body, which nobody has read when requests are carried. */
-function askForJobs(cluster: Cluster, fanOut: FanOut): void {
+/** Progress of jobs on other nodes. MCP requests name the job in the body, which the hook above does not read. */
+function shareJobProgress(cluster: Cluster, fanOut: FanOut): void {
   cluster.rpc.serveNode(jobs, async (asked) => {
     const { principal, job } = asked as { principal: string; job: string };
     return { progress: fanOut.localProgress(principal, job) };
   });
   fanOut.readRemoteProgressWith(async (principal, job) => {
-    const home = ownNode.exec(job)?.[1];
-    if (home === undefined || home === cluster.instance || !cluster.members.isAlive(home)) return undefined;
-    const answer = await cluster.rpc.askNode(home, jobs, { principal, job }, { timeoutMs: jobMs });
+    const owner = nodeInId.exec(job)?.[1];
+    if (owner === undefined || owner === cluster.instance || !cluster.members.isAlive(owner))
+      return undefined;
+    const answer = await cluster.rpc.askNode(owner, jobs, { principal, job }, { timeoutMs: jobTimeoutMs });
     const { progress } = answer as { progress?: Awaited<ReturnType<FanOut["progress"]>> };
     return progress;
   });
 }
 
-async function carry(cluster: Cluster, home: string, request: FastifyRequest, reply: FastifyReply) {
+async function forward(cluster: Cluster, owner: string, request: FastifyRequest, reply: FastifyReply) {
   const body = await readBody(request);
-  const headers: Record<string, string | readonly string[]> = { [carried]: cluster.instance };
+  const headers: Record<string, string | readonly string[]> = { [forwardedHeader]: cluster.instance };
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined && !hopByHop.has(name)) headers[name] = value;
   reply.hijack();
   const { raw } = reply;
   try {
     await cluster.forwarding.forward(
-      home,
+      owner,
       { method: request.method, url: request.url, headers, from: request.ip, body },
       {
         head(status, sent) {
@@ -75,7 +77,7 @@ async function carry(cluster: Cluster, home: string, request: FastifyRequest, re
           raw.flushHeaders();
         },
         chunk(bytes) {
-          if (raw.writableLength > mostUnread) raw.destroy();
+          if (raw.writableLength > maxUnreadBytes) raw.destroy();
           else raw.write(bytes);
         },
         end(broken) {
@@ -100,10 +102,11 @@ async function readBody(request: FastifyRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request.raw) {
-    // Safe: nobody has set an encoding before this hook.
+    // Safe: no earlier hook sets an encoding.
     const piece = chunk as Buffer;
     bytes += piece.length;
-    if (bytes > mostBytes) throw new TendonError("payload_too_large", `${mostBytes} bytes at most`);
+    if (bytes > maxBodyBytes)
+      throw new TendonError("payload_too_large", `a body may have ${maxBodyBytes} bytes at most`);
     chunks.push(piece);
   }
   return Buffer.concat(chunks);
@@ -111,7 +114,7 @@ async function readBody(request: FastifyRequest): Promise<Buffer> {
 
 async function answerHere(http: Http, request: ForwardedRequest): Promise<ForwardedAnswer> {
   const response = await http.inject({
-    // Safe: it was the method of a request that this server's twin has read.
+    // Safe: the HTTP server of another node has parsed it.
     method: request.method as "POST",
     url: request.url,
     headers: request.headers as Record<string, string>,

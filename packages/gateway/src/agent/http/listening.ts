@@ -1,4 +1,4 @@
-/** Listens on the gateway's port; a port that is taken is an error in plain words. */
+/** Listens on the gateway's port; a port in use is a StartError that says what to do. */
 import https from "node:https";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Certificate } from "./certificate.ts";
@@ -21,7 +21,7 @@ export async function listen(
   }
 }
 
-/** A renewed certificate reaches the connections that come from now on [TLS-2]. */
+/** New connections get a renewed certificate [TLS-2]. */
 export function serveCertificate(http: Http, certificate: Certificate | undefined): void {
   const { server } = http;
   certificate?.serve((pair) => {

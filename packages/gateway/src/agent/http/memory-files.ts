@@ -1,6 +1,6 @@
 /**
- * Files served from memory: one buffer each, shared by all answers, so that a client that does not read costs nothing
- * but its socket, and no file is open while an answer is on its way.
+ * Files served from memory, one shared buffer each. A client that does not read costs only its socket, and no file stays
+ * open during a reply.
  */
 import { hash } from "node:crypto";
 import fs from "node:fs/promises";
@@ -30,11 +30,11 @@ const types: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
   ".json": "application/json; charset=utf-8",
   ".yaml": "application/yaml; charset=utf-8",
-  // Guides, to be read and not to be saved.
+  // Guides: browsers show plain text, and download text/markdown.
   ".md": "text/plain; charset=utf-8",
 };
 
-/** Every file below the folder by its path, with what was compressed at build time beside it. */
+/** Every file below the folder by its path, with its compressed versions from the build. */
 export async function readFolder(folder: string): Promise<ReadonlyMap<string, MemoryFile>> {
   const names = await fs.readdir(folder, { recursive: true }).catch(() => []);
   const files = new Map<string, MemoryFile>();
@@ -49,7 +49,7 @@ export async function readFolder(folder: string): Promise<ReadonlyMap<string, Me
   return files;
 }
 
-/** A text made while the gateway runs; `name` decides its type. */
+/** A file made at runtime; the extension of `name` gives its type. */
 export async function memoryFile(name: string, content: string | Buffer): Promise<MemoryFile> {
   const plain = Buffer.from(content);
   const type = types[path.extname(name)] ?? "application/octet-stream";

@@ -1,16 +1,16 @@
 /**
- * Keeps web pages of other sites, and names that point at this machine by trick (DNS rebinding), away from what only
- * people and programs of this gateway may use. Device paths are not guarded: firmware sends odd Host headers.
+ * Rejects requests of web pages of other sites, and host names of DNS rebinding attacks. Device paths are not guarded:
+ * firmware sends Host without a port.
  */
 import os from "node:os";
 import type { FastifyRequest } from "fastify";
 import { TendonError } from "../../errors.ts";
 
-const mostRemembered = 64;
+const maxRemembered = 64;
 
 export class OriginGuard {
   readonly #hosts: Set<string>;
-  /** Headers that passed, as they were written: nearly every request has the same one. */
+  /** Accepted header values: nearly every request has the same one. */
   readonly #passed = new Set<string>();
 
   readonly #allows: (origin: string) => boolean;
@@ -26,7 +26,7 @@ export class OriginGuard {
     if (!this.#serves(`http://${request.headers.host ?? ""}`)) {
       throw new TendonError(
         "forbidden",
-        "this Host is not served here; set http.publicUrl to the name people use",
+        "the Host header is not a name of this gateway; set http.publicUrl to the address that clients use",
       );
     }
     const { origin } = request.headers;
@@ -41,7 +41,7 @@ export class OriginGuard {
     if (this.#passed.has(address)) return true;
     const host = hostName(address);
     if (host === undefined || !this.#hosts.has(host)) return false;
-    if (this.#passed.size < mostRemembered) this.#passed.add(address);
+    if (this.#passed.size < maxRemembered) this.#passed.add(address);
     return true;
   }
 
@@ -54,7 +54,7 @@ export class OriginGuard {
   }
 }
 
-/** The name alone: ports are ignored, because they say nothing about whose page it is. */
+/** The host name without the port: the contract ignores ports. */
 function hostName(address: string): string | undefined {
   try {
     return new URL(address).hostname.toLowerCase();

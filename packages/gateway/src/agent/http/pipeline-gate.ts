@@ -1,8 +1,7 @@
 /**
- * Bounds what a client can make the gateway hold by sending requests on a connection without reading the answers
- * (HTTP pipelining). A few requests of a connection run at once; the others wait, and reading pauses. The runtime alone
- * runs every request of a chunk it has read, which can be thousands, and leaves those behind the first running when the
- * connection closes.
+ * Bounds the memory that a client can take by sending requests without reading the replies (HTTP pipelining). A few
+ * requests of a connection run at once; the others wait, and reading pauses. Node itself starts every request of a chunk,
+ * which can be thousands. When the connection closes, it leaves all but the first running.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -14,14 +13,14 @@ type Handle = (request: IncomingMessage, response: Response) => void;
 
 export interface GateOptions {
   readonly clock: Clock;
-  /** A connection was cut off. `from` is its address, once a second at most: a flood must not fill the log. */
+  /** Called for each closed connection. `from` is its address, at most once a second: a flood must not fill the log. */
   readonly onCut: (from: string | undefined) => void;
 }
 
 const measureEveryMs = 1_000;
 const resumeBelow = limits.pipelinedRequests.max / 2;
 
-/** Puts the gate before the one listener that the server has for requests. */
+/** Puts the gate before the server's only request listener. */
 export function boundPipelines(server: Server, options: GateOptions): void {
   const [listener] = server.listeners("request") as RequestListener[];
   if (listener === undefined) throw new TypeError("the server has no listener for requests");
@@ -32,12 +31,12 @@ export function boundPipelines(server: Server, options: GateOptions): void {
   server.once("close", () => timer.cancel());
 }
 
-/** One connection. */
+/** The requests of one connection. */
 class Pipeline {
   readonly socket: Socket;
   readonly running = new Set<Response>();
   waiting: [IncomingMessage, Response][] = [];
-  /** Bytes of its answers that the system had not taken when they were last counted. */
+  /** Bytes of its replies that the socket had not accepted when last measured. */
   unsent = 0;
 
   constructor(socket: Socket) {
@@ -77,7 +76,7 @@ class PipelineGate {
     if (this.#waiting > limits.waitingRequests.max) this.#cut((held) => held.waiting.length);
   }
 
-  /** Cuts off the connections with the most unread answers until the others stay within the bound together. */
+  /** Closes the connections with the most unread replies until the rest is within the limit. */
   boundUnsent(): void {
     let unsent = 0;
     for (const pipeline of this.#pipelines.values()) unsent += pipeline.measure();
@@ -110,14 +109,14 @@ class PipelineGate {
     this.#pipelines.delete(pipeline.socket);
     this.#waiting -= pipeline.waiting.length;
     pipeline.waiting = [];
-    // The runtime closes only the answer that was being sent; the others have no socket yet.
+    // Node closes only the reply that was being sent; the others have no socket yet.
     for (const response of [...pipeline.running].filter(({ socket }) => socket === null)) {
       response.destroy();
       response.emit("close");
     }
   }
 
-  /** Cuts off the connection with the most of something, and returns how much it had. */
+  /** Closes the connection with the largest amount, and returns that amount. */
   #cut(amountOf: (pipeline: Pipeline) => number): number {
     let [largest] = this.#pipelines.values();
     if (largest === undefined) return Number.POSITIVE_INFINITY;
@@ -127,9 +126,9 @@ class PipelineGate {
     const amount = amountOf(largest);
     const { socket } = largest;
     const now = this.#options.clock.monotonic();
-    const isNews = now - this.#reportedAt >= measureEveryMs;
-    if (isNews) this.#reportedAt = now;
-    this.#options.onCut(isNews ? socket.remoteAddress : undefined);
+    const report = now - this.#reportedAt >= measureEveryMs;
+    if (report) this.#reportedAt = now;
+    this.#options.onCut(report ? socket.remoteAddress : undefined);
     this.#end(largest);
     socket.destroy();
     return amount;

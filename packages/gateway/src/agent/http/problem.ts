@@ -2,7 +2,7 @@ import { type ErrorCode, inWords, isErrorCode, type Problem } from "@tendon/prot
 import type { FastifyError, FastifyReply } from "fastify";
 import { TendonError } from "../../errors.ts";
 
-/** RFC 9457: what every failed request under /api/v1 gets. */
+/** The problem document (RFC 9457) of an error. */
 export function problemOf(error: TendonError): Problem {
   return {
     type: `urn:tendon:error:${error.code}`,
@@ -26,7 +26,7 @@ export async function sendProblem(reply: FastifyReply, error: TendonError): Prom
     .send(JSON.stringify(problemOf(error)));
 }
 
-/** RFC 6750: what a client has to bring. There is no issuer of tokens but the gateway itself, so none is named. */
+/** The challenge of RFC 6750. It names no authorization server, because the gateway issues the tokens itself. */
 function challengeOf({ code, context }: TendonError, hadToken: boolean): string | undefined {
   if (code === "unauthenticated") {
     return `Bearer realm="tendon"${hadToken ? ', error="invalid_token"' : ""}`;
@@ -36,32 +36,32 @@ function challengeOf({ code, context }: TendonError, hadToken: boolean): string 
   return `Bearer realm="tendon", error="insufficient_scope", scope="${scope}"`;
 }
 
-/** Errors of the HTTP framework in our words; what is not known is ours, and its details stay in the log. */
+/** Turns an error of the HTTP framework into a TendonError. The details of an unexpected one go to the log only. */
 export function asTendonError(error: FastifyError | TendonError): TendonError {
   if (error instanceof TendonError) return error;
   if (error.validation !== undefined) {
-    const errors = readComplaints(error.validation);
+    const errors = readValidationErrors(error.validation);
     const [first] = errors;
     const where = first === undefined || first.path === "" ? `the ${error.validationContext}` : first.path;
     return new TendonError("bad_request", `${where} ${first?.message ?? "is not valid"}`, { errors });
   }
   const code = codeOfStatus(error.statusCode);
   if (code === undefined)
-    return new TendonError("internal", "the request failed; the log has the details", {}, error);
+    return new TendonError("internal", "the request failed; the gateway's log has the details", {}, error);
   return new TendonError(code, error.message, {}, error);
 }
 
-/** An unknown key is reported twice, once as a false schema; the sentence that names it is the useful one. */
-function readComplaints(
-  complaints: NonNullable<FastifyError["validation"]>,
+/** The validator reports an unknown key twice; this keeps the report that names the key. */
+function readValidationErrors(
+  validation: NonNullable<FastifyError["validation"]>,
 ): { path: string; message: string }[] {
-  return complaints.flatMap(({ keyword, instancePath: path, message = "is not valid", params }) => {
+  return validation.flatMap(({ keyword, instancePath: path, message = "is not valid", params }) => {
     if (keyword === "boolean") return [];
     const { additionalProperties } = params;
     if (!Array.isArray(additionalProperties)) return [{ path, message: inWords({ message, params }) }];
     return additionalProperties.map((key) => ({
       path: `${path}/${String(key)}`,
-      message: "is not known here",
+      message: "is not a known property",
     }));
   });
 }

@@ -1,4 +1,4 @@
-/** Which parts of the gateway are not ready, and why. The answer is public. */
+/** The parts of the gateway that are not ready, with reasons. The result is public. */
 import type { Clock } from "../../clock.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -10,8 +10,7 @@ export interface Parts {
   readonly stopping: boolean;
 }
 
-/** A database that needs longer than this to answer is not ready. */
-const longestAnswerMs = 1_000;
+const pingTimeoutMs = 1_000;
 
 export async function unreadyParts({
   clock,
@@ -21,7 +20,7 @@ export async function unreadyParts({
   stopping,
 }: Parts): Promise<Record<string, string>> {
   const found: [string, string | undefined][] = [
-    ["gateway", stopping ? "it is stopping" : undefined],
+    ["gateway", stopping ? "the gateway is stopping" : undefined],
     ["mqtt", mqtt.unready()],
     ["cluster", cluster?.unready()],
     ["storage", (await answers(clock, store)) ? undefined : "the database does not answer"],
@@ -34,7 +33,7 @@ export async function unreadyParts({
 function answers(clock: Clock, store: Store): Promise<boolean> {
   if (store.state.away) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const timer = clock.after(longestAnswerMs, () => resolve(false));
+    const timer = clock.after(pingTimeoutMs, () => resolve(false));
     const end = (answered: boolean) => {
       timer.cancel();
       resolve(answered);

@@ -1,6 +1,6 @@
 /**
- * Compiles the schemas of routes when a route is first used, and each schema once per process. Compiling all of them
- * at every start took more CPU than everything else a start does, and most routes of a run are never called.
+ * Compiles the schemas of a route when it is first used, and each schema once per process. Compiling all of them took
+ * more CPU than the rest of the start, and a typical run never calls most routes.
  */
 import selectSerializer from "@fastify/fast-json-stringify-compiler";
 import type { FastifySchemaCompiler, FastifySerializerCompiler } from "fastify";
@@ -25,7 +25,7 @@ export const compileSerializer: FastifySerializerCompiler<object> = ({ schema, .
   };
 };
 
-/** Only a query needs its texts turned into numbers and booleans; a body has to have them. */
+/** Converts strings to numbers and booleans in a query only; a body must have the right types. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   let validator: Validator | undefined;
   return (value: unknown) => {

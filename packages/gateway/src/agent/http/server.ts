@@ -1,4 +1,4 @@
-/** The HTTP server: guards first, then routes; every failure leaves as a problem document. */
+/** The HTTP server: guards first, then routes. Every error becomes a problem document. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -27,25 +27,25 @@ export interface HttpSettings {
   readonly host: string;
   readonly publicUrl?: string | undefined;
   readonly trustProxy: boolean;
-  /** Origins of pages elsewhere that may use this gateway. */
+  /** Other origins whose pages may use this gateway. */
   readonly allowedOrigins: readonly string[];
-  /** Certificate and key, where the port speaks TLS. */
+  /** Set if the port serves TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly version: string;
   readonly reportFault: (error: unknown) => void;
-  /** A connection was cut off because its client sends without reading; `from` where it is to be reported. */
+  /** A connection was closed because its client sends without reading; `from` is set if it is to be logged. */
   readonly onCut: (from: string | undefined) => void;
 }
 
-/** A board over a bad line needs a few seconds; a socket that says nothing is not kept. */
+/** A board on a bad network needs a few seconds for its TLS handshake. */
 const handshakeMs = 10_000;
-/** For a whole request: long enough for a firmware image over a slow line, and not for ever. */
+/** For a whole request: enough for a firmware image over a slow network. */
 const requestMs = 180_000;
 const guarded = ["/api", "/mcp", "/docs"];
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** For people: a foreign Host or Origin is refused here too. */
+    /** The route checks Host and Origin. */
     guarded?: boolean;
   }
 }
@@ -55,14 +55,14 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     logger: false,
     bodyLimit: limits.restBodyBytes.max,
     requestTimeout: requestMs,
-    // One proxy: what it has added to the list is believed, what was in the list before is not.
+    // One proxy: only the last address of X-Forwarded-For, which that proxy added, is trusted.
     trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
     forceCloseConnections: true,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
-    // Addresses that cannot be read never reach a route or the error handler below.
+    // A malformed URL never reaches a route or the error handler below.
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, asTendonError(error)),
-    // The framework's types know either server; all that is used here is in both.
+    // Fastify's types differ for HTTP and HTTPS servers; this file uses only what both have.
     ...((settings.tls === undefined
       ? {}
       : { https: { ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
@@ -71,7 +71,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   endSilentConnections(http.server, settings.clock, settings.tls !== undefined);
   const parseJson = http.getDefaultJsonParser("error", "error");
   http.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    // A request with nothing to say, such as DELETE, may still name the type it always names.
+    // Some clients send a content type without a body, for example with DELETE.
     if (body === "") done(null, undefined);
     else void parseJson(request, body.toString(), done);
   });
@@ -80,7 +80,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   const cors = new Cors(settings.allowedOrigins);
   const guard = new OriginGuard(settings.host, settings.publicUrl, (origin) => cors.allows(origin));
   http.addHook("onRequest", (request, reply, next) => {
-    // By the route that answers, not by the address as it is spelt: `/%61pi` is `/api` to the router.
+    // Checked by the matched route, not by the URL as sent: the router reads `/%61pi` as `/api`.
     const at = request.routeOptions.url ?? request.url;
     const { config } = request.routeOptions;
     if (config.guarded === true || guarded.some((prefix) => at.startsWith(prefix))) {
@@ -97,7 +97,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   http.setNotFoundHandler(async (request, reply) => {
     await sendProblem(
       reply,
-      new TendonError("not_found", `${request.method} ${pathOf(request.url)} is not served here`),
+      new TendonError("not_found", `there is no route ${request.method} ${pathOf(request.url)}`),
     );
   });
   await http.register(swagger, {
@@ -106,7 +106,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       info: {
         title: "Tendon",
         version: settings.version,
-        description: "Devices that offer tools, for whoever wants to use them.",
+        description: "Live control of devices that offer tools, for agents, apps and people.",
       },
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
       security: [{ token: [] }],
@@ -123,22 +123,22 @@ function pathOf(url: string): string {
   return url.split("?")[0] ?? url;
 }
 
-/** A board over a bad line needs a few seconds for its first request; who says nothing only takes up room. */
+/** A board on a bad network needs a few seconds for its first request. */
 const firstRequestMs = 15_000;
-const lookEveryMs = 5_000;
+const checkIntervalMs = 5_000;
 
-/** Ends connections whose first request has not come in time; the runtime looks only at those that have begun one. */
+/** Closes connections without a first request in time. Node's own timeout starts only when a request begins. */
 function endSilentConnections(server: Server, clock: Clock, tls: boolean): void {
-  /** In the order of their coming. */
+  /** In the order of connecting. */
   const silentSince = new Map<Socket, number>();
   server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
     silentSince.set(socket, clock.monotonic());
     socket.once("close", () => silentSince.delete(socket));
   });
-  const heard = ({ socket }: IncomingMessage) => silentSince.delete(socket);
-  server.on("request", heard);
-  server.on("upgrade", heard);
-  const timer = clock.every(lookEveryMs, () => {
+  const began = ({ socket }: IncomingMessage) => silentSince.delete(socket);
+  server.on("request", began);
+  server.on("upgrade", began);
+  const timer = clock.every(checkIntervalMs, () => {
     for (const [socket, since] of silentSince) {
       if (clock.monotonic() - since < firstRequestMs) return;
       socket.destroy();

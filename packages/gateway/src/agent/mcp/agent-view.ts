@@ -1,4 +1,4 @@
-/** What one token sees at one address: which tools, under which names, and where each name leads. */
+/** What one token sees at one address: its tools, their names, and the device and tool behind each name. */
 import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
@@ -11,18 +11,18 @@ import { compactDefinitions } from "./compact/compact.ts";
 import { cursorOf, ListPages, nameOf, pageSize, wrongCursor } from "./list-pages.ts";
 import { OpenCalls } from "./open-calls.ts";
 import type { RequestStates } from "./request-state.ts";
-import type { Surface } from "./surface.ts";
+import type { ViewSelection } from "./view-selection.ts";
 
-export interface AgentViewNeeds {
+export interface AgentViewDependencies {
   readonly services: Services;
   readonly clock: Clock;
   readonly events: Events;
-  /** How many agents wait for events now, whoever they are. */
+  /** The number of `events_wait` requests that are waiting, of all agents. */
   readonly waits: { count: number };
   readonly states: RequestStates;
-  /** Faults of ours; an agent is told only that there was one. */
+  /** Logs an unexpected error, whose details the agent does not get. */
   readonly reportFault: (error: unknown) => void;
-  /** What ids of sessions given out here begin with, so that another node can tell whose they are. */
+  /** The prefix of session ids made on this node; it names the node to the others. */
   readonly idMark: string;
 }
 
@@ -31,8 +31,8 @@ export interface ToolAddress {
   readonly tool: string;
 }
 
-/** Who asks, and what there is to ask; the part of a view that other doors have too. */
-export type Asker = Pick<AgentView, "principal" | "services" | "clock" | "events" | "waits">;
+/** The part of a view that REST has too. */
+export type Caller = Pick<AgentView, "principal" | "services" | "clock" | "events" | "waits">;
 
 export class AgentView {
   readonly principal: Principal;
@@ -42,75 +42,75 @@ export class AgentView {
   readonly waits: { count: number };
   readonly states: RequestStates;
   readonly reportFault: (error: unknown) => void;
-  readonly surface: Surface;
+  readonly selection: ViewSelection;
   readonly openCalls = new OpenCalls();
-  /** The state of the list that listeners know; a client that asks for it changes nothing for them. */
-  #told: number | "none";
+  /** The version of the list that clients were last notified of. */
+  #notifiedVersion: number | "none";
 
-  constructor(needs: AgentViewNeeds, principal: Principal, surface: Surface) {
+  constructor(dependencies: AgentViewDependencies, principal: Principal, selection: ViewSelection) {
     this.principal = principal;
-    this.services = needs.services;
-    this.clock = needs.clock;
-    this.events = needs.events;
-    this.waits = needs.waits;
-    this.states = needs.states;
-    this.reportFault = needs.reportFault;
-    this.surface = surface;
-    this.#told = this.#version();
+    this.services = dependencies.services;
+    this.clock = dependencies.clock;
+    this.events = dependencies.events;
+    this.waits = dependencies.waits;
+    this.states = dependencies.states;
+    this.reportFault = dependencies.reportFault;
+    this.selection = selection;
+    this.#notifiedVersion = this.#version();
     // A client that lists the compact tools is likely to search next.
-    if (surface.kind !== "device") needs.services.toolset.prepareSearch();
+    if (selection.kind !== "device") dependencies.services.toolset.prepareSearch();
   }
 
-  /** What a standard MCP server offers beside its tools, where it is shown alone. */
+  /** What an MCP program offers beside its tools; only at the program's own address. */
   get program(): ReturnType<Services["fleet"]["passthrough"]["of"]> {
-    const { services, principal, surface } = this;
-    if (surface.kind !== "device" || !services.fleet.visible(principal, surface.device)) return undefined;
-    return services.fleet.passthrough.of(principal, surface.device);
+    const { services, principal, selection } = this;
+    if (selection.kind !== "device" || !services.fleet.visible(principal, selection.device)) return undefined;
+    return services.fleet.passthrough.of(principal, selection.device);
   }
 
   list(cursor: string | undefined): ListToolsResult {
-    const { surface, principal, services } = this;
-    if (surface.kind === "device") {
-      const tools = services.toolset.list(principal, { device: surface.device });
+    const { selection, principal, services } = this;
+    if (selection.kind === "device") {
+      const tools = services.toolset.list(principal, { device: selection.device });
       const pages = new ListPages(tools.map((tool) => listed(tool, true)));
       const { items, nextCursor } = pages.page(cursor);
       return { tools: [...items], ...(nextCursor === undefined ? {} : { nextCursor }) };
     }
     const after = cursor === undefined ? undefined : this.#nameIn(cursor);
     const ours = after === undefined ? compactDefinitions : [];
-    const room = pageSize - ours.length;
-    const found = this.#showsDevices() ? services.toolset.page(principal, after, room + 1) : none;
-    const tools = [...ours, ...found.slice(0, room).map((tool) => listed(tool, false))];
-    return { tools, ...(found.length > room ? { nextCursor: cursorOf(tools.at(-1)?.name ?? "") } : {}) };
+    const count = pageSize - ours.length;
+    const found = this.#showsDevices() ? services.toolset.page(principal, after, count + 1) : none;
+    const tools = [...ours, ...found.slice(0, count).map((tool) => listed(tool, false))];
+    return { tools, ...(found.length > count ? { nextCursor: cursorOf(tools.at(-1)?.name ?? "") } : {}) };
   }
 
-  /** Whether a change of these devices makes the list another than those who listen know. */
-  noticeChange(devices: ReadonlySet<string>): boolean {
-    if (this.surface.kind === "device" && !devices.has(this.surface.device)) return false;
+  /** Whether the list has changed since clients were last notified; records the new version. */
+  listChanged(devices: ReadonlySet<string>): boolean {
+    if (this.selection.kind === "device" && !devices.has(this.selection.device)) return false;
     const now = this.#version();
-    const isNew = now !== this.#told;
-    this.#told = now;
-    return isNew;
+    const changed = now !== this.#notifiedVersion;
+    this.#notifiedVersion = now;
+    return changed;
   }
 
-  /** Where a name leads; a name that leads nowhere is the one mistake that is an error of the protocol [SRV-5]. */
+  /** The device and tool behind a name. An unknown name is the only mistake that is a protocol error [SRV-5]. */
   addressOf(name: string): ToolAddress {
     const { toolset } = this.services;
-    const within = this.surface.kind === "device" ? { device: this.surface.device } : {};
+    const within = this.selection.kind === "device" ? { device: this.selection.device } : {};
     const address = toolset.resolve(this.principal, name, within);
     if (address !== undefined) return address;
-    const ours = this.surface.kind === "device" ? [] : nearNames(name, compactNames);
+    const ours = this.selection.kind === "device" ? [] : nearNames(name, compactNames);
     const near = didYouMean(ours.length > 0 ? ours : toolset.near(this.principal, name, within));
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}${near}`);
   }
 
-  /** Whether the tool is listed with the schema of its output. */
+  /** Whether the tool is listed with an output schema. */
   declaresOutput({ device, tool }: ToolAddress): boolean {
     const listed = this.services.toolset.list(this.principal, { device });
     return listed.find((known) => known.tool === tool)?.outputSchema !== undefined;
   }
 
-  /** A cursor names the last tool of a page: a name that was given to one, whatever has become of it since. */
+  /** A cursor names the last tool of a page. The name stays valid if the tool is no longer listed. */
   #nameIn(cursor: string): string {
     const name = nameOf(cursor);
     if (this.services.toolset.resolve(this.principal, name) === undefined) throw wrongCursor();
@@ -118,14 +118,14 @@ export class AgentView {
   }
 
   #showsDevices(): boolean {
-    const { surface, principal } = this;
-    return surface.kind === "auto" ? this.services.toolset.fits(principal) : surface.kind === "flat";
+    const { selection, principal } = this;
+    return selection.kind === "auto" ? this.services.toolset.fits(principal) : selection.kind === "flat";
   }
 
   #version(): number | "none" {
-    const { surface, principal } = this;
+    const { selection, principal } = this;
     const { toolset } = this.services;
-    if (surface.kind === "device") return toolset.version(principal, surface.device);
+    if (selection.kind === "device") return toolset.version(principal, selection.device);
     return this.#showsDevices() ? toolset.version(principal) : "none";
   }
 }

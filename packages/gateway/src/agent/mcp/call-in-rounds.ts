@@ -1,6 +1,6 @@
 /**
- * Calls that may take several rounds: the person in front of the agent is asked, or the device itself wants to know
- * more, and the client comes back with the answer.
+ * Calls that may take several rounds: the gateway asks the person in front of the agent for approval, or the device
+ * asks for input, and the client repeats the call with the answer.
  */
 import {
   type InputRequiredResult,
@@ -10,18 +10,23 @@ import {
 import { isObject } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
 import type { TendonError } from "../../errors.ts";
-import type { Asking, CallDevice, CallMany, McpRequest } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
-import { AskPerson, AskPersonForMany, type Confirmation, canBeShown, formFor } from "./confirmation.ts";
-import { givenUp } from "./given-up.ts";
+import {
+  type Confirmation,
+  ConfirmationRequired,
+  canBeShown,
+  FanOutConfirmationRequired,
+  formFor,
+} from "./confirmation.ts";
 import { inRounds } from "./open-calls.ts";
 import { hasForms } from "./questions.ts";
 import { clientOf } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
+import type { CallDevice, CallMany, McpRequest, ToolRequest } from "./tool-request.ts";
 
 type Confirm = NonNullable<CallOptions["confirm"]>;
 
-export function callsInRounds(request: McpRequest): Pick<Asking, "call" | "callMany"> {
+export function callsInRounds(request: McpRequest): Pick<ToolRequest, "call" | "callMany"> {
   return { call: callOne(request), callMany: callMany(request) };
 }
 
@@ -31,8 +36,8 @@ function callOne(request: McpRequest): CallDevice {
   return async ({ device, tool }, args, timeoutMs) => {
     const rounds = roundsOf(request, `${device} ${tool}`, args);
     try {
-      const confirm = confirmIn(request, rounds, (asked) => new AskPerson(asked));
-      // Boards have none, and know nothing of rounds.
+      const confirm = confirmIn(request, rounds, (asked) => new ConfirmationRequired(asked));
+      // `undefined` for boards, which do not ask questions.
       const program = services.fleet.passthrough.of(principal, device);
       const round = await inRounds(request, rounds, program, (given) =>
         services.calls.call(principal, device, tool, args, { ...given, timeoutMs, confirm }),
@@ -44,7 +49,7 @@ function callOne(request: McpRequest): CallDevice {
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const known = asTendonError(error);
-      if (known.cause instanceof AskPerson) return ask(request, rounds, known.cause.confirmation);
+      if (known.cause instanceof ConfirmationRequired) return ask(request, rounds, known.cause.confirmation);
       throwIfIncapable(known);
       if (known.code === "internal") view.reportFault(known.cause);
       return failedResult(known, lastStatus(view, device, known));
@@ -56,12 +61,13 @@ function callMany(request: McpRequest): CallMany {
   const { services, principal } = request.view;
   return async (target, tool, args, timeoutMs) => {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
-    const confirm = confirmIn(request, rounds, (asked) => new AskPersonForMany(asked));
-    const options = { timeoutMs, signal: givenUp(request.context), confirm };
+    const confirm = confirmIn(request, rounds, (asked) => new FanOutConfirmationRequired(asked));
+    const options = { timeoutMs, signal: request.context.mcpReq.signal, confirm };
     try {
       return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
     } catch (error) {
-      if (error instanceof AskPersonForMany) return { asks: ask(request, rounds, error.confirmation) };
+      if (error instanceof FanOutConfirmationRequired)
+        return { asks: ask(request, rounds, error.confirmation) };
       throw error;
     }
   };
@@ -71,7 +77,7 @@ function roundsOf({ view, context }: McpRequest, target: string, args: Record<st
   return new Rounds(view.states, { principal: view.principal.id, target, args }, context);
 }
 
-/** The word of the person in front of the agent: what this round brings, or the question for the next. */
+/** The decision of the person in front of the agent, if this round brings one; otherwise the question for the next round. */
 function confirmIn(
   request: McpRequest,
   rounds: Rounds,
@@ -94,7 +100,7 @@ function ask({ view }: McpRequest, rounds: Rounds, asked: Confirmation): InputRe
 
 const missingCapability = -32021;
 
-/** What the client lacks is not the call's failure: the protocol has a word of its own for it. */
+/** MCP has an error of its own for a capability that the client lacks, so the call does not return a result. */
 function throwIfIncapable({ cause }: TendonError): void {
   if (!isObject(cause) || cause["code"] !== missingCapability || !isObject(cause["data"])) return;
   const { requiredCapabilities } = cause["data"];

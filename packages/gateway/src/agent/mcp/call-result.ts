@@ -1,8 +1,8 @@
-/** How a call's end looks to an agent [SRV-5]: every failure is a result that begins with its code. */
+/** The result of a call as an MCP result [SRV-5]. A failure is a result whose text begins with the error code. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject, ToolResult } from "@tendon/protocol";
 import { type ErrorContext, TendonError } from "../../errors.ts";
-import type { Asker } from "./agent-view.ts";
+import type { Caller } from "./agent-view.ts";
 
 interface Finished {
   readonly callId: string;
@@ -15,7 +15,7 @@ interface Finished {
 
 export function finishedResult({ result, ...call }: Finished): CallToolResult {
   return {
-    // Safe: the protocol package lets only known kinds of content through, each with the fields of its kind.
+    // Safe: the protocol package accepts only known kinds of content, each with its fields.
     content: result.content as CallToolResult["content"],
     ...(result.isError ? { isError: true } : {}),
     ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
@@ -23,7 +23,7 @@ export function finishedResult({ result, ...call }: Finished): CallToolResult {
   };
 }
 
-/** The text tells an agent what happened and what to do; programs find the same in `_meta`. */
+/** The text says what happened and what to do; `_meta` has the same for programs. */
 export function failedResult(error: TendonError, lastStatus?: JsonObject | null): CallToolResult {
   const { code, message, context, kind } = error;
   const next = code === "approval_required" ? whatToDoNext(context) : whenItMayHaveRun(context);
@@ -38,25 +38,25 @@ export function failedResult(error: TendonError, lastStatus?: JsonObject | null)
   };
 }
 
-/** No flag that an agent could set skips a person's word; it can only tell people, and try again. */
+/** An agent cannot skip the approval; it can only inform the user and repeat the call. */
 function whatToDoNext({ approvalId, approvalState, approvalExpiresAt, since }: ErrorContext): string {
   if (approvalState === "denied")
-    return `\nDo not repeat it: a person said no, which stands until ${String(approvalExpiresAt)}. Tell the user so.`;
+    return `\nDo not repeat it: a person denied the call, and the denial is valid until ${String(approvalExpiresAt)}. Tell the user.`;
   const wait = JSON.stringify({ types: ["approval.decided"], since });
-  return `\nTell the user that a person has to approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments: events_wait with ${wait} tells when, also if it is decided already.`;
+  return `\nTell the user that a person must approve request ${String(approvalId)} (in the console, or with \`tendon approvals\`). Then make the same call again, with the same arguments. To wait for the decision, call events_wait with ${wait}; it also returns a decision that was made before.`;
 }
 
 function whenItMayHaveRun({ sent, retryable }: ErrorContext): string {
   if (sent !== true || retryable !== false) return "";
-  return "\nDo not repeat it at once: the device may have carried it out. Check the device's state first, or ask the user.";
+  return "\nDo not repeat it at once: the device may have run the call. Check the device's state first, or ask the user.";
 }
 
 export function asTendonError(error: unknown): TendonError {
   return error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
 }
 
-/** Of a device that is away: the last that was heard of it. */
-export function lastStatus({ services, principal }: Asker, device: string, error: TendonError) {
+/** The last known status, if the device is offline. */
+export function lastStatus({ services, principal }: Caller, device: string, error: TendonError) {
   if (error.code !== "device_offline") return undefined;
   return services.fleet.device(principal, device).status;
 }

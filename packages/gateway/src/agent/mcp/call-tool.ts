@@ -1,23 +1,24 @@
 import { type CallToolRequest, ProtocolError } from "@modelcontextprotocol/server";
-import type { CallEnd, McpRequest } from "./asking.ts";
 import { callsInRounds } from "./call-in-rounds.ts";
 import { asTendonError, failedResult } from "./call-result.ts";
 import { compactToolCalled } from "./compact/compact.ts";
-import { withPicturesFirst } from "./pictures.ts";
+import { withVisiblePictures } from "./pictures.ts";
+import type { CallEnd, McpRequest } from "./tool-request.ts";
 
-/** A call by the name a tool is listed under: one of ours, or a device's. */
+/** Calls a tool by its listed name: a compact tool or a tool of a device. */
 export async function callTool(request: McpRequest, { params }: CallToolRequest): Promise<CallEnd> {
   const { view, context } = request;
   const { name, arguments: args = {} } = params;
-  // Where one device is shown alone, all names are its own.
-  const compact = view.surface.kind === "device" ? undefined : compactToolCalled(name);
+  // At the address of one device, all names are tools of that device.
+  const compact = view.selection.kind === "device" ? undefined : compactToolCalled(name);
   const calls = callsInRounds(request);
   try {
-    if (compact !== undefined) return withPicturesFirst(await compact.run({ view, context, ...calls }, args));
+    if (compact !== undefined)
+      return withVisiblePictures(await compact.run({ view, context, ...calls }, args));
     const address = view.addressOf(name);
     const end = await calls.call(address, args, undefined);
-    // The protocol obliges a tool that declares its output to return it.
-    return view.declaresOutput(address) ? end : withPicturesFirst(end);
+    // A tool that declares an output schema must return structured content.
+    return view.declaresOutput(address) ? end : withVisiblePictures(end);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const known = asTendonError(error);

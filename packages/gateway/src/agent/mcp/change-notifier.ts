@@ -7,41 +7,41 @@ import { isObject } from "@tendon/protocol";
 import type { Clock, Timer } from "../../clock.ts";
 
 export interface Changes {
-  /** By device: parts of it (`state`, `events`, `photos/3`) that are not what they were. */
+  /** By device: its parts (`state`, `events`, `photos/3`) that have changed. */
   readonly parts: ReadonlyMap<string, ReadonlySet<string>>;
-  /** By device: addresses of its own that it says have changed. */
+  /** By device: its own resources that it reports as changed. */
   readonly own: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Devices whose list of resources, or of prompts, is another. */
+  /** Devices whose list of resources, or of prompts, has changed. */
   readonly resourceLists: ReadonlySet<string>;
   readonly promptLists: ReadonlySet<string>;
 }
 
-const tellAfterMs = 50;
+const notifyDelayMs = 50;
 const stateTypes = new Set<string>(["device.online", "device.offline", "device.tools_changed"]);
 const statusTool = "self.get_device_status";
 const photoTool = "self.camera.take_photo";
 
 export class ChangeNotifier {
   readonly #clock: Clock;
-  readonly #tell: (changes: Changes) => void;
+  readonly #notify: (changes: Changes) => void;
   #parts = new Map<string, Set<string>>();
   #own = new Map<string, Set<string>>();
   #resourceLists = new Set<string>();
   #promptLists = new Set<string>();
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, tell: (changes: Changes) => void) {
+  constructor(clock: Clock, notify: (changes: Changes) => void) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#notify = notify;
   }
 
-  happened({ type, device, data }: GatewayEvent): void {
+  add({ type, device, data }: GatewayEvent): void {
     if (device === undefined) return;
     add(this.#parts, device, "events");
     if (stateTypes.has(type) || data["tool"] === statusTool) add(this.#parts, device, "state");
     if (data["tool"] === photoTool) this.#resourceLists.add(device);
     if (type === "device.notification") this.#notified(device, data["method"], data["params"]);
-    this.#timer ??= this.#clock.after(tellAfterMs, () => this.#flush());
+    this.#timer ??= this.#clock.after(notifyDelayMs, () => this.#flush());
   }
 
   stop(): void {
@@ -68,7 +68,7 @@ export class ChangeNotifier {
     this.#own = new Map();
     this.#resourceLists = new Set();
     this.#promptLists = new Set();
-    this.#tell(changes);
+    this.#notify(changes);
   }
 }
 

@@ -1,44 +1,44 @@
-/** What a person is asked before a call that a rule wants confirmed: who wants what, where, with which arguments. */
+/** The form that asks a person to approve a call: it shows the caller, the device, the tool and all arguments. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { cleanLine, isObject, type JsonObject } from "@tendon/protocol";
 import { TendonError } from "../../errors.ts";
 
 export interface Confirmation {
-  /** The device, or how many of them. */
+  /** The device, or the number of devices of a fan-out. */
   readonly device: string;
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly reason: string;
-  /** Stands for exactly this call. */
+  /** A digest of exactly this call. */
   readonly binding: string;
 }
 
-/** The key of our question among those of a round. */
+/** The key of the gateway's own question among the questions of a round. */
 export const confirmKey = "tendon_confirm";
 const longestArguments = 1_500;
 
-/** Leaves a call that has to wait for a person's word; whoever catches it asks. */
-export class AskPerson extends TendonError {
+/** Ends a call that needs a person's approval. The code that catches it sends the form. */
+export class ConfirmationRequired extends TendonError {
   readonly confirmation: Confirmation;
 
   constructor(confirmation: Confirmation) {
-    super("approval_required", "the person in front of the agent is asked");
+    super("approval_required", "the client asks the person in front of the agent for approval");
     this.confirmation = confirmation;
   }
 }
 
-/** The same for a call to many: it must not be taken for the refusal of one of them. */
-export class AskPersonForMany extends Error {
-  override readonly name = "AskPersonForMany";
+/** The same for a fan-out. No TendonError, because that would become the result of a single device. */
+export class FanOutConfirmationRequired extends Error {
+  override readonly name = "FanOutConfirmationRequired";
   readonly confirmation: Confirmation;
 
   constructor(confirmation: Confirmation) {
-    super("the person in front of the agent is asked");
+    super("the client asks the person in front of the agent for approval");
     this.confirmation = confirmation;
   }
 }
 
-/** Whether all of it can be shown: nobody says yes to what was left out. */
+/** Whether the form can show all arguments: a person must not approve what the form leaves out. */
 export function canBeShown({ arguments: args }: Confirmation): boolean {
   return JSON.stringify(args).length <= longestArguments;
 }
@@ -58,7 +58,7 @@ export function formFor(principal: string, device: string, asked: Confirmation):
         allow: {
           type: "boolean",
           title: `Allow ${asked.tool} on ${device}`,
-          description: "Ticked, the call is carried out once, now; left empty, it is not made.",
+          description: "Tick the box to run the call once, now. Leave it empty to reject the call.",
         },
       },
       required: ["allow"],
@@ -67,8 +67,8 @@ export function formFor(principal: string, device: string, asked: Confirmation):
 }
 
 /**
- * `undefined` where there is no answer to our question. Only a box that somebody ticked is a yes: a client that sends
- * the form off by itself, or as it came, has asked nobody.
+ * `undefined` if the answers have none to the gateway's question. Only a ticked box is an approval, because some clients
+ * submit a form without showing it to a person.
  */
 export function decisionIn(answers: JsonObject): "accept" | "unticked" | "decline" | "closed" | undefined {
   const answer = answers[confirmKey];

@@ -1,6 +1,6 @@
 /**
- * One token at one address. A request of the 2026-07-28 era is served by itself; older ones belong to a session. Both
- * get their server from the same place, so that the eras cannot drift apart.
+ * One token at one address. A request of the 2026-07-28 era is independent; an older one belongs to a session. Both use
+ * `agentServer`, so that the eras behave alike.
  */
 import {
   classifyInboundRequest,
@@ -11,18 +11,18 @@ import {
 import { isObject, limits } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import { AgentView, type AgentViewNeeds } from "./agent-view.ts";
+import { AgentView, type AgentViewDependencies } from "./agent-view.ts";
 import type { Changes } from "./change-notifier.ts";
 import type { Exchange } from "./exchange.ts";
 import { Subscriptions } from "./resources/resources.ts";
 import { rpcError } from "./rpc-error.ts";
 import { agentServer } from "./server.ts";
 import { Session } from "./session.ts";
-import type { SessionPlace, SessionPlaces } from "./session-places.ts";
-import type { Surface } from "./surface.ts";
+import type { SessionSlot, SessionSlots } from "./session-slots.ts";
+import type { ViewSelection } from "./view-selection.ts";
 
-export interface EndpointNeeds extends AgentViewNeeds {
-  readonly sessionPlaces: SessionPlaces;
+export interface EndpointDependencies extends AgentViewDependencies {
+  readonly sessionSlots: SessionSlots;
 }
 
 const sessionIdleMs = 30 * 60_000;
@@ -31,19 +31,19 @@ const modernVersion = "2026-07-28";
 
 export class Endpoint {
   readonly principal: Principal;
-  readonly #needs: EndpointNeeds;
+  readonly #dependencies: EndpointDependencies;
   readonly #view: AgentView;
   readonly #modern: McpHttpHandler;
   readonly #sessions = new Map<string, Session>();
   readonly #open = new Set<Exchange>();
-  /** What streams of the newer era want to be told of, each of them. */
+  /** The subscriptions of each stream of the newer era. */
   readonly #listening = new Set<Subscriptions>();
   #usedAt: number;
 
-  constructor(needs: EndpointNeeds, principal: Principal, surface: Surface) {
-    this.#needs = needs;
+  constructor(dependencies: EndpointDependencies, principal: Principal, selection: ViewSelection) {
+    this.#dependencies = dependencies;
     this.principal = principal;
-    this.#view = new AgentView(needs, principal, surface);
+    this.#view = new AgentView(dependencies, principal, selection);
     const make = (method: string | undefined) => agentServer(this.#view, undefined, method);
     this.#modern = createMcpHandler(
       ({ requestInfo }) => make(requestInfo?.headers.get("mcp-method") ?? undefined),
@@ -52,35 +52,35 @@ export class Endpoint {
         maxSubscriptions: limits.mcpSubscriptionStreams.max,
       },
     );
-    this.#usedAt = needs.clock.monotonic();
+    this.#usedAt = dependencies.clock.monotonic();
   }
 
   async serve(exchange: Exchange): Promise<void> {
-    this.#usedAt = this.#needs.clock.monotonic();
+    this.#usedAt = this.#dependencies.clock.monotonic();
     this.#open.add(exchange);
     exchange.onEnd(() => this.#open.delete(exchange));
     if (this.#isLegacy(exchange)) await this.#serveInSession(exchange);
     else await this.#serveModern(exchange);
   }
 
-  /** A sign of life on streams of our own; the SDK does it for its own. */
+  /** Sends keep-alives on the gateway's own streams; the SDK sends them on its own. */
   keepAlive(): void {
     for (const exchange of this.#open) exchange.keepAlive();
     for (const session of this.#sessions.values()) session.keepAlive();
   }
 
-  /** Told to whoever listens, if what this address shows is not what it was. */
+  /** Notifies clients if the tool list of this address has changed. */
   toolsChanged(devices: ReadonlySet<string>): void {
-    if (!this.#view.noticeChange(devices)) return;
+    if (!this.#view.listChanged(devices)) return;
     this.#modern.notify.toolsChanged();
     for (const session of this.#sessions.values()) session.toolsChanged();
   }
 
-  /** Told to whoever watches what has changed. */
+  /** Notifies the subscribers of what has changed. */
   changed({ parts, own, resourceLists, promptLists }: Changes): void {
     if (this.#listening.size === 0 && this.#sessions.size === 0) return;
     if (this.#isWatched()) this.#partsChanged(parts);
-    const only = this.#view.surface.kind === "device" ? this.#view.surface.device : undefined;
+    const only = this.#view.selection.kind === "device" ? this.#view.selection.device : undefined;
     for (const uri of (only === undefined ? undefined : own.get(only)) ?? []) this.#resourceUpdated(uri);
     if (only === undefined) return;
     if (resourceLists.has(only)) {
@@ -94,23 +94,26 @@ export class Endpoint {
   }
 
   #isWatched(): boolean {
-    return this.#listening.size > 0 || [...this.#sessions.values()].some(({ watches }) => watches);
+    return (
+      this.#listening.size > 0 ||
+      [...this.#sessions.values()].some(({ hasSubscriptions }) => hasSubscriptions)
+    );
   }
 
   #partsChanged(parts: Changes["parts"]): void {
     for (const [device, changed] of parts) {
       if (!this.#shows(device)) continue;
       for (const part of changed) {
-        const spelled = new Set([...this.#listening].flatMap((stream) => [...stream.watched(device, part)]));
-        for (const uri of spelled) this.#modern.notify.resourceUpdated(uri);
+        const uris = new Set([...this.#listening].flatMap((stream) => [...stream.watched(device, part)]));
+        for (const uri of uris) this.#modern.notify.resourceUpdated(uri);
         for (const session of this.#sessions.values()) session.partChanged(device, part);
       }
     }
   }
 
-  /** Ends what has been left alone for too long. */
+  /** Closes sessions that have been idle too long; returns whether the endpoint itself is unused. */
   sweep(): "used" | "unused" {
-    const now = this.#needs.clock.monotonic();
+    const now = this.#dependencies.clock.monotonic();
     for (const session of this.#sessions.values()) {
       if (now - (session.idleSince ?? now) > sessionIdleMs) session.close();
     }
@@ -122,13 +125,13 @@ export class Endpoint {
     for (const session of this.#sessions.values()) session.close();
     this.#view.openCalls.close();
     await this.#modern.close();
-    for (const exchange of this.#open) exchange.cut();
+    for (const exchange of this.#open) exchange.destroy();
   }
 
   #shows(device: string): boolean {
-    const { surface } = this.#view;
-    if (surface.kind === "device" && surface.device !== device) return false;
-    return this.#needs.services.fleet.visible(this.principal, device);
+    const { selection } = this.#view;
+    if (selection.kind === "device" && selection.device !== device) return false;
+    return this.#dependencies.services.fleet.visible(this.principal, device);
   }
 
   #resourceUpdated(uri: string): void {
@@ -156,8 +159,8 @@ export class Endpoint {
   }
 
   /**
-   * The SDK keeps the streams of the newer era and acknowledges what it is asked for; so it is asked only for what can
-   * be watched, by the same rules as in a session.
+   * The SDK acknowledges every subscription of a stream of the newer era. So it gets only those that the client may
+   * have, by the same rules as in a session.
    */
   async #watchFor(exchange: Exchange): Promise<unknown> {
     const { body } = exchange;
@@ -174,7 +177,7 @@ export class Endpoint {
     return watchingOnly(body, (uri) => subscriptions.has(uri));
   }
 
-  /** By what a request says of itself; where it says nothing, the SDK has the word. */
+  /** By the request's own headers; without them the SDK classifies the request. */
   #isLegacy(exchange: Exchange): boolean {
     const version = exchange.header("mcp-protocol-version");
     if (version === modernVersion) return false;
@@ -186,10 +189,10 @@ export class Endpoint {
   }
 
   async #openSession(exchange: Exchange): Promise<void> {
-    const { sessionPlaces } = this.#needs;
-    let place: SessionPlace;
+    const { sessionSlots } = this.#dependencies;
+    let slot: SessionSlot;
     try {
-      place = sessionPlaces.take(this.principal.id);
+      slot = sessionSlots.acquire(this.principal.id);
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       rpcError(exchange, error.kind.status, -32000, error.message);
@@ -199,14 +202,14 @@ export class Endpoint {
     const session = await Session.open(
       agentServer(this.#view, subscriptions),
       subscriptions,
-      this.#needs,
+      this.#dependencies,
       (closed) => {
         subscriptions.close();
         this.#sessions.delete(closed.id);
-        sessionPlaces.give(place);
+        sessionSlots.release(slot);
       },
     );
-    place.session = session;
+    slot.session = session;
     this.#sessions.set(session.id, session);
     session.serve(exchange);
     if (!session.isOpen) session.close();
@@ -220,7 +223,7 @@ function watchedUris(body: unknown): string[] {
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
 }
 
-/** The same request for those of its resources that `has` names. */
+/** The same request, reduced to the resources for which `has` returns true. */
 function watchingOnly(body: unknown, has: (uri: string) => boolean): unknown {
   if (!isObject(body) || !isObject(body["params"]) || !isObject(body["params"]["notifications"])) return body;
   const { notifications } = body["params"];

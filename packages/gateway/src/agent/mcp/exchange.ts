@@ -1,13 +1,12 @@
 /**
- * One HTTP exchange of an agent. The SDK speaks `Request` and `Response`, which cost more than all the rest of a call,
- * so it is given the little of a request that it looks at; only the headers that MCP defines are handed on, and a
- * token never gets further than the door.
+ * One HTTP exchange of an agent. Real `Request` objects cost more than the rest of a call, so the SDK gets an object with
+ * only the properties that it uses. It sees only the headers that MCP defines, and never the token.
  */
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Cancellation } from "../../cancellation.ts";
 
-const handedOn = new Set([
+const passedHeaders = new Set([
   "accept",
   "content-type",
   "last-event-id",
@@ -29,8 +28,8 @@ export class Exchange implements Cancellation {
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #onEnd: (() => void)[] = [];
-  readonly #onHangUp = new Set<() => void>();
-  #hungUp = false;
+  readonly #onDisconnect = new Set<() => void>();
+  #disconnected = false;
   #ended = false;
   #streaming = false;
 
@@ -42,8 +41,8 @@ export class Exchange implements Cancellation {
     const { raw } = reply;
     raw.once("close", () => {
       if (!raw.writableFinished) {
-        this.#hungUp = true;
-        for (const hungUp of this.#onHangUp) hungUp();
+        this.#disconnected = true;
+        for (const listener of this.#onDisconnect) listener();
       }
       this.#ended = true;
       for (const end of this.#onEnd) end();
@@ -52,7 +51,7 @@ export class Exchange implements Cancellation {
 
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
-    const known = handedOn.has(name) || name.startsWith(parameterHeader);
+    const known = passedHeaders.has(name) || name.startsWith(parameterHeader);
     return known && typeof value === "string" ? value : undefined;
   }
 
@@ -60,46 +59,46 @@ export class Exchange implements Cancellation {
     return this.header("mcp-session-id");
   }
 
-  /** As the SDK knows a request. Safe: it looks at nothing else where it is handed the body. */
+  /** The request for the SDK. Safe: the SDK uses no other properties if it also gets the parsed body. */
   get webRequest(): Request {
     const { url } = this.#request;
     const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
     return { method: this.method, url, headers, signal: this } as unknown as Request;
   }
 
-  /** This and the next two: the exchange as the signal that it was hung up, as far as the SDK uses one. */
+  /** With the next two methods, the part of an AbortSignal that the SDK uses. It aborts on a disconnect. */
   get aborted(): boolean {
-    return this.#hungUp;
+    return this.#disconnected;
   }
 
   addEventListener(_type: "abort", listener: () => void): void {
-    this.#onHangUp.add(listener);
+    this.#onDisconnect.add(listener);
   }
 
   removeEventListener(_type: "abort", listener: () => void): void {
-    this.#onHangUp.delete(listener);
+    this.#onDisconnect.delete(listener);
   }
 
-  /** Called once, when the answer is out or nobody waits for it any more. */
+  /** Called once, when the reply is sent or the client has disconnected. */
   onEnd(listener: () => void): void {
     if (this.#ended) listener();
     else this.#onEnd.push(listener);
   }
 
-  /** Called when whoever waits is gone before the answer is out. */
-  onHangUp(listener: () => void): void {
-    if (this.#hungUp) listener();
-    else this.#onHangUp.add(listener);
+  /** Called if the client disconnects before the reply is sent. */
+  onDisconnect(listener: () => void): void {
+    if (this.#disconnected) listener();
+    else this.#onDisconnect.add(listener);
   }
 
-  /** Ends it from our side, whatever is still to come. */
-  cut(): void {
+  /** Closes the connection without a complete reply. */
+  destroy(): void {
     this.#reply.raw.destroy();
   }
 
-  /** After a fault of ours. */
+  /** Replies after an unexpected error. */
   fail(): void {
-    if (this.#reply.raw.headersSent) this.cut();
+    if (this.#reply.raw.headersSent) this.destroy();
     else this.send(500, { jsonrpc: "2.0", id: null, error: { code: -32603, message: "Internal error" } });
   }
 
@@ -107,7 +106,7 @@ export class Exchange implements Cancellation {
     return this.#streaming;
   }
 
-  /** The whole answer at once. */
+  /** Sends the complete reply. */
   send(status: number, value: unknown, headers: Record<string, string> = {}): void {
     const { raw } = this.#reply;
     if (raw.destroyed) return;
@@ -117,7 +116,7 @@ export class Exchange implements Cancellation {
     raw.end(text);
   }
 
-  /** From now on events are written as they come. */
+  /** Starts an event stream. */
   startEvents(headers: Record<string, string> = {}): void {
     const { raw } = this.#reply;
     if (raw.destroyed || this.#streaming) return;
@@ -132,7 +131,6 @@ export class Exchange implements Cancellation {
     );
   }
 
-  /** A sign of life on a stream of our own. */
   keepAlive(): void {
     if (this.#streaming) this.#write(": keep-alive\n\n");
   }
@@ -141,7 +139,7 @@ export class Exchange implements Cancellation {
     this.#reply.raw.end();
   }
 
-  /** An answer of the SDK. */
+  /** Sends a reply of the SDK. */
   async answer(response: Response): Promise<void> {
     const { raw } = this.#reply;
     const { body, headers } = response;
@@ -179,7 +177,7 @@ export class Exchange implements Cancellation {
     raw.end();
   }
 
-  /** Nobody slows down for a reader, so one that falls far behind is cut off. */
+  /** Writers do not wait for the client, so a client that falls far behind is disconnected. */
   #write(chunk: string | Uint8Array): void {
     const { raw } = this.#reply;
     if (raw.destroyed) return;

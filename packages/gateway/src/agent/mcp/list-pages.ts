@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 export const pageSize = 250;
 
-/** A cursor names the last item of a page, so that it keeps its meaning when the list changes between two of them. */
+/** A cursor names the last item of a page, so that it stays valid when the list changes between two pages. */
 export function cursorOf(name: string): string {
   return Buffer.from(name).toString("base64url");
 }
@@ -12,10 +12,13 @@ export function nameOf(cursor: string): string {
 }
 
 export function wrongCursor(): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, "the cursor is not one of ours");
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    "the cursor is not valid; start again without a cursor",
+  );
 }
 
-/** A short list cut into pages. */
+/** A list in memory, in pages. */
 export class ListPages<Item extends { readonly name: string }> {
   readonly #items: readonly Item[];
 

@@ -1,7 +1,7 @@
 /**
- * The fleet as a standard MCP server, in both of the protocol's eras: 2026-07-28 without sessions, 2025-11-25 and
- * older with them. The official SDK speaks the protocol; here is decided who is let in, which tools an address shows
- * and what a call's end looks like. Nothing of it is loaded before the first agent comes.
+ * The fleet as a standard MCP server, in both eras of the protocol: 2026-07-28 without sessions, 2025-11-25 and older
+ * with sessions. The official SDK implements the protocol. This module authenticates clients, selects the tools of an
+ * address and formats results. It loads the SDK when the first agent connects.
  */
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -11,28 +11,28 @@ import type { Events } from "../../events/events.ts";
 import type { Http, HttpAuthentication } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { Exchange } from "./exchange.ts";
-import type { Hub, HubNeeds } from "./hub.ts";
-import type { Surface } from "./surface.ts";
+import type { Hub, HubDependencies } from "./hub.ts";
+import type { ViewSelection } from "./view-selection.ts";
 
-export interface McpNeeds extends HubNeeds {
+export interface McpDependencies extends HubDependencies {
   readonly authentication: HttpAuthentication;
   readonly tokens: Tokens;
   readonly events: Events;
   readonly services: Services;
 }
 
-type SurfaceOf = (request: FastifyRequest, principal: Principal) => Surface;
+type SelectionOf = (request: FastifyRequest, principal: Principal) => ViewSelection;
 
 const methods = ["GET", "POST", "DELETE", "PUT", "PATCH"];
 
-export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
+export async function mcpRoutes(http: Http, dependencies: McpDependencies): Promise<void> {
   let hub: Promise<Hub> | undefined;
   const loaded = () => {
-    hub ??= import("./hub.ts").then((module) => new module.Hub(needs));
+    hub ??= import("./hub.ts").then((module) => new module.Hub(dependencies));
     return hub;
   };
-  needs.tokens.onRevoked((tokenId) => void hub?.then((open) => open.revoked(tokenId)));
-  // Before the server waits for its connections to end: an agent holds streams open.
+  dependencies.tokens.onRevoked((tokenId) => void hub?.then((open) => open.revoked(tokenId)));
+  // In `preClose`, because the server then waits for its connections, and agents keep streams open.
   http.addHook("preClose", async () => {
     await (await hub)?.stop();
   });
@@ -40,7 +40,7 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
   await http.register((agents, _options, ready) => {
     const routes = agents as unknown as Http;
     readJsonOnly(routes);
-    const serve = (url: string, surfaceOf: SurfaceOf) =>
+    const serve = (url: string, selectionOf: SelectionOf) =>
       routes.route({
         method: methods,
         url,
@@ -48,20 +48,20 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
         bodyLimit: limits.mcpBodyBytes.max,
         schema: { hide: true },
         onRequest: (request, _reply, next) => {
-          request.principal = asAgent(needs.authentication.byToken(request));
+          request.principal = asAgent(dependencies.authentication.byToken(request));
           requireScope(request.principal, "read");
           next();
         },
         handler: async (request: FastifyRequest, reply: FastifyReply) => {
           const { principal } = request;
-          const surface = surfaceOf(request, principal);
+          const selection = selectionOf(request, principal);
           reply.hijack();
           const exchange = new Exchange(request, reply);
           try {
             const open = await loaded();
-            await open.serve(principal, surface, exchange);
+            await open.serve(principal, selection, exchange);
           } catch (error) {
-            needs.reportFault(error);
+            dependencies.reportFault(error);
             exchange.fail();
           }
         },
@@ -71,13 +71,13 @@ export async function mcpRoutes(http: Http, needs: McpNeeds): Promise<void> {
     serve("/mcp/compact", () => ({ kind: "compact" }));
     serve("/mcp/devices/:device", (request, principal) => {
       const { device } = request.params as { readonly device: string };
-      return { kind: "device", device: needs.services.fleet.device(principal, device).id };
+      return { kind: "device", device: dependencies.services.fleet.device(principal, device).id };
     });
     ready();
   });
 }
 
-/** The SDK answers for bodies that are no MCP; what is no JSON is answered here, in JSON-RPC's words. */
+/** Answers a body that is not JSON with a JSON-RPC error. The SDK answers JSON that is not MCP. */
 function readJsonOnly(http: Http): void {
   const parse = http.getDefaultJsonParser("error", "error");
   http.removeAllContentTypeParsers();
@@ -86,12 +86,12 @@ function readJsonOnly(http: Http): void {
     else void parse(request, body.toString(), done);
   });
   http.setErrorHandler(async (error, request, reply) => {
-    const said = rpcErrorOf(error);
-    if (said === undefined) throw error;
+    const rpc = rpcErrorOf(error);
+    if (rpc === undefined) throw error;
     await reply
-      .code(said.status)
+      .code(rpc.status)
       .type("application/json")
-      .send({ jsonrpc: "2.0", id: null, error: { code: said.code, message: said.message } });
+      .send({ jsonrpc: "2.0", id: null, error: { code: rpc.code, message: rpc.message } });
     request.raw.resume();
   });
 }

@@ -1,17 +1,16 @@
 /**
- * Calls of agents of the 2026-07-28 era to programs of the older one [PRC-10]. Such a program asks while its tool runs;
- * such an agent answers with its next request. In between the call stays open here.
+ * Calls of agents of the 2026-07-28 era to programs of the older era [PRC-10]. Such a program asks while its tool runs,
+ * and such an agent answers with its next request. In between, this node keeps the call open.
  */
 import { randomUUID } from "node:crypto";
 import { type InputRequiredResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { type JsonObject, limits } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
 import { type Cancellation, Recall } from "../../cancellation.ts";
-import type { McpRequest } from "./asking.ts";
-import { givenUp } from "./given-up.ts";
 import { answersAnything, isAnswer, type Question, questionFor } from "./questions.ts";
 import { clientOf, relayTo } from "./relay.ts";
 import { invalidState, type Rounds } from "./rounds.ts";
+import type { McpRequest } from "./tool-request.ts";
 
 type Relay = NonNullable<CallOptions["relay"]>;
 
@@ -20,16 +19,16 @@ export interface Given {
   readonly signal: Cancellation;
 }
 
-/** How a round ends: with the call, or with questions for the next. */
+/** A round ends with the result of the call, or with questions for the next round. */
 type RoundEnd<End> = { readonly end: End } | { readonly asks: InputRequiredResult };
 
-interface Asked {
+interface OpenQuestion {
   readonly question: Question;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** One round of a call: begins it, or goes on with the one that the last round left open. */
+/** Runs one round of a call: starts the call, or continues the one that the last round left open. */
 export async function inRounds<End>(
   request: McpRequest,
   rounds: Rounds,
@@ -39,20 +38,24 @@ export async function inRounds<End>(
   const { openCalls } = request.view;
   const { openCall } = rounds.before;
   if (openCall !== undefined) {
-    // Safe: the state is bound to this call, so the call that it names was begun by the same work.
+    // Safe: the state is bound to this call, so the same work started the call that it names.
     const call = openCalls.find(openCall) as OpenCall<End> | undefined;
-    if (call === undefined) throw invalidState("the call is not open here any more");
-    return await goOn(request, rounds, call);
+    if (call === undefined) throw invalidState("the call is no longer open on this node");
+    return await continueCall(request, rounds, call);
   }
   const inSession = request.context.mcpReq.envelope === undefined;
   if (inSession || program?.asksDuringCalls !== true || !answersAnything(clientOf(request))) {
     const relay = program === undefined ? undefined : relayTo(request, rounds);
-    return { end: await work({ relay, signal: givenUp(request.context) }) };
+    return { end: await work({ relay, signal: request.context.mcpReq.signal }) };
   }
-  return await goOn(request, rounds, new OpenCall(request, work));
+  return await continueCall(request, rounds, new OpenCall(request, work));
 }
 
-async function goOn<End>(request: McpRequest, rounds: Rounds, call: OpenCall<End>): Promise<RoundEnd<End>> {
+async function continueCall<End>(
+  request: McpRequest,
+  rounds: Rounds,
+  call: OpenCall<End>,
+): Promise<RoundEnd<End>> {
   const { openCalls } = request.view;
   const questions = await call.round(request, rounds.answers);
   if (questions !== undefined) {
@@ -71,7 +74,7 @@ export class OpenCalls {
     return this.#calls.get(id);
   }
 
-  /** A program carries out one call at a time, so only those that have ended can become many. */
+  /** A program runs one call at a time, so only ended calls can become many. */
   keep(call: OpenCall<unknown>): void {
     this.#calls.set(call.id, call);
     const ended = [...this.#calls.values()].filter(({ hasEnded }) => hasEnded);
@@ -91,15 +94,15 @@ export class OpenCalls {
 class OpenCall<End> {
   readonly id = randomUUID();
   readonly end: Promise<End>;
-  readonly #recall = new Recall();
-  readonly #asked = new Map<string, Asked>();
+  readonly #cancellation = new Recall();
+  readonly #questions = new Map<string, OpenQuestion>();
   #count = 0;
-  /** The round that came last. */
+  /** The request of the latest round. */
   #request: McpRequest;
-  /** Only while a round waits is there a stream to report on. */
+  /** Set while a round waits: only then is there a stream for progress and logs. */
   #waitingRelay: Relay | undefined;
   #hasEnded = false;
-  /** An agent may come twice with the same state. */
+  /** Several, because an agent may send the same state twice. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(request: McpRequest, work: (given: Given) => Promise<End>) {
@@ -110,11 +113,11 @@ class OpenCall<End> {
       progress: (progress) => this.#waitingRelay?.progress(progress),
       log: (entry) => this.#waitingRelay?.log(entry),
     };
-    this.end = work({ relay, signal: this.#recall }).finally(() => {
+    this.end = work({ relay, signal: this.#cancellation }).finally(() => {
       this.#hasEnded = true;
       this.#wake();
     });
-    // The next round reports a failure. There may be none, and then a rejection must not count as unhandled.
+    // The next round reports a failure. If there is no next round, the rejection must not count as unhandled.
     this.end.catch(() => undefined);
   }
 
@@ -123,20 +126,20 @@ class OpenCall<End> {
   }
 
   cancel(): void {
-    this.#recall.abort();
+    this.#cancellation.abort();
   }
 
-  /** Takes the answers, and waits for the next questions; `undefined` when the call has ended. */
+  /** Applies the answers and waits for the next questions; `undefined` when the call has ended. */
   async round(request: McpRequest, answers: JsonObject): Promise<Record<string, Question> | undefined> {
     this.#request = request;
     this.#waitingRelay = relayTo(request);
     for (const [key, answer] of Object.entries(answers)) this.#answer(key, answer);
-    this.#refuseUnanswerable();
-    const signal = givenUp(request.context);
+    this.#rejectUnanswerable();
+    const { signal } = request.context.mcpReq;
     const cancel = () => this.cancel();
     signal.addEventListener("abort", cancel);
     if (signal.aborted) cancel();
-    while (!this.#hasEnded && this.#asked.size === 0) {
+    while (!this.#hasEnded && this.#questions.size === 0) {
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
       });
@@ -144,33 +147,33 @@ class OpenCall<End> {
     signal.removeEventListener("abort", cancel);
     this.#waitingRelay = undefined;
     if (this.#hasEnded) return undefined;
-    return Object.fromEntries([...this.#asked].map(([key, { question }]) => [key, question]));
+    return Object.fromEntries([...this.#questions].map(([key, { question }]) => [key, question]));
   }
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Every request of the newer era declares anew what its client is able to answer. */
-  #refuseUnanswerable(): void {
-    for (const [key, { question, reject }] of this.#asked) {
+  /** Every request of the newer era declares the client's capabilities anew. */
+  #rejectUnanswerable(): void {
+    for (const [key, { question, reject }] of this.#questions) {
       try {
         questionFor(clientOf(this.#request), question);
       } catch (error) {
-        this.#asked.delete(key);
+        this.#questions.delete(key);
         reject(error);
       }
     }
   }
 
   #answer(key: string, answer: unknown): void {
-    const asked = this.#asked.get(key);
-    if (asked === undefined) return;
-    this.#asked.delete(key);
-    if (isAnswer(asked.question.method, answer)) asked.resolve(answer);
+    const open = this.#questions.get(key);
+    if (open === undefined) return;
+    this.#questions.delete(key);
+    if (isAnswer(open.question.method, answer)) open.resolve(answer);
     else {
-      const detail = `the caller's answer to ${asked.question.method} is not valid`;
-      asked.reject(new ProtocolError(ProtocolErrorCode.InvalidParams, detail));
+      const detail = `the caller's answer to ${open.question.method} is not valid`;
+      open.reject(new ProtocolError(ProtocolErrorCode.InvalidParams, detail));
     }
   }
 
@@ -179,9 +182,9 @@ class OpenCall<End> {
     this.#count += 1;
     const key = `question_${this.#count}`;
     return await new Promise<JsonObject>((resolve, reject) => {
-      this.#asked.set(key, { question: shown, resolve, reject });
+      this.#questions.set(key, { question: shown, resolve, reject });
       signal.addEventListener("abort", () => {
-        this.#asked.delete(key);
+        this.#questions.delete(key);
         reject(new ProtocolError(ProtocolErrorCode.InvalidRequest, "the question was withdrawn"));
       });
       this.#wake();

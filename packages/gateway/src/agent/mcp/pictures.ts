@@ -1,13 +1,13 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { CallEnd } from "./asking.ts";
+import type { CallEnd } from "./tool-request.ts";
 
 const media = new Set(["image", "audio"]);
 
 /**
- * [SRV-13] Some clients show a model nothing but `structuredContent` where a result has it, and the picture is lost. So
- * a result with pictures has none: its text says the same, and gets it where the device sent no text.
+ * [SRV-13] Some clients show a model only `structuredContent` if a result has it, and the picture is lost. So a result
+ * with pictures has none. If the device sent no text, the structured content becomes the text.
  */
-export function withPicturesFirst(end: CallEnd): CallEnd {
+export function withVisiblePictures(end: CallEnd): CallEnd {
   if (!isFinished(end) || end.structuredContent === undefined) return end;
   if (!end.content.some(({ type }) => media.has(type))) return end;
   const { structuredContent, content, ...rest } = end;

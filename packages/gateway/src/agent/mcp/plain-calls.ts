@@ -1,18 +1,17 @@
-import type { Asking, CallDevice, CallMany } from "./asking.ts";
 import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
-import { givenUp } from "./given-up.ts";
+import type { CallDevice, CallMany, ToolRequest } from "./tool-request.ts";
 
-type Plain = Pick<Asking, "view" | "context">;
+type Plain = Pick<ToolRequest, "view" | "context">;
 
-/** Calls that are over with their answer, for agents that do not speak MCP. */
-export function plainCalls(asking: Plain): Pick<Asking, "call" | "callMany"> {
-  return { call: callOne(asking), callMany: callMany(asking) };
+/** Calls in a single round, for agents that do not use MCP. */
+export function plainCalls(request: Plain): Pick<ToolRequest, "call" | "callMany"> {
+  return { call: callOne(request), callMany: callMany(request) };
 }
 
 function callOne({ view, context }: Plain): CallDevice {
   const { services, principal } = view;
   return async ({ device, tool }, args, timeoutMs) => {
-    const options = { timeoutMs, signal: givenUp(context) };
+    const options = { timeoutMs, signal: context.mcpReq.signal };
     try {
       return finishedResult(await services.calls.call(principal, device, tool, args, options));
     } catch (error) {
@@ -24,7 +23,7 @@ function callOne({ view, context }: Plain): CallDevice {
 
 function callMany({ view: { services, principal }, context }: Plain): CallMany {
   return async (target, tool, args, timeoutMs) => {
-    const options = { timeoutMs, signal: givenUp(context) };
+    const options = { timeoutMs, signal: context.mcpReq.signal };
     return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
   };
 }

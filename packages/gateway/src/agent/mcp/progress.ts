@@ -6,7 +6,7 @@ export interface Progress {
   readonly message?: string | undefined;
 }
 
-/** Tells the caller how far its request is; `undefined` where it did not ask to be told. */
+/** Reports progress of a request to its client; `undefined` if the client did not request it. */
 export function progressTo({ mcpReq }: ServerContext): ((progress: Progress) => void) | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
@@ -17,7 +17,7 @@ export function progressTo({ mcpReq }: ServerContext): ((progress: Progress) => 
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     };
-    // Whoever hung up is not told; its call ends by itself.
+    // Sending fails when the client is gone; its call is cancelled separately.
     void mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
 }

@@ -1,4 +1,4 @@
-/** What a program asks its caller: who is able to answer it, and what is looked at before it reaches a person. */
+/** Questions of a program to its caller: which clients can answer them, and the checks before a person sees them. */
 import { isSpecType, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { cleanLine, cleanText, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
@@ -15,7 +15,7 @@ const capabilityFor: Readonly<Record<string, string>> = {
   "roots/list": "roots",
 };
 
-/** What a client has to declare for this question and does not. */
+/** The capability that this question requires and the client does not declare. */
 function missing(client: JsonObject, { method, params }: Question): string | undefined {
   const capability = capabilityFor[method] ?? method;
   const declared = client[capability];
@@ -27,17 +27,17 @@ function missing(client: JsonObject, { method, params }: Question): string | und
     : undefined;
 }
 
-/** A client that names neither forms nor addresses has forms. */
+/** A client that declares neither `form` nor `url` supports forms. */
 export function hasForms({ elicitation }: JsonObject): boolean {
   return isObject(elicitation) && (elicitation["form"] !== undefined || !("url" in elicitation));
 }
 
-/** Whether there is anything that a client is able to answer. */
+/** Whether the client can answer any kind of question. */
 export function answersAnything(client: JsonObject): boolean {
   return Object.keys(capabilityFor).some((method) => missing(client, { method, params: {} }) === undefined);
 }
 
-/** The question as this client gets it. What it throws is the program's answer. */
+/** The question as this client gets it. A thrown error goes back to the program. */
 export function questionFor(client: JsonObject, question: Question): Question {
   const undeclared = missing(client, question);
   if (undeclared === undefined) return shown(question);
@@ -45,20 +45,20 @@ export function questionFor(client: JsonObject, question: Question): Question {
   throw new ProtocolError(ProtocolErrorCode.MethodNotFound, detail);
 }
 
-/** The question as any client gets it; throws where none does. */
+/** The question as any client gets it; throws if it is not passed on. */
 export function shown({ method, params }: Question): Question {
   if (capabilityFor[method] === undefined) throw invalid(`${method} is not passed on`);
-  // They are about this one connection to the program.
+  // `_meta` and `task` belong to the connection with the program.
   const { _meta, task, ...asked } = params;
   if (method !== "elicitation/create") return valid({ method, params: asked });
-  // An address chosen by a program is not shown to a person as if it were ours.
-  if (asked["mode"] === "url") throw invalid("the caller is asked by forms only, not by addresses");
+  // A person would take a URL from a program for one from the gateway.
+  if (asked["mode"] === "url") throw invalid("questions to the caller may be forms only, not URLs");
   if (JSON.stringify(asked["requestedSchema"] ?? {}).length > limits.toolSchemaBytes.max)
     throw invalid(`a form's schema may have ${limits.toolSchemaBytes.max} bytes at most`);
   return valid({ method, params: cleanForm(asked) });
 }
 
-/** Of a form, everything that is only there to be read. */
+/** Cleans the texts of a form that are only displayed. */
 function cleanForm(params: JsonObject): JsonObject {
   const { message, requestedSchema } = params;
   return {
@@ -79,11 +79,11 @@ function cleanEntry(key: string, value: unknown): unknown {
   if (key === "description" && typeof value === "string") return cleanText(value, longestDescription);
   if (key === "enumNames" && Array.isArray(value))
     return value.map((name) => (typeof name === "string" ? cleanLine(name, longestTitle) : name));
-  // These come back as an answer, and have to be what the program knows.
+  // These values come back in the answer, so the program must get them unchanged.
   return key === "enum" || key === "const" || key === "default" ? value : cleanSchema(value);
 }
 
-/** Whether this is an answer to that question. */
+/** Whether this is a valid answer to a question with this method. */
 export function isAnswer(method: string, answer: unknown): answer is JsonObject {
   if (method === "elicitation/create") return isSpecType.ElicitResult(answer);
   if (method === "roots/list") return isSpecType.ListRootsResult(answer);

@@ -8,22 +8,22 @@ import {
 } from "@modelcontextprotocol/server";
 import { isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
-import type { McpRequest } from "./asking.ts";
 import { progressTo } from "./progress.ts";
 import { type Question, questionFor } from "./questions.ts";
 import type { Rounds } from "./rounds.ts";
+import type { McpRequest } from "./tool-request.ts";
 
 type Relay = NonNullable<CallOptions["relay"]>;
 
 const levels = new Set(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
 
-/** What passes between this caller and a device that speaks MCP too. */
+/** Relays questions, progress and log messages between this client and an MCP program. */
 export function relayTo(request: McpRequest, rounds?: Rounds): Relay {
   const { context } = request;
   const envelope: JsonObject | undefined = context.mcpReq.envelope;
-  // In a session the SDK sorts log lines by the level that was set there.
+  // In a session the SDK filters log messages by the session's level.
   const level = envelope === undefined ? "debug" : envelope[LOG_LEVEL_META_KEY];
-  const tell = progressTo(context);
+  const report = progressTo(context);
   const inputResponses = rounds?.answers ?? context.mcpReq.inputResponses;
   const requestState = rounds?.before.deviceState;
   return {
@@ -35,31 +35,31 @@ export function relayTo(request: McpRequest, rounds?: Rounds): Relay {
     ...(inputResponses === undefined || Object.keys(inputResponses).length === 0 ? {} : { inputResponses }),
     ...(requestState === undefined ? {} : { requestState }),
     ask: (question, signal) => askInSession(request, question, signal),
-    progress: (progress) => tell?.(progress),
+    progress: (progress) => report?.(progress),
     log: (entry) => logTo(context, entry),
   };
 }
 
-/** What the client is able to do. Sessions say it once, the newer era with each request. */
+/** The client's capabilities. A session declares them once, a client of the newer era with each request. */
 export function clientOf({ server, context }: McpRequest): JsonObject {
   const envelope: JsonObject | undefined = context.mcpReq.envelope;
-  const said = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
-  return isObject(said) ? said : {};
+  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
+  return isObject(declared) ? declared : {};
 }
 
 /**
- * [PRC-10] On the stream of the request itself, as the older era does it. The SDK's own `elicitInput` would check the
- * answer against the form's schema, which is the program's, and with it any regular expression in there.
+ * [PRC-10] Asks on the stream of the request, as in the older era. The SDK's `elicitInput` is not used: it would check the
+ * answer against the program's schema, and so run the program's regular expressions.
  */
 async function askInSession(request: McpRequest, asked: Question, signal: AbortSignal): Promise<JsonObject> {
   const { envelope, send } = request.context.mcpReq;
   const question = questionFor(clientOf(request), asked);
   if (envelope !== undefined) {
-    const detail = "a client of this era is asked in tools/call, prompts/get and resources/read only";
+    const detail = "a client of this era takes questions in tools/call, prompts/get and resources/read only";
     throw new ProtocolError(ProtocolErrorCode.InvalidRequest, detail);
   }
   const options = { signal, timeout: limits.callTimeoutMs.max };
-  // Safe: `questionFor` lets only these three through, each valid.
+  // Safe: `questionFor` returns only valid questions with these methods.
   return await send(
     question as { method: "elicitation/create" | "sampling/createMessage" | "roots/list" },
     options,
@@ -68,7 +68,7 @@ async function askInSession(request: McpRequest, asked: Question, signal: AbortS
 
 function logTo({ mcpReq }: ServerContext, { level, data, logger }: JsonObject): void {
   if (typeof level !== "string" || !levels.has(level)) return;
-  // Safe: it is one of the levels there are.
-  const said = mcpReq.log(level as LoggingLevel, data, typeof logger === "string" ? logger : undefined);
-  void said.catch(() => undefined);
+  // Safe: it is in the set of levels.
+  const sent = mcpReq.log(level as LoggingLevel, data, typeof logger === "string" ? logger : undefined);
+  void sent.catch(() => undefined);
 }

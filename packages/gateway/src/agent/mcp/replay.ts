@@ -7,14 +7,14 @@ interface Kept {
 }
 
 /**
- * What was last said on a session's own stream, for an agent whose connection broke and who asks what it missed.
- * Answers to requests are not kept: whoever hangs up has given its request up [SRV-7].
+ * The last messages on a session's own stream, for a client that reconnects with Last-Event-ID. Replies to requests are
+ * not kept, because a disconnect cancels the request [SRV-7].
  */
 export class Replay {
   readonly #kept: Kept[] = [];
   #last = 0;
 
-  /** Gives the id by which it can be asked for. */
+  /** Returns the message's event id. */
   keep(message: JSONRPCMessage): string {
     this.#last += 1;
     this.#kept.push({ number: this.#last, message });

@@ -1,6 +1,6 @@
 /**
- * What a client is given to carry between two rounds of one call, and gives back: it may change it, so it is signed,
- * and it says for which token, tool and arguments it was made and until when [SRV-10].
+ * The state that a client carries between two rounds of one call. The gateway signs it, because a client could change
+ * it. It is bound to the token, the tool and the arguments, and expires [SRV-10].
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { JsonObject } from "@tendon/protocol";
@@ -9,15 +9,15 @@ import type { Clock } from "../../clock.ts";
 import type { Services } from "../services.ts";
 
 export interface Round {
-  /** What a person is asked, or has said yes to: good for one call. */
+  /** Identifies the question to a person. Its approval is valid for one call. */
   readonly ticket?: string;
-  /** What exactly that person was asked about: the call, its targets, the tool as it was. */
+  /** The `binding` of the confirmation: a digest of the call, its targets and the tool as it was. Other nodes read it under this name. */
   readonly word?: string;
-  /** The person said yes in an earlier round. */
+  /** The person approved the call in an earlier round. */
   readonly confirmed?: boolean;
-  /** The device's own note. */
+  /** The `requestState` of the device itself. */
   readonly deviceState?: string;
-  /** The call that has stayed open on this node [PRC-10]. */
+  /** The id of a call that is still open on this node [PRC-10]. */
   readonly openCall?: string;
 }
 
@@ -29,12 +29,12 @@ export interface CallBinding {
 
 type Tickets = Pick<Services["approvals"], "useTicket">;
 
-const livesMs = 10 * 60_000;
-/** Another node's clock may be behind, and would take a state for good that has lapsed here. */
-const slackMs = 60 * 60_000;
+const lifetimeMs = 10 * 60_000;
+/** A node whose clock is behind would accept a state that has expired here, so used tickets are kept longer. */
+const clockSkewMs = 60 * 60_000;
 
-class NotOurs extends Error {
-  override readonly name = "NotOurs";
+class InvalidRequestState extends Error {
+  override readonly name = "InvalidRequestState";
 }
 
 export class RequestStates {
@@ -49,26 +49,28 @@ export class RequestStates {
   }
 
   seal(binding: CallBinding, round: Round): string {
-    const body = JSON.stringify({ ...round, for: digestOf(binding), until: this.#clock.now() + livesMs });
+    const body = JSON.stringify({ ...round, for: digestOf(binding), until: this.#clock.now() + lifetimeMs });
     const text = Buffer.from(body).toString("base64url");
     return `${text}.${this.#sign(text).toString("base64url")}`;
   }
 
-  /** Throws on anything that was not sealed here, or long ago. */
+  /** Throws if the state has no valid signature or has expired. */
   open(sealed: string): Round & { readonly for: string } {
     const [text = "", mac = ""] = sealed.split(".");
     const given = Buffer.from(mac, "base64url");
     const right = this.#sign(text);
-    if (given.length !== right.length || !timingSafeEqual(given, right)) throw new NotOurs("not signed here");
+    if (given.length !== right.length || !timingSafeEqual(given, right))
+      throw new InvalidRequestState("the signature is not valid");
     const body = parseJson(Buffer.from(text, "base64url").toString());
-    if (!isObject(body) || !(Number(body["until"]) > this.#clock.now())) throw new NotOurs("too old");
-    // Safe: it carries our signature, so `seal` wrote it.
+    if (!isObject(body) || !(Number(body["until"]) > this.#clock.now()))
+      throw new InvalidRequestState("the state has expired");
+    // Safe: the signature is valid, so `seal` wrote it.
     return body as unknown as Round & { for: string };
   }
 
-  /** Whether this is its first use: states outlive this run, and are read on every node. */
+  /** Whether this is the first use of the ticket, on all nodes and across restarts. */
   useTicket(ticket: string): Promise<boolean> {
-    return this.#approvals.useTicket(ticket, this.#clock.now() + livesMs + slackMs);
+    return this.#approvals.useTicket(ticket, this.#clock.now() + lifetimeMs + clockSkewMs);
   }
 
   #sign(text: string): Buffer {

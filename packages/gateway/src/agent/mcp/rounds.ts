@@ -1,6 +1,6 @@
 /**
- * One call in several rounds: the client is asked for something, and comes back with it under the same name and
- * arguments. In sessions the SDK asks in between and calls again by itself, so that both eras take this one way.
+ * One call in several rounds: the gateway asks the client for input, and the client repeats the call with it. In sessions
+ * the SDK sends the questions and repeats the call, so that both eras use the same code.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -21,7 +21,7 @@ export class Rounds {
   readonly #binding: CallBinding;
   readonly #context: ServerContext;
   readonly before: Round;
-  /** What a person said yes to, where this round is carried by that. */
+  /** The binding that a person has approved, if this round runs under an approval. */
   #confirmed: string | undefined;
 
   constructor(states: RequestStates, binding: CallBinding, context: ServerContext) {
@@ -33,28 +33,28 @@ export class Rounds {
     this.before = state ?? {};
   }
 
-  /** What the client brought for the device. */
+  /** The client's answers for the device. */
   get answers(): JsonObject {
     const { [confirmKey]: _ours, ...answers } = this.#context.mcpReq.inputResponses ?? {};
     return answers;
   }
 
   /**
-   * [SRV-12] A person's word, if this round brings one: a yes is good for one call with exactly these arguments and
-   * targets, of the tool as it was, and nothing else that an agent could send stands for it.
+   * [SRV-12] The person's decision, if this round brings one. An approval is valid for one call with exactly these
+   * arguments and targets, of the tool as it was. An agent cannot forge it.
    */
   async decision(asked: string): Promise<ReturnType<typeof decisionIn>> {
     const { ticket, word, confirmed } = this.before;
     if (ticket === undefined || word !== asked) return undefined;
-    const said = confirmed === true ? "accept" : decisionIn(this.#context.mcpReq.inputResponses ?? {});
-    if (said === undefined || !(await this.#states.useTicket(ticket))) return undefined;
-    this.#confirmed = said === "accept" ? word : undefined;
-    return said;
+    const decision = confirmed === true ? "accept" : decisionIn(this.#context.mcpReq.inputResponses ?? {});
+    if (decision === undefined || !(await this.#states.useTicket(ticket))) return undefined;
+    this.#confirmed = decision === "accept" ? word : undefined;
+    return decision;
   }
 
-  /** A device's own questions, as it asks them, but for what must not reach a person unlooked at. */
+  /** The device's questions for the client, checked and cleaned. */
   deviceAsks({ inputRequests, requestState }: InputRequired): InputRequiredResult {
-    const asked = looked(inputRequests);
+    const asked = checkedQuestions(inputRequests);
     const round = {
       ...(this.#confirmed === undefined
         ? {}
@@ -62,46 +62,46 @@ export class Rounds {
       ...(requestState === undefined ? {} : { deviceState: requestState }),
     };
     return inputRequired({
-      // Safe: each has been looked at.
+      // Safe: each has been checked.
       inputRequests: asked as NonNullable<InputRequiredResult["inputRequests"]>,
       ...(Object.keys(round).length === 0 ? {} : { requestState: this.#states.seal(this.#binding, round) }),
     });
   }
 
-  /** The questions of a call that stays open until the client comes back. */
+  /** The questions of a call that stays open until the client's next round. */
   callAsks(questions: Record<string, Question>, openCall: string): InputRequiredResult {
     return inputRequired({
-      // Safe: each has been looked at.
+      // Safe: each has been checked.
       inputRequests: questions as NonNullable<InputRequiredResult["inputRequests"]>,
       requestState: this.#states.seal(this.#binding, { openCall }),
     });
   }
 
-  /** Our own question to a person. */
-  askPerson(form: Parameters<typeof inputRequired.elicit>[0], word: string): InputRequiredResult {
+  /** The gateway's own question to a person. */
+  askPerson(form: Parameters<typeof inputRequired.elicit>[0], binding: string): InputRequiredResult {
     return inputRequired({
       inputRequests: { [confirmKey]: inputRequired.elicit(form) },
-      requestState: this.#states.seal(this.#binding, { ticket: randomUUID(), word }),
+      requestState: this.#states.seal(this.#binding, { ticket: randomUUID(), word: binding }),
     });
   }
 }
 
-/** What the client brings back belongs to no call, to another one, or to one that is over. */
+/** The client's state belongs to no call, to another one, or to one that has ended. */
 export function invalidState(why?: string): ProtocolError {
-  const said = "Invalid or expired requestState";
+  const summary = "Invalid or expired requestState";
   const reason = "invalid_request_state";
-  const detail = why === undefined ? said : `${said}: ${why}`;
+  const detail = why === undefined ? summary : `${summary}: ${why}`;
   return new ProtocolError(ProtocolErrorCode.InvalidParams, detail, { reason });
 }
 
-/** The questions of a round, each as a client gets it. */
-function looked(inputRequests: JsonObject): Record<string, Question> {
+/** The questions of a round, each checked and as a client gets it. */
+function checkedQuestions(inputRequests: JsonObject): Record<string, Question> {
   const asked = Object.entries(inputRequests);
   const most = limits.programQuestionsOpen.max;
-  if (asked.length > most) throw notPassedOn(`a round has ${most} questions at most`);
+  if (asked.length > most) throw notPassedOn(`a round may have ${most} questions at most`);
   const bytes = JSON.stringify(inputRequests).length;
   if (bytes > limits.programQuestionBytes.max)
-    throw notPassedOn(`the questions of a round have ${limits.programQuestionBytes.max} bytes at most`);
+    throw notPassedOn(`the questions of a round may have ${limits.programQuestionBytes.max} bytes at most`);
   return Object.fromEntries(asked.map(([key, one]) => [key, question(one)]));
 }
 

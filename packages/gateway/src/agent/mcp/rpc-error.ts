@@ -1,6 +1,6 @@
 import type { Exchange } from "./exchange.ts";
 
-/** An answer in JSON-RPC's words to a request that never reaches the SDK. */
+/** A JSON-RPC error for a request that does not reach the SDK. */
 export function rpcError(
   exchange: Exchange,
   status: number,

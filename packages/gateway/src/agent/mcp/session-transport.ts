@@ -1,6 +1,6 @@
 /**
- * The older era's Streamable HTTP for one session of the SDK's server: an answer is plain JSON unless something has to
- * be said before it, the session's own stream can be resumed, and hanging up is cancelling [SRV-7].
+ * Streamable HTTP of the older era, for one session of the SDK's server. A reply is plain JSON unless other messages
+ * come before it, the session's own stream can be resumed, and a disconnect cancels the request [SRV-7].
  */
 import {
   isInitializeRequest,
@@ -20,17 +20,17 @@ import type { Exchange } from "./exchange.ts";
 import { Replay } from "./replay.ts";
 import { rpcError } from "./rpc-error.ts";
 
-/** One POST and the requests in it that are not answered yet. */
-interface Asked {
+/** One POST and its requests that are not answered yet. */
+interface PendingPost {
   readonly exchange: Exchange;
   readonly waiting: Set<RequestId>;
 }
 
 export class SessionTransport implements Transport {
   readonly sessionId: string;
-  readonly #asked = new Map<RequestId, Asked>();
+  readonly #pending = new Map<RequestId, PendingPost>();
   readonly #replay = new Replay();
-  #own: Exchange | undefined;
+  #stream: Exchange | undefined;
   #state: "new" | "open" | "closed" = "new";
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
   onclose?: () => void;
@@ -40,7 +40,7 @@ export class SessionTransport implements Transport {
     this.sessionId = sessionId;
   }
 
-  /** `initialize` has been taken. */
+  /** Whether `initialize` was accepted. */
   get isOpen(): boolean {
     return this.#state === "open";
   }
@@ -63,21 +63,21 @@ export class SessionTransport implements Transport {
     } else rpcError(exchange, 405, -32000, "Method not allowed.", { allow: "GET, POST, DELETE" });
   }
 
-  /** What is not answered soon goes on as a stream, so that nobody between takes it for dead. */
+  /** Turns a slow reply into a stream, so that proxies do not time out. */
   keepAlive(): void {
-    for (const { exchange } of this.#asked.values()) exchange.startEvents(this.#headers());
+    for (const { exchange } of this.#pending.values()) exchange.startEvents(this.#headers());
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
       if (message.id !== undefined) this.#answer(message.id, message);
     } else if (options?.relatedRequestId !== undefined) {
-      const asked = this.#asked.get(options.relatedRequestId);
-      asked?.exchange.startEvents(this.#headers());
-      asked?.exchange.event(message);
+      const pending = this.#pending.get(options.relatedRequestId);
+      pending?.exchange.startEvents(this.#headers());
+      pending?.exchange.event(message);
     } else {
-      this.#own?.event(message, this.#replay.keep(message));
-      if (this.#own === undefined) this.#replay.keep(message);
+      this.#stream?.event(message, this.#replay.keep(message));
+      if (this.#stream === undefined) this.#replay.keep(message);
     }
     return Promise.resolve();
   }
@@ -85,11 +85,11 @@ export class SessionTransport implements Transport {
   close(): Promise<void> {
     if (this.#state === "closed") return Promise.resolve();
     this.#state = "closed";
-    const asked = [...this.#asked.values()];
-    this.#asked.clear();
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
     this.onclose?.();
-    for (const { exchange } of asked) exchange.cut();
-    this.#own?.endEvents();
+    for (const { exchange } of pending) exchange.destroy();
+    this.#stream?.endEvents();
     return Promise.resolve();
   }
 
@@ -111,7 +111,7 @@ export class SessionTransport implements Transport {
       return;
     }
     const ids = messages.filter(isJSONRPCRequest).map(({ id }) => id);
-    if (ids.some((id) => this.#asked.has(id)) || new Set(ids).size < ids.length) {
+    if (ids.some((id) => this.#pending.has(id)) || new Set(ids).size < ids.length) {
       rpcError(exchange, 400, -32600, "Invalid Request: an id is in use");
       return;
     }
@@ -125,25 +125,25 @@ export class SessionTransport implements Transport {
   }
 
   #wait(exchange: Exchange, ids: readonly RequestId[]): void {
-    const asked = { exchange, waiting: new Set(ids) };
-    for (const id of ids) this.#asked.set(id, asked);
-    // Several answers are several messages.
+    const pending = { exchange, waiting: new Set(ids) };
+    for (const id of ids) this.#pending.set(id, pending);
+    // Several replies need a stream.
     if (ids.length > 1) exchange.startEvents(this.#headers());
-    exchange.onHangUp(() => {
-      for (const requestId of asked.waiting) {
-        this.#asked.delete(requestId);
-        const params = { requestId, reason: "the connection is gone" };
+    exchange.onDisconnect(() => {
+      for (const requestId of pending.waiting) {
+        this.#pending.delete(requestId);
+        const params = { requestId, reason: "the client disconnected" };
         this.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params });
       }
     });
   }
 
   #answer(id: RequestId, message: JSONRPCMessage): void {
-    const asked = this.#asked.get(id);
-    if (asked === undefined) return;
-    this.#asked.delete(id);
-    asked.waiting.delete(id);
-    const { exchange, waiting } = asked;
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#pending.delete(id);
+    pending.waiting.delete(id);
+    const { exchange, waiting } = pending;
     if (!exchange.isStreaming) exchange.send(200, message, this.#headers());
     else {
       exchange.event(message);
@@ -151,18 +151,18 @@ export class SessionTransport implements Transport {
     }
   }
 
-  /** The SDK does not answer what was cancelled; what waits for the answer ends all the same. */
+  /** The SDK does not answer a cancelled request, so its POST is ended here. */
   #endCancelled(message: JSONRPCMessage): void {
     if (!("method" in message) || message.method !== "notifications/cancelled") return;
     const requestId = isObject(message.params) ? message.params["requestId"] : undefined;
     if (typeof requestId !== "string" && typeof requestId !== "number") return;
-    const asked = this.#asked.get(requestId);
-    if (asked === undefined) return;
-    this.#asked.delete(requestId);
-    asked.waiting.delete(requestId);
-    if (asked.waiting.size > 0) return;
-    asked.exchange.startEvents(this.#headers());
-    asked.exchange.endEvents();
+    const pending = this.#pending.get(requestId);
+    if (pending === undefined) return;
+    this.#pending.delete(requestId);
+    pending.waiting.delete(requestId);
+    if (pending.waiting.size > 0) return;
+    pending.exchange.startEvents(this.#headers());
+    pending.exchange.endEvents();
   }
 
   #get(exchange: Exchange): void {
@@ -170,13 +170,13 @@ export class SessionTransport implements Transport {
       rpcError(exchange, 406, -32000, "Not Acceptable: Client must accept text/event-stream");
       return;
     }
-    if (this.#own !== undefined) {
+    if (this.#stream !== undefined) {
       rpcError(exchange, 409, -32000, "Conflict: Only one SSE stream is allowed per session");
       return;
     }
-    this.#own = exchange;
+    this.#stream = exchange;
     exchange.onEnd(() => {
-      if (this.#own === exchange) this.#own = undefined;
+      if (this.#stream === exchange) this.#stream = undefined;
     });
     exchange.startEvents(this.#headers());
     const lastSeen = exchange.header("last-event-id");
@@ -189,7 +189,7 @@ export class SessionTransport implements Transport {
   }
 }
 
-/** One message, or several at once as revisions before 2025-06-18 allow; `undefined` where it is neither. */
+/** One message, or a batch, as revisions before 2025-06-18 allow; `undefined` if it is neither. */
 function readMessages(body: unknown): JSONRPCMessage[] | undefined {
   const given: unknown[] = Array.isArray(body) ? body : [body];
   if (given.length === 0 || given.length > limits.mcpBatch.max) return undefined;

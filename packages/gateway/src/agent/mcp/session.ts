@@ -1,4 +1,4 @@
-/** A session of the older era: lives from `initialize` until it is ended, lapses, or its token is revoked. */
+/** A session of the older era: lasts from `initialize` until the client ends it, it expires, or its token is revoked. */
 import { randomUUID } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../clock.ts";
@@ -6,9 +6,9 @@ import type { Exchange } from "./exchange.ts";
 import type { Subscriptions } from "./resources/resources.ts";
 import { SessionTransport } from "./session-transport.ts";
 
-export interface SessionNeeds {
+export interface SessionDependencies {
   readonly clock: Clock;
-  /** What ids given out here begin with, so that another node can tell whose they are. */
+  /** The prefix of ids made on this node; it names the node to the others. */
   readonly idMark: string;
 }
 
@@ -21,7 +21,7 @@ export class Session {
   #openExchanges = 0;
   #usedAt: number;
 
-  private constructor(server: Server, subscriptions: Subscriptions, { clock, idMark }: SessionNeeds) {
+  private constructor(server: Server, subscriptions: Subscriptions, { clock, idMark }: SessionDependencies) {
     this.id = `${idMark}${randomUUID()}`;
     this.#transport = new SessionTransport(this.id);
     this.#server = server;
@@ -33,22 +33,21 @@ export class Session {
   static async open(
     server: Server,
     subscriptions: Subscriptions,
-    needs: SessionNeeds,
+    dependencies: SessionDependencies,
     closed: (session: Session) => void,
   ): Promise<Session> {
-    const session = new Session(server, subscriptions, needs);
+    const session = new Session(server, subscriptions, dependencies);
     server.onclose = () => closed(session);
     await server.connect(session.#transport);
     return session;
   }
 
-  /** Its `initialize` was taken; one that was refused leaves nothing behind. */
+  /** Whether its `initialize` was accepted. */
   get isOpen(): boolean {
     return this.#transport.isOpen;
   }
 
-  /** It wants to be told of changes of something. */
-  get watches(): boolean {
+  get hasSubscriptions(): boolean {
     return this.#subscriptions.size > 0;
   }
 
@@ -71,32 +70,32 @@ export class Session {
   }
 
   toolsChanged(): void {
-    unheard(this.#server.sendToolListChanged());
+    ignoreFailure(this.#server.sendToolListChanged());
   }
 
   resourcesChanged(): void {
-    unheard(this.#server.sendResourceListChanged());
+    ignoreFailure(this.#server.sendResourceListChanged());
   }
 
   promptsChanged(): void {
-    unheard(this.#server.sendPromptListChanged());
+    ignoreFailure(this.#server.sendPromptListChanged());
   }
 
-  /** A part of a device is not what it was: told under every name by which it is watched here. */
+  /** Notifies under every URI by which the client subscribed to this part of the device. */
   partChanged(device: string, part: string): void {
     for (const uri of this.#subscriptions.watched(device, part)) this.resourceUpdated(uri);
   }
 
   resourceUpdated(uri: string): void {
-    if (this.#subscriptions.has(uri)) unheard(this.#server.sendResourceUpdated({ uri }));
+    if (this.#subscriptions.has(uri)) ignoreFailure(this.#server.sendResourceUpdated({ uri }));
   }
 
   close(): void {
-    unheard(this.#server.close());
+    ignoreFailure(this.#server.close());
   }
 }
 
-/** Whoever is gone hears nothing, and that is all. */
-function unheard(said: Promise<void>): void {
-  void said.catch(() => undefined);
+/** Sending fails when the client is gone, and then needs no handling. */
+function ignoreFailure(sent: Promise<void>): void {
+  void sent.catch(() => undefined);
 }

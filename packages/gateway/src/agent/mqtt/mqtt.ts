@@ -1,6 +1,6 @@
 /**
- * Apps over MQTT [APP-1…6]: requests come in on topics, answers go back on the topic's `/reply` to the app that asked
- * and to nobody else; presence is retained, device notifications are passed on.
+ * Apps over MQTT [APP-1…6]. Apps publish requests on topics, and get the replies on the topic's `/reply`, each token its
+ * own only. The gateway publishes presence as retained messages, and device notifications.
  */
 import {
   type ControlResponse,
@@ -18,23 +18,22 @@ import type { Events } from "../../events/events.ts";
 import { problemOf } from "../http/http.ts";
 import type { Services } from "../services.ts";
 
-/** An app's connection as its carrier offers it. */
+/** An app's connection to the broker. */
 export interface AppLink {
   /** Delivers to this connection, if it has subscribed to the topic. */
   deliver(topic: string, payload: string): void;
   close(): void;
 }
 
-export interface TopicsNeeds {
+export interface TopicsDependencies {
   readonly services: Services;
   readonly events: Events;
-  /** Tells when a token no longer counts. */
   readonly onRevoked: (listener: (tokenId: string) => void) => () => void;
-  /** Whether the principal's token still does. */
-  readonly counts: (principal: Principal) => boolean;
-  /** Counts a request; throws where there were too many. */
+  /** Whether the principal's token is still valid. */
+  readonly isValid: (principal: Principal) => boolean;
+  /** Counts a request against the rate limit; throws `rate_limited`. */
   readonly spend: (principal: Principal) => void;
-  /** To every app that may see it. */
+  /** Publishes to every app that may see the topic. */
   readonly publish: (topic: string, payload: string) => void;
   readonly reportFault: (error: unknown) => void;
 }
@@ -51,40 +50,40 @@ type Request = {
   readonly replyTo: string;
 };
 
-const shortMessage = 4_096;
-const longestTopic = 65_535;
+const shortMessageBytes = 4_096;
+const maxTopicBytes = 65_535;
 const deviceRequest = /^tendon\/devices\/([^/\p{Cc}]+)\/(control|call)$/u;
-/** A filter that takes in the status of one device, or of all. */
+/** A filter that matches the status topic of one device, or of all. */
 const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
-/** Nothing else may look like one: events are named by devices. */
+/** Exact, because devices choose the last part of event topics. */
 const replyTopic = /^tendon\/(?:control|devices\/[^/]+\/(?:control|call))\/reply$/;
 
 export class MqttTopics {
-  readonly #needs: TopicsNeeds;
+  readonly #dependencies: TopicsDependencies;
   readonly #apps = new Map<string, Set<AppLink>>();
   readonly #unsubscribe: () => void;
 
-  constructor(needs: TopicsNeeds) {
-    this.#needs = needs;
-    const silent = needs.events.subscribe((event) => this.#passOn(event));
-    const unheard = needs.onRevoked((tokenId) => {
+  constructor(dependencies: TopicsDependencies) {
+    this.#dependencies = dependencies;
+    const unsubscribeEvents = dependencies.events.subscribe((event) => this.#publishEvent(event));
+    const unsubscribeRevoked = dependencies.onRevoked((tokenId) => {
       for (const link of [...(this.#apps.get(tokenId) ?? [])]) link.close();
     });
     this.#unsubscribe = () => {
-      silent();
-      unheard();
+      unsubscribeEvents();
+      unsubscribeRevoked();
     };
   }
 
-  /** What may reach an app with this principal. Replies are handed to their own asker alone, so they always may. */
+  /** Whether an app with this principal may receive the topic. Replies are delivered only to the token that asked, so they always may. */
   maySee(principal: Principal, topic: string): boolean {
     if (replyTopic.test(topic)) return true;
     const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
     if (device === undefined || !hasScope(principal, "read")) return false;
-    return this.#needs.services.fleet.visible(principal, device);
+    return this.#dependencies.services.fleet.visible(principal, device);
   }
 
-  /** [APP-5] What is true now of all that these filters take in; a gateway that has just started knows it too. */
+  /** [APP-5] The current status of every device that these filters match, also right after a start. */
   *retained(filters: readonly string[]): Iterable<{ readonly topic: string; readonly payload: string }> {
     for (const id of this.#devicesIn(filters)) {
       const status = this.#statusOf(id);
@@ -93,8 +92,8 @@ export class MqttTopics {
   }
 
   connected(principal: Principal, link: AppLink): () => void {
-    if (!this.#needs.counts(principal)) {
-      // Its token was revoked while it signed in.
+    if (!this.#dependencies.isValid(principal)) {
+      // The token was revoked during the sign-in.
       link.close();
       return () => undefined;
     }
@@ -108,7 +107,7 @@ export class MqttTopics {
 
   published(principal: Principal, topic: string, payload: Buffer): void {
     const request = readTopic(topic);
-    // Anything else is nobody's: it is taken and forgotten.
+    // Messages on other topics are accepted and dropped.
     if (request === undefined) return;
     void this.#answerAlways(principal, request, payload).then((answer) => {
       const text = JSON.stringify(answer);
@@ -120,20 +119,21 @@ export class MqttTopics {
     this.#unsubscribe();
   }
 
-  /** A fault of ours is an answer too: nobody waits in vain, and nobody else notices. */
+  /** Replies with `internal` on unexpected errors, so that the app does not wait for its timeout. */
   async #answerAlways(principal: Principal, request: Request, payload: Buffer): Promise<JsonObject> {
     try {
       return await this.#answer(principal, request, payload);
     } catch (error) {
-      this.#needs.reportFault(error);
+      this.#dependencies.reportFault(error);
       const message = parseJson(payload.toString());
-      return this.#refuse(request, message, new TendonError("internal", "the request failed", {}, error));
+      const detail = "the request failed; the gateway's log has the details";
+      return this.#refuse(request, message, new TendonError("internal", detail, {}, error));
     }
   }
 
   #refuse({ kind }: Request, message: unknown, error: TendonError): JsonObject {
     return kind === "control"
-      ? this.#needs.services.control.refuse(message, error)
+      ? this.#dependencies.services.control.refuse(message, error)
       : failedCall(message, error);
   }
 
@@ -142,14 +142,14 @@ export class MqttTopics {
       return this.#refuse(
         request,
         undefined,
-        new TendonError("payload_too_large", "the message is too large"),
+        new TendonError("payload_too_large", `a message may have ${limits.restBodyBytes.max} bytes at most`),
       );
     }
     try {
-      this.#needs.spend(principal);
+      this.#dependencies.spend(principal);
     } catch (error) {
-      // Read only to name the request that is refused; a long one is not worth that.
-      const short = payload.byteLength <= shortMessage ? parseJson(payload.toString()) : undefined;
+      // Parsed only for its request_id. Parsing a long message would cost what the rate limit is to save.
+      const short = payload.byteLength <= shortMessageBytes ? parseJson(payload.toString()) : undefined;
       if (error instanceof TendonError) return this.#refuse(request, short, error);
       throw error;
     }
@@ -164,10 +164,11 @@ export class MqttTopics {
     device: string | undefined,
     message: unknown,
   ): Promise<ControlResponse> {
-    const { services } = this.#needs;
+    const { services } = this.#dependencies;
     const decoded = decodeControl(message);
     if (decoded.outcome !== "ok") {
-      const why = decoded.outcome === "invalid" ? decoded.reason : "not understood";
+      const why =
+        decoded.outcome === "invalid" ? decoded.reason : "the message is not a device_control message";
       return services.control.refuse(message, new TendonError("bad_request", why));
     }
     const { session_id, device: named } = decoded.message;
@@ -176,7 +177,7 @@ export class MqttTopics {
       named ??
       (session_id === undefined ? undefined : await services.fleet.deviceOfSession(principal, session_id));
     if (target === undefined) {
-      const detail = "neither `device` nor `session_id` names a device that is known here";
+      const detail = "neither `device` nor `session_id` names a known device";
       return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
     return await services.control.run(principal, target, decoded.message);
@@ -185,7 +186,7 @@ export class MqttTopics {
   async #call(principal: Principal, device: string, message: unknown): Promise<JsonObject> {
     try {
       const { tool, args, timeoutMs } = readCall(message);
-      const { result, callId } = await this.#needs.services.calls.call(principal, device, tool, args, {
+      const { result, callId } = await this.#dependencies.services.calls.call(principal, device, tool, args, {
         timeoutMs,
       });
       return { request_id: requestIdOf(message), ok: true, result, callId };
@@ -201,28 +202,32 @@ export class MqttTopics {
       const found = statusFilter.exec(filter);
       if (found === null) continue;
       const { device = "+" } = found.groups ?? {};
-      if (device === "+") return this.#needs.services.fleet.admin.ids();
+      if (device === "+") return this.#dependencies.services.fleet.admin.ids();
       devices.add(device);
     }
     return devices;
   }
 
   #statusOf(id: string): Status | undefined {
-    const { handle, offlineSince, offlineReason = null } = this.#needs.services.fleet.admin.find(id) ?? {};
+    const {
+      handle,
+      offlineSince,
+      offlineReason = null,
+    } = this.#dependencies.services.fleet.admin.find(id) ?? {};
     if (handle !== undefined) return { state: "online", at: isoTime(handle.connectedAt), reason: null };
     if (offlineSince === undefined) return undefined;
     return { state: "offline", at: isoTime(offlineSince), reason: offlineReason };
   }
 
-  #passOn({ type, device, at, data }: GatewayEvent): void {
+  #publishEvent({ type, device, at, data }: GatewayEvent): void {
     if (device === undefined) return;
     if (type === "device.online" || type === "device.offline") {
       const state = type === "device.online" ? "online" : "offline";
       const status: Status = { state, at, reason: data["reason"] ?? null };
-      this.#needs.publish(statusTopic(device), JSON.stringify(status));
+      this.#dependencies.publish(statusTopic(device), JSON.stringify(status));
     } else if (type === "device.notification") {
       const name = topicPart(String(data["method"]));
-      this.#needs.publish(`tendon/devices/${device}/events/${name}`, JSON.stringify({ ...data, at }));
+      this.#dependencies.publish(`tendon/devices/${device}/events/${name}`, JSON.stringify({ ...data, at }));
     }
   }
 }
@@ -234,14 +239,14 @@ function statusTopic(device: string): string {
 function readTopic(topic: string): Request | undefined {
   if (topic === "tendon/control")
     return { kind: "control", device: undefined, replyTo: "tendon/control/reply" };
-  // MQTT has no room for the topic of its reply.
-  if (Buffer.byteLength(topic) > longestTopic - "/reply".length) return undefined;
+  // The topic of the reply would exceed MQTT's limit.
+  if (Buffer.byteLength(topic) > maxTopicBytes - "/reply".length) return undefined;
   const [, device, kind] = deviceRequest.exec(topic) ?? [];
   if (device === undefined || (kind !== "control" && kind !== "call")) return undefined;
   return { kind, device, replyTo: `${topic}/reply` };
 }
 
-/** [APP-5] The method less `notifications/`; what a topic cannot hold becomes `_`. */
+/** [APP-5] The method without `notifications/`; characters that a topic level cannot contain become `_`. */
 function topicPart(method: string): string {
   return method.replace(/^notifications\//, "").replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "_";
 }

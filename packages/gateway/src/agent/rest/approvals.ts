@@ -11,9 +11,9 @@ export function approvalRoutes(http: Http, { approvals }: Services): void {
     "/approvals",
     {
       schema: {
-        summary: "Calls that wait for a person, and what became of them",
+        summary: "Requests for approval, pending and decided",
         description:
-          "With `call:user` all that concern devices you see; otherwise the ones you asked for yourself. Newest first.",
+          "With `call:user`: all requests for devices that you see. Otherwise: your own requests. Newest first.",
         tags: ["approvals"],
         querystring: ApprovalQuery,
         response: { 200: ApprovalList, ...failures },
@@ -33,16 +33,16 @@ export function approvalRoutes(http: Http, { approvals }: Services): void {
     },
     (request) => approvals.get(request.principal, request.params.id),
   );
-  for (const [word, approve] of [
+  for (const [action, approve] of [
     ["approve", true],
     ["deny", false],
   ] as const) {
     http.post(
-      `/approvals/:id/${word}`,
+      `/approvals/:id/${action}`,
       {
         schema: {
-          summary: approve ? "Let a call through, once, within ten minutes" : "Do not let a call through",
-          description: "Needs `call:user`, and is never for whoever asked.",
+          summary: approve ? "Approve one call; the approval lasts ten minutes" : "Deny a call",
+          description: "Needs `call:user`. A caller cannot decide its own request.",
           tags: ["approvals"],
           params: ApprovalParams,
           response: { 200: ApprovalView, ...failures },

@@ -2,7 +2,7 @@ import { CallReply, CallRequest } from "@tendon/protocol";
 import Type from "typebox";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import { HangUp } from "./hang-up.ts";
+import { ClientDisconnect } from "./client-disconnect.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
 
 export function callRoutes(http: Http, services: Services): void {
@@ -15,8 +15,8 @@ export function callRoutes(http: Http, services: Services): void {
         next();
       },
       schema: {
-        summary: "Call a tool and wait for its answer",
-        description: "A tool that fails by its own account is a 200 with `isError: true`.",
+        summary: "Call a tool and wait for its result",
+        description: "If the tool itself reports an error, the reply is a 200 with `isError: true`.",
         tags: ["tools"],
         params: Type.Object({
           device: Type.String({ description: "The device's id or alias" }),
@@ -33,7 +33,7 @@ export function callRoutes(http: Http, services: Services): void {
       return once(services, request, (keyed) =>
         services.calls.call(request.principal, device, tool, args, {
           timeoutMs,
-          signal: keyed ? undefined : new HangUp(reply),
+          signal: keyed ? undefined : new ClientDisconnect(reply),
         }),
       );
     },

@@ -4,20 +4,20 @@ import { errorKinds, TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import { asTendonError } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import { hangUpSignal } from "./hang-up.ts";
+import { disconnectSignal } from "./client-disconnect.ts";
 import { DeviceParams, IdempotencyHeaders, onceSent } from "./route-parts.ts";
 
-/** Mistakes of the request that are found before the action is looked at; they get an answer of the same shape. */
-const answered: ReadonlySet<string> = new Set(["bad_request", "payload_too_large", "conflict"]);
+/** Errors that are found before the action is read. Their reply has the same shape as that of a failed action. */
+const answeredAsControl: ReadonlySet<string> = new Set(["bad_request", "payload_too_large", "conflict"]);
 
 export function controlRoutes(http: Http, services: Services): void {
   http.post(
     "/devices/:device/control",
     {
       schema: {
-        summary: "device_control: an action or a function call, always answered",
+        summary: "Run a device_control action or function call",
         description:
-          "Success is a 200. A failure is the same body with `ok: false`, `code`, `title` and `detail`, under that code's status.",
+          "Success is a 200. A failure has the same body with `ok: false`, `code`, `title` and `detail`, and the status of that code.",
         tags: ["control"],
         params: DeviceParams,
         headers: IdempotencyHeaders,
@@ -26,7 +26,7 @@ export function controlRoutes(http: Http, services: Services): void {
       },
       errorHandler(error: FastifyError, request, reply) {
         const known = asTendonError(error);
-        if (!answered.has(known.code)) throw error;
+        if (!answeredAsControl.has(known.code)) throw error;
         void reply.code(known.kind.status).send(services.control.refuse(request.body, known));
       },
     },
@@ -35,7 +35,7 @@ export function controlRoutes(http: Http, services: Services): void {
       if (decoded.outcome !== "ok") {
         throw new TendonError(
           "bad_request",
-          decoded.outcome === "invalid" ? decoded.reason : "not understood",
+          decoded.outcome === "invalid" ? decoded.reason : "the message is not a device_control message",
         );
       }
       const answer = await onceSent(
@@ -46,7 +46,7 @@ export function controlRoutes(http: Http, services: Services): void {
             request.principal,
             request.params.device,
             decoded.message,
-            keyed ? undefined : hangUpSignal(reply),
+            keyed ? undefined : disconnectSignal(reply),
           ),
         (done) => done.ok || (done as { sent?: unknown }).sent === true,
       );

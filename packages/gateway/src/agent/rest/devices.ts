@@ -9,10 +9,10 @@ import {
 } from "@tendon/protocol";
 import Type from "typebox";
 import type { Http } from "../http/http.ts";
-import type { RestNeeds } from "./rest.ts";
+import type { RestDependencies } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds): void {
+export function deviceRoutes(http: Http, { services, provisioning }: RestDependencies): void {
   http.get(
     "/devices",
     {
@@ -29,7 +29,7 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds):
     "/devices/:device",
     {
       schema: {
-        summary: "One device, with its last status and why it last left",
+        summary: "One device, with its last status and the reason of its last disconnect",
         tags: ["devices"],
         params: DeviceParams,
         response: { 200: DeviceDetail, ...failures },
@@ -41,7 +41,7 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds):
     "/devices/:device",
     {
       schema: {
-        summary: "Give a device another alias, tags, or the transport it is told to use",
+        summary: "Change a device's alias, its tags, or the transport it is configured to use",
         tags: ["devices"],
         params: DeviceParams,
         body: DeviceChange,
@@ -54,9 +54,9 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds):
     "/devices/:device",
     {
       schema: {
-        summary: "Forget a device and its credentials",
+        summary: "Delete a device and its credentials",
         description:
-          "It is disconnected, no longer waits and is off the list. Its calls stay in the history.",
+          "The gateway disconnects the device and removes it from the list and from the pending devices. Its calls stay in the history.",
         tags: ["devices"],
         params: DeviceParams,
         response: { 204: Type.Null(), ...failures },
@@ -71,11 +71,11 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds):
     "/devices/:device/tools",
     {
       schema: {
-        summary: "What a device can do",
+        summary: "The tools of a device",
         tags: ["tools"],
         params: DeviceParams,
         querystring: Type.Object({
-          user: Type.Optional(Type.Boolean({ description: "Also the tools that are for people only" })),
+          user: Type.Optional(Type.Boolean({ description: "Include user-only tools" })),
         }),
         response: { 200: ToolList, ...failures },
       },
@@ -86,9 +86,9 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestNeeds):
     "/tools",
     {
       schema: {
-        summary: "Tools of all devices by a few letters of their names",
+        summary: "Find tools of all devices by a part of their names",
         description:
-          "What you may call, tools for people only among it; devices that are here first, then those seen last.",
+          "Lists the tools that you may call, including user-only tools. Connected devices come first, then the others, most recently seen first.",
         tags: ["tools"],
         querystring: ToolsQuery,
         response: { 200: NamedTools, ...failures },

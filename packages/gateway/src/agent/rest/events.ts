@@ -1,4 +1,4 @@
-/** Server-Sent Events: what happens, as it happens, with resume [EVT-1…4]. */
+/** Server-Sent Events: live events, with resume [EVT-1…4]. */
 import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
@@ -7,17 +7,17 @@ import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import type { RestNeeds } from "./rest.ts";
+import type { RestDependencies } from "./rest.ts";
 import { failures } from "./route-parts.ts";
 
 const keepAliveMs = 15_000;
 const catchUpBufferBytes = 64 * 1024;
 
-const nothing: Missed = { earlier: undefined, recent: [] };
+const nothingMissed: Missed = { earlier: undefined, recent: [] };
 
 type Wanted = (event: GatewayEvent) => boolean;
 
-export function eventRoutes(http: Http, { events, services, tokens, console }: RestNeeds): void {
+export function eventRoutes(http: Http, { events, services, tokens, console }: RestDependencies): void {
   const open = new Map<
     FastifyReply,
     { readonly principalId: string; readonly session: string | undefined }
@@ -40,8 +40,9 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
     "/events",
     {
       schema: {
-        summary: "Everything that happens, live (Server-Sent Events)",
-        description: "`Last-Event-ID` resumes; an event `reset` says that it was too far back.",
+        summary: "Live events (Server-Sent Events)",
+        description:
+          "`Last-Event-ID` resumes after that event. If the gateway no longer has the events after it, it sends an event `reset`.",
         tags: ["events"],
         querystring: EventQuery,
         headers: Type.Object({ "last-event-id": Type.Optional(Type.String({ maxLength: 64 })) }),
@@ -49,10 +50,10 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
       },
     },
     (request, reply) => {
-      // Who lets devices in hears of those that wait, and of nothing else.
+      // A client with `provision` alone gets the events of pending devices, and no others.
       if (!hasScope(request.principal, "provision")) requireScope(request.principal, "read");
       if (open.size >= limits.eventStreams.max)
-        throw new TendonError("rate_limited", "too many open event streams");
+        throw new TendonError("rate_limited", "too many event streams are open; close one, or retry later");
       const { principal } = request;
       const filter = readFilter(request.query, services);
       const wanted: Wanted = (event) => filter(event) && services.fleet.showsEvent(principal, event);
@@ -95,14 +96,13 @@ function stream(
     connection: "keep-alive",
   });
   raw.write(": tendon events\n\n");
-  // Between its end and its close a stream takes nothing more.
+  // A stream that has ended but is not closed yet accepts no writes.
   const send = (text: string) => {
     if (!raw.writableEnded && !raw.destroyed) raw.write(text);
   };
   const write = (event: GatewayEvent) => send(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
   const reset = () => send("event: reset\ndata: {}\n\n");
-  // What was missed may be many megabytes: it goes out as fast as the reader takes it, and what happens meanwhile
-  // waits behind it.
+  // Missed events may be many megabytes. They are sent as fast as the client reads, and newer events queue behind them.
   let backlog: GatewayEvent[] = [];
   let at = 0;
   let waiting = false;
@@ -118,25 +118,25 @@ function stream(
     backlog = [];
     at = 0;
   };
-  const missed = resumeFrom === undefined || resumeFrom === "" ? nothing : events.since(resumeFrom);
+  const missed = resumeFrom === undefined || resumeFrom === "" ? nothingMissed : events.since(resumeFrom);
   if (missed === undefined) reset();
   backlog = (missed?.recent ?? []).filter(wanted);
   if (missed?.earlier === undefined) catchUp();
   else {
     waiting = true;
-    const goOn = (earlier: readonly GatewayEvent[] | undefined) => {
+    const resume = (earlier: readonly GatewayEvent[] | undefined) => {
       waiting = false;
       if (earlier === undefined) reset();
       backlog = [...(earlier ?? []).filter(wanted), ...backlog];
       catchUp();
     };
-    // Without an answer of the event log the client gets the events in memory, and a note that some are missing.
-    missed.earlier().then(goOn, () => goOn(undefined));
+    // If the event log cannot be read, the client gets a `reset` and the events in memory.
+    missed.earlier().then(resume, () => resume(undefined));
   }
   return events.subscribe((event) => {
     if (!wanted(event)) return;
     const behind = backlog.length - at;
-    // A reader that far behind is cut off; it resumes from the last event it has seen.
+    // A client this far behind is disconnected; it can resume from the last event it has.
     if (behind > 3 * limits.eventsKept.max || raw.writableLength > limits.eventStreamBufferBytes.max)
       raw.destroy();
     else if (waiting || behind > 0) backlog.push(event);

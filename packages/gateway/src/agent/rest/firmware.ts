@@ -10,8 +10,8 @@ import { failures } from "./route-parts.ts";
 const tags = ["firmware"];
 const ImageParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
-/** Only described: what comes is a stream, and is looked at when it is whole. */
-const ImageFile = Type.Unsafe<Readable>({ format: "binary", description: "The file itself" });
+/** For the description only. The body is a stream, which the library checks when it is complete. */
+const ImageFile = Type.Unsafe<Readable>({ format: "binary", description: "The image file" });
 
 export async function firmwareRoutes(http: Http, library: Firmware["library"]): Promise<void> {
   http.get(
@@ -29,7 +29,7 @@ export async function firmwareRoutes(http: Http, library: Firmware["library"]): 
     "/firmware/:id",
     {
       schema: {
-        summary: "One image, with the devices that did not come back with it",
+        summary: "One image, with the devices that failed to update to it",
         tags,
         params: ImageParams,
         response: { 200: FirmwareDetail, ...failures },
@@ -41,7 +41,7 @@ export async function firmwareRoutes(http: Http, library: Firmware["library"]): 
     "/firmware/:id",
     {
       schema: {
-        summary: "Offer an image to more devices or fewer, halt it, or go on with it",
+        summary: "Change the share of an image, halt its roll-out or resume it",
         tags,
         params: ImageParams,
         body: FirmwareChange,
@@ -54,7 +54,7 @@ export async function firmwareRoutes(http: Http, library: Firmware["library"]): 
     "/firmware/:id",
     {
       schema: {
-        summary: "Remove an image; devices that have it keep it",
+        summary: "Delete an image; devices that run it keep it",
         tags,
         params: ImageParams,
         response: { 204: Type.Null(), ...failures },
@@ -68,7 +68,7 @@ export async function firmwareRoutes(http: Http, library: Firmware["library"]): 
   await http.register(async (routes) => uploadRoute(routes as unknown as Http, library));
 }
 
-/** In a corner of its own: here a body is a stream, and nothing but the image. */
+/** Registered in a scope of its own, because its content-type parser hands on the body as a stream. */
 function uploadRoute(http: Http, library: Firmware["library"]): void {
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
@@ -76,8 +76,9 @@ function uploadRoute(http: Http, library: Firmware["library"]): void {
     "/firmware",
     {
       schema: {
-        summary: "Hand in an image; the body is the file itself",
-        description: "It is checked before it is offered to anybody: form, digest, chip, version, board.",
+        summary: "Upload an image; the body is the file itself",
+        description:
+          "The gateway checks format, digest, chip, version and board before it offers the image to devices.",
         tags,
         querystring: FirmwareUpload,
         body: ImageFile,
@@ -90,11 +91,11 @@ function uploadRoute(http: Http, library: Firmware["library"]): void {
       },
     },
     async (request, reply) => {
-      // What is refused is not read to its end, so nothing can follow it on this connection.
+      // A rejected upload is not read to its end, so the connection cannot carry another request.
       reply.header("connection", "close");
       const body: Readable | null | undefined = request.body;
       if (body === undefined || body === null)
-        throw new TendonError("bad_request", "the body is to be the image");
+        throw new TendonError("bad_request", "the body is empty; send the image file as the body");
       const added = await library.add(request.principal, request.query, unbroken(body));
       reply.code(201);
       return added;
@@ -102,11 +103,11 @@ function uploadRoute(http: Http, library: Firmware["library"]): void {
   );
 }
 
-/** A sender that goes away in the middle is no fault of ours. */
+/** Reports a client that disconnects during the upload as a bad request, not as an internal error. */
 async function* unbroken(body: Readable): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body) yield chunk as Uint8Array;
   } catch (error) {
-    throw new TendonError("bad_request", "the upload broke off", {}, error);
+    throw new TendonError("bad_request", "the client disconnected before the end of the upload", {}, error);
   }
 }

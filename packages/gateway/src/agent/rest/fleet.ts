@@ -12,7 +12,7 @@ import Type from "typebox";
 import { valueWithoutSecrets } from "../console/console.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import { hangUpSignal } from "./hang-up.ts";
+import { disconnectSignal } from "./client-disconnect.ts";
 import { failures, IdempotencyHeaders, onceSent } from "./route-parts.ts";
 
 export function fleetRoutes(http: Http, services: Services): void {
@@ -21,7 +21,8 @@ export function fleetRoutes(http: Http, services: Services): void {
     {
       schema: {
         summary: "Call one tool on many devices",
-        description: "Up to 500 targets are waited for; more become a job. Each device has its own result.",
+        description:
+          "The reply has a result for each device. A call to more than 500 devices becomes a job, which runs in the background.",
         tags: ["tools"],
         headers: IdempotencyHeaders,
         body: FleetCallRequest,
@@ -37,7 +38,7 @@ export function fleetRoutes(http: Http, services: Services): void {
           services.fanOut.call(request.principal, target, {
             tool,
             args,
-            options: { timeoutMs, signal: keyed ? undefined : hangUpSignal(reply) },
+            options: { timeoutMs, signal: keyed ? undefined : disconnectSignal(reply) },
           }),
         (done) =>
           "job" in done ||
@@ -53,7 +54,7 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls",
     {
       schema: {
-        summary: "What was called, newest first",
+        summary: "The call history, newest first",
         tags: ["tools"],
         querystring: CallQuery,
         response: { 200: CallHistory, ...failures },
@@ -65,9 +66,9 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls/:id",
     {
       schema: {
-        summary: "One call from being asked to its end",
+        summary: "One call with its trace",
         description:
-          "Arguments, the failure's words and late answers are kept in memory for the last calls; secrets are masked.",
+          "Arguments, error details and late answers are available for recent calls only, because the gateway keeps them in memory. Secrets are masked.",
         tags: ["tools"],
         params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
         response: { 200: CallTrace, ...failures },
@@ -80,7 +81,7 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/jobs/:id",
     {
       schema: {
-        summary: "How far a job is, with its results",
+        summary: "The progress of a job, with its results",
         tags: ["tools"],
         params: Type.Object({ id: Type.String({ maxLength: limits.jobIdLength.max }) }),
         response: { 200: Job, ...failures },
@@ -91,6 +92,6 @@ export function fleetRoutes(http: Http, services: Services): void {
 }
 
 function withMaskedArguments(trace: CallTrace): CallTrace {
-  // Safe: an object stays one.
+  // Safe: masking an object returns an object.
   return { ...trace, arguments: valueWithoutSecrets(trace.arguments) as JsonObject | null };
 }

@@ -1,6 +1,6 @@
 /**
- * The other way in for agents: the tools of the fleet as function definitions of plain LLM APIs, and one address that
- * runs a function by its name. What is shown and what may run is what an MCP client with the same token gets [FUN-1…2].
+ * Agents without MCP: the tools of the fleet as function definitions for LLM APIs, and one route that runs a function
+ * by its name. A token sees and calls the same tools here as over MCP [FUN-1…2].
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import {
@@ -17,15 +17,15 @@ import { asAgent, type Principal, requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import {
-  type Asker,
+  type Caller,
   compactFunctions,
   compactToolCalled,
   plainCalls,
   readArguments,
 } from "../mcp/compact/compact.ts";
 import type { Services } from "../services.ts";
-import { HangUp, hangUpSignal } from "./hang-up.ts";
-import type { RestNeeds } from "./rest.ts";
+import { ClientDisconnect, disconnectSignal } from "./client-disconnect.ts";
+import type { RestDependencies } from "./rest.ts";
 import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
 
 const Schema = Type.Record(Type.String(), Type.Unknown());
@@ -50,17 +50,18 @@ interface FunctionDefinition {
   readonly inputSchema: JsonObject;
 }
 
-type FunctionNeeds = Pick<RestNeeds, "services" | "clock" | "events">;
+type FunctionDependencies = Pick<RestDependencies, "services" | "clock" | "events">;
 
-export function functionRoutes(http: Http, needs: FunctionNeeds): void {
-  const { services } = needs;
+export function functionRoutes(http: Http, dependencies: FunctionDependencies): void {
+  const { services } = dependencies;
   const waits = { count: 0 };
   http.get(
     "/tools.openai.json",
     {
       schema: {
-        summary: "The tools as function definitions for OpenAI's API and those that copy it",
-        description: "What `/mcp` shows to the same token. The list goes into `tools` of a chat completion.",
+        summary: "The tools as function definitions for OpenAI's API and compatible ones",
+        description:
+          "The tools that `/mcp` lists for the same token. Pass the list as `tools` of a chat completion.",
         tags: ["functions"],
         response: { 200: OpenAiTools, ...failures },
       },
@@ -77,7 +78,7 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
     {
       schema: {
         summary: "The tools as definitions for Anthropic's API",
-        description: "What `/mcp` shows to the same token. The list goes into `tools` of a message.",
+        description: "The tools that `/mcp` lists for the same token. Pass the list as `tools` of a message.",
         tags: ["functions"],
         response: { 200: AnthropicTools, ...failures },
       },
@@ -94,9 +95,8 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
     "/function-call",
     {
       schema: {
-        summary: "Run a function by the name it is shown under",
-        description:
-          "A function that fails by its own account is a 200 with `isError: true`, as in any call.",
+        summary: "Call a function by its listed name",
+        description: "If the tool itself reports an error, the reply is a 200 with `isError: true`.",
         tags: ["functions"],
         headers: IdempotencyHeaders,
         body: FunctionCallRequest,
@@ -104,8 +104,8 @@ export function functionRoutes(http: Http, needs: FunctionNeeds): void {
       },
     },
     (request, reply) => {
-      const asker = { ...needs, principal: asAgent(request.principal), waits };
-      return once(services, request, (keyed) => run(asker, request.body, keyed ? undefined : reply));
+      const caller = { ...dependencies, principal: asAgent(request.principal), waits };
+      return once(services, request, (keyed) => run(caller, request.body, keyed ? undefined : reply));
     },
   );
 }
@@ -118,24 +118,24 @@ function shownTo(services: Services, principal: Principal): readonly FunctionDef
 }
 
 async function run(
-  asker: Asker,
+  caller: Caller,
   { name, arguments: given = {}, timeoutMs }: FunctionCallRequest,
   reply: FastifyReply | undefined,
 ): Promise<FunctionReply> {
-  const { services, principal } = asker;
+  const { services, principal } = caller;
   const args = typeof given === "string" ? readArguments(given) : given;
   const compact = compactToolCalled(name);
   if (compact !== undefined) {
-    const context = contextOf(reply === undefined ? new AbortController().signal : hangUpSignal(reply));
-    const asking = { view: asker, context };
-    return finished(name, await compact.run({ ...asking, ...plainCalls(asking) }, args));
+    const context = contextOf(reply === undefined ? new AbortController().signal : disconnectSignal(reply));
+    const request = { view: caller, context };
+    return finished(name, await compact.run({ ...request, ...plainCalls(request) }, args));
   }
   const address = services.toolset.resolve(principal, name);
   if (address === undefined) {
     const near = didYouMean(services.toolset.near(principal, name));
     throw new TendonError("tool_unknown", `no function is called \`${name}\`${near}`);
   }
-  const signal = reply === undefined ? undefined : new HangUp(reply);
+  const signal = reply === undefined ? undefined : new ClientDisconnect(reply);
   const done = await services.calls.call(principal, address.device, address.tool, args, {
     timeoutMs,
     signal,
@@ -143,12 +143,12 @@ async function run(
   return { name, ...done };
 }
 
-/** Safe: nobody asked for progress, and of all else our own tools look at the signal only. */
+/** Safe: compact tools use only the signal of the context, and progress if the client requested it. */
 function contextOf(signal: AbortSignal): ServerContext {
   return { mcpReq: { signal } } as unknown as ServerContext;
 }
 
-/** Our own tools answer in MCP's words, where a failed call is an answer too; here it is a problem, as on any route. */
+/** Compact tools return a failed call as an MCP result; this turns it into a problem document, as in every REST route. */
 function finished(name: string, end: unknown): FunctionReply {
   const { content, structuredContent, isError = false, _meta } = end as CallToolResult;
   const failure = _meta?.["tendon/error"];

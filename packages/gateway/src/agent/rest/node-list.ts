@@ -14,7 +14,7 @@ export interface NodeListDependencies {
   readonly startedAt: number;
 }
 
-/** The nodes of the cluster, as this one knows them, and the state of storage and NATS. */
+/** The nodes that this one knows, and the state of storage and NATS. */
 export function nodeList({
   cluster,
   store,

@@ -9,18 +9,18 @@ import {
 } from "@tendon/protocol";
 import { sourceOf } from "../../access/access.ts";
 import type { Http } from "../http/http.ts";
-import type { RestNeeds } from "./rest.ts";
+import type { RestDependencies } from "./rest.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-/** Who comes in. All of it needs `provision`; what touches a device that is here needs `admin`. */
-export function provisioningRoutes(http: Http, { provisioning, settingsOf }: RestNeeds): void {
+/** Provisioning and admission. Every route needs `provision`; changing a provisioned device needs `admin`. */
+export function provisioningRoutes(http: Http, { provisioning, settingsOf }: RestDependencies): void {
   const { decisions, imports } = provisioning;
   http.get(
     "/devices/pending",
     {
       schema: {
-        summary: "Boards that show a code and wait",
-        description: "Newest first. The code itself is on the board only.",
+        summary: "Devices waiting for approval",
+        description: "Newest first. Only the board shows its activation code.",
         tags: ["devices"],
         response: { 200: PendingList, ...failures },
       },
@@ -31,8 +31,9 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
     "/devices/approve",
     {
       schema: {
-        summary: "Let a board in by the code it shows",
-        description: "Another board of the same id is replaced and disconnected; `replaced` says so.",
+        summary: "Approve a board by its activation code",
+        description:
+          "If another board has the same Device-Id, its credentials are revoked, it is disconnected, and `replaced` is true.",
         tags: ["devices"],
         body: ApproveRequest,
         response: { 200: Decided, ...failures },
@@ -44,7 +45,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
     "/devices/:device/approve",
     {
       schema: {
-        summary: "Let a board in by its id, where one waits under it",
+        summary: "Approve a waiting board by its id",
         tags: ["devices"],
         params: DeviceParams,
         response: { 200: Decided, ...failures },
@@ -56,7 +57,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
     "/devices/:device/revoke",
     {
       schema: {
-        summary: "Take a device's credentials away and disconnect it",
+        summary: "Revoke a device's credentials and disconnect it",
         tags: ["devices"],
         params: DeviceParams,
         response: { 200: Decided, ...failures },
@@ -68,9 +69,9 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
     "/devices/provision",
     {
       schema: {
-        summary: "Make credentials for a device before it connects",
+        summary: "Create credentials for a device before it connects",
         description:
-          "Needs the scope `provision`. Another Client-Id of the same device no longer counts, which needs `admin`.",
+          "Needs `provision`. If the device has credentials under another Client-Id, they are revoked; this needs `admin`.",
         tags: ["devices"],
         body: ProvisionRequest,
         response: { 201: Provisioned, ...failures },
@@ -87,8 +88,8 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
     "/devices/import",
     {
       schema: {
-        summary: "Put devices on the list of those that are let in when they come",
-        description: "All rows or none; a device that is on the list already is written over.",
+        summary: "Import devices, which are then admitted without approval",
+        description: "Imports all rows or none. A row replaces an earlier one of the same device.",
         tags: ["devices"],
         body: ImportRequest,
         response: { 200: ImportReply, ...failures },

@@ -1,4 +1,4 @@
-/** REST under /api/v1: the same services as every other door, in requests and problem documents. */
+/** REST under /api/v1: the services as HTTP routes, with errors as problem documents. */
 import { NodeList, type Provisioned } from "@tendon/protocol";
 import { requireScope, type Tokens } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
@@ -25,7 +25,7 @@ import { type VoiceSessions, voiceRoutes } from "./voice.ts";
 
 export { nodeList } from "./node-list.ts";
 
-export interface RestNeeds {
+export interface RestDependencies {
   readonly clock: Clock;
   readonly services: Services;
   readonly provisioning: Provisioning;
@@ -35,35 +35,35 @@ export interface RestNeeds {
   readonly console: Console;
   readonly voice: VoiceSessions;
   readonly nodes: () => NodeList;
-  /** The settings a device is given, made from its credentials. */
+  /** The connection settings for a device with these credentials. */
   readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
 
-export async function restRoutes(http: Http, needs: RestNeeds): Promise<void> {
+export async function restRoutes(http: Http, dependencies: RestDependencies): Promise<void> {
   await http.register(
     async (api) => {
       const routes = api as unknown as Http;
       await routes.register(async (signedIn) => {
         signedIn.addHook("onRequest", (request, _reply, next) => {
-          request.principal = needs.console.authentication.byTokenOrSession(request);
+          request.principal = dependencies.console.authentication.byTokenOrSession(request);
           next();
         });
         const guarded = signedIn as unknown as Http;
-        deviceRoutes(guarded, needs);
-        provisioningRoutes(guarded, needs);
-        callRoutes(guarded, needs.services);
-        controlRoutes(guarded, needs.services);
-        fleetRoutes(guarded, needs.services);
-        functionRoutes(guarded, needs);
-        toolChangeRoutes(guarded, needs.services);
-        rpcRoutes(guarded, needs.services);
-        approvalRoutes(guarded, needs.services);
-        eventRoutes(guarded, needs);
-        tokenRoutes(guarded, needs.tokens);
-        voiceRoutes(guarded, needs.services, needs.voice);
-        nodeRoutes(guarded, needs.nodes);
-        needs.console.routes(guarded);
-        await firmwareRoutes(guarded, needs.library);
+        deviceRoutes(guarded, dependencies);
+        provisioningRoutes(guarded, dependencies);
+        callRoutes(guarded, dependencies.services);
+        controlRoutes(guarded, dependencies.services);
+        fleetRoutes(guarded, dependencies.services);
+        functionRoutes(guarded, dependencies);
+        toolChangeRoutes(guarded, dependencies.services);
+        rpcRoutes(guarded, dependencies.services);
+        approvalRoutes(guarded, dependencies.services);
+        eventRoutes(guarded, dependencies);
+        tokenRoutes(guarded, dependencies.tokens);
+        voiceRoutes(guarded, dependencies.services, dependencies.voice);
+        nodeRoutes(guarded, dependencies.nodes);
+        dependencies.console.routes(guarded);
+        await firmwareRoutes(guarded, dependencies.library);
       });
     },
     { prefix: "/api/v1" },
@@ -75,7 +75,7 @@ function nodeRoutes(http: Http, nodes: () => NodeList): void {
     "/nodes",
     {
       schema: {
-        summary: "The nodes of this gateway, and the engines they stand on",
+        summary: "The nodes of this gateway, and the state of storage and NATS",
         tags: ["operations"],
         response: { 200: NodeList, ...failures },
       },

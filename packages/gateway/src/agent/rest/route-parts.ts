@@ -1,10 +1,10 @@
-/** What several routes share. */
+/** Schemas and idempotency that several routes share. */
 import { limits, Problem } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import type { Services } from "../services.ts";
 
-/** What every route may answer with instead of its success. */
+/** The error responses of every route. */
 export const failures = { "4xx": Problem, "5xx": Problem };
 
 export const DeviceParams = Type.Object({
@@ -16,7 +16,7 @@ export const IdempotencyHeaders = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: limits.idempotencyKeyLength.max,
-      description: "A repeat under the same key within a day gets the first answer and runs nothing again",
+      description: "A repeat with the same key within a day gets the first reply, and nothing runs again",
     }),
   ),
 });
@@ -28,7 +28,7 @@ interface KeyedRequest {
   readonly headers: { readonly "idempotency-key"?: string | undefined };
 }
 
-/** Runs the work once per key. `keyed`: its caller may come back for the answer, so hanging up does not stop it. */
+/** Runs the work once per key. With `keyed`, a disconnect of the client does not cancel it: the client may repeat the request. */
 export function once<Answer>(
   services: Services,
   request: KeyedRequest,
@@ -39,7 +39,7 @@ export function once<Answer>(
   return services.idempotency.run(request.principal, key, [request.url, request.body], () => work(true));
 }
 
-/** Takes the answer of work that never reached a device past the keys, which forget it then [CALL-7]. */
+/** Carries an answer out of `idempotency.run` as an error, so that it is not stored: nothing reached a device [CALL-7]. */
 class NeverSent<Answer> extends Error {
   readonly answer: Answer;
 
@@ -49,7 +49,7 @@ class NeverSent<Answer> extends Error {
   }
 }
 
-/** The same for work whose failures are answers: those of which nothing was sent can be tried again. */
+/** Like `once`, for work that returns its failures. A failure before anything was sent is not stored, so a repeat runs again. */
 export async function onceSent<Answer>(
   services: Services,
   request: KeyedRequest,
@@ -63,7 +63,7 @@ export async function onceSent<Answer>(
       return answer;
     });
   } catch (error) {
-    // Safe: it was thrown by the work under this key, whose answer this is.
+    // Safe: only the work above throws it, with its own answer.
     if (error instanceof NeverSent) return error.answer as Answer;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * A device's MCP as JSON-RPC over one POST. Nothing slips past the rules on this door: lists and calls take the same
- * way as everywhere, `initialize` is answered from what is known, and other methods need `admin`.
+ * A device's MCP server as JSON-RPC over one POST. Lists and calls take the same path as in every other interface. The
+ * gateway answers `initialize` from its record of the device. Other methods need `admin`.
  */
 import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
@@ -8,10 +8,10 @@ import type { CallOptions } from "../../calls/calls.ts";
 import { messageOf, TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import { HangUp } from "./hang-up.ts";
+import { ClientDisconnect } from "./client-disconnect.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-/** Told where the device itself has not answered `initialize` yet. */
+/** Sent if the device has not answered `initialize` yet. */
 const fallbackProtocolVersion = "2024-11-05";
 
 export function rpcRoutes(http: Http, services: Services): void {
@@ -30,12 +30,12 @@ export function rpcRoutes(http: Http, services: Services): void {
     },
     async (request, reply): Promise<RpcReplyBody> => {
       const { device } = request.params;
-      // Known before anything is asked, so that an unknown device is a 404 like everywhere else.
+      // Looked up first, so that an unknown device is a 404, as in every other route.
       services.fleet.find(request.principal, device).id;
       const id = request.body.id ?? null;
       try {
         const result = await answer(services, request.principal, device, request.body, {
-          signal: new HangUp(reply),
+          signal: new ClientDisconnect(reply),
         });
         return { jsonrpc: "2.0", id, result };
       } catch (error) {

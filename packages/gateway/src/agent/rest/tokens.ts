@@ -9,7 +9,7 @@ export function tokenRoutes(http: Http, tokens: Tokens): void {
     "/tokens",
     {
       schema: {
-        summary: "Tokens, without themselves",
+        summary: "All tokens, without their secrets",
         tags: ["tokens"],
         response: { 200: TokenList, ...failures },
       },
@@ -20,7 +20,7 @@ export function tokenRoutes(http: Http, tokens: Tokens): void {
     "/tokens",
     {
       schema: {
-        summary: "Make a token; it is shown this once",
+        summary: "Create a token; only this reply shows it",
         tags: ["tokens"],
         body: TokenRequest,
         response: { 201: NewToken, ...failures },
@@ -36,7 +36,7 @@ export function tokenRoutes(http: Http, tokens: Tokens): void {
     "/tokens/:id",
     {
       schema: {
-        summary: "Revoke a token; what it has open is closed",
+        summary: "Revoke a token and close its connections",
         tags: ["tokens"],
         params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
         response: { 204: Type.Null(), ...failures },

@@ -4,13 +4,13 @@ import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { DeviceParams, failures } from "./route-parts.ts";
 
-/** Tools that are no longer what they were, and an operator's word on them [DRI-1…4]. */
+/** Drifted tools, and their acceptance by an operator [DRI-1…4]. */
 export function toolChangeRoutes(http: Http, services: Services): void {
   http.get(
     "/devices/:device/changes",
     {
       schema: {
-        summary: "Known tools of a device that have changed and nobody has accepted yet",
+        summary: "Tools of a device whose change is not accepted yet",
         tags: ["tools"],
         params: DeviceParams,
         response: { 200: ToolChanges, ...failures },
@@ -24,7 +24,7 @@ export function toolChangeRoutes(http: Http, services: Services): void {
       schema: {
         summary: "Accept a tool as it is now",
         description:
-          "Needs `admin`; answers with what else has changed. Another digest than the tool has now is a `conflict`: look at it again.",
+          "Needs `admin`. The reply lists the remaining changes. If the tool has changed again since you read its digest, the reply is `conflict`: read the changes again.",
         tags: ["tools"],
         params: Type.Object({
           ...DeviceParams.properties,

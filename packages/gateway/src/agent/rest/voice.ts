@@ -4,7 +4,7 @@ import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { failures } from "./route-parts.ts";
 
-/** The conversations under way now, of all devices on all nodes. */
+/** The active conversations of all devices on all nodes. */
 export type VoiceSessions = () => Promise<readonly Omit<VoiceSession, "alias">[]>;
 
 export function voiceRoutes(http: Http, services: Services, sessions: VoiceSessions): void {
@@ -12,8 +12,8 @@ export function voiceRoutes(http: Http, services: Services, sessions: VoiceSessi
     "/voice/sessions",
     {
       schema: {
-        summary: "Conversations between devices and their voice servers, in numbers",
-        description: "Never what is said.",
+        summary: "Active conversations between devices and their voice servers",
+        description: "Figures only, never the content of a conversation.",
         tags: ["voice"],
         response: { 200: VoiceSessionList, ...failures },
       },

@@ -1,14 +1,14 @@
 /**
- * The tools that are always there, so that an agent can use any number of devices with a list that stays small: find
- * devices and tools, look, call one or many, wait for what happens.
+ * The compact tools, with which an agent uses any number of devices through a short list: find devices and tools, read
+ * state, call one device or many, wait for events.
  */
 import { deviceCall, fleetCall } from "./call-devices.ts";
 import type { CompactTool } from "./compact-tool.ts";
 import { toolDescribe, toolsSearch } from "./find-tools.ts";
-import { deviceState, devicesList } from "./look-around.ts";
+import { deviceState, devicesList } from "./read-devices.ts";
 import { eventsWait } from "./wait-for-events.ts";
 
-export type { Asker } from "../agent-view.ts";
+export type { Caller } from "../agent-view.ts";
 export { plainCalls } from "../plain-calls.ts";
 export { readArguments } from "./compact-tool.ts";
 
@@ -24,7 +24,7 @@ const tools: readonly CompactTool[] = [
 
 export const compactDefinitions = tools.map(({ definition }) => definition);
 
-/** The same for agents that do not speak MCP. */
+/** The same for agents that do not use MCP. */
 export const compactFunctions = tools.map(({ definition: { name, description = "" }, plainSchema }) => ({
   name,
   description,

@@ -13,23 +13,23 @@ export const toolsSearch = compactTool(
     name: "tools_search",
     title: "Find tools",
     description:
-      "Finds the tools of all devices that fit a request in plain words, such as `louder` or `take a photo in the kitchen`: best first, and of equally good ones those that are `online`. Then call one with device_call; tool_describe shows its arguments.",
+      "Finds tools of all devices by a request in plain words, such as `louder` or `take a photo in the kitchen`. The best match comes first, and tools of online devices before equal ones of offline devices. Then call one with device_call; tool_describe shows its arguments.",
     readOnly: true,
     input: inputOf({
-      query: Type.String({ minLength: 1, maxLength: 256, description: "What is to be done" }),
+      query: Type.String({ minLength: 1, maxLength: 256, description: "What you want to do" }),
       device: Type.Optional(Device),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "8 where it is left out" })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: "Default: 8" })),
     }),
   },
   async ({ view }, { query, device, limit = foundAtOnce }) => {
     const { services, principal } = view;
     const only = device === undefined ? {} : { device: services.fleet.device(principal, device).id };
     const found = await services.toolset.search(principal, query, { ...only, limit });
-    return answer({ tools: found.map(inShort) });
+    return answer({ tools: found.map(summaryOf) });
   },
 );
 
-function inShort({ tool, online, offlineSince }: FoundTool) {
+function summaryOf({ tool, online, offlineSince }: FoundTool) {
   const { description } = tool;
   const summary =
     description.length > summaryLength ? `${description.slice(0, summaryLength - 1)}…` : description;
@@ -48,11 +48,11 @@ export const toolDescribe = compactTool(
   {
     name: "tool_describe",
     title: "Describe a tool",
-    description: "One tool in full: what it does and the JSON Schema of its arguments.",
+    description: "Describes one tool in full, with the JSON Schema of its arguments.",
     readOnly: true,
     input: inputOf({
       device: Type.Optional(Device),
-      tool: Type.String({ minLength: 1, maxLength: 128, description: "As tools_search names it" }),
+      tool: Type.String({ minLength: 1, maxLength: 128, description: "The tool's name from tools_search" }),
     }),
   },
   ({ view }, { device, tool }) => {

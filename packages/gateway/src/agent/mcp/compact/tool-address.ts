@@ -1,20 +1,20 @@
 import { didYouMean } from "@tendon/protocol";
 import { TendonError } from "../../../errors.ts";
-import type { Asker, ToolAddress } from "../agent-view.ts";
+import type { Caller, ToolAddress } from "../agent-view.ts";
 
 /**
- * The tool somebody means by a device and a name: the device's own name for it, the short one without prefix, or the
- * whole one that stands in lists, which needs no device. What leads nowhere is left as it is and refused by the call.
+ * Finds a tool by device and name. The name is the device's own, the short one without prefix, or the full listed one,
+ * which needs no device. An unknown name is returned unchanged, and the call rejects it.
  */
-export function addressOf(view: Asker, device: string | undefined, tool: string): ToolAddress {
+export function addressOf(view: Caller, device: string | undefined, tool: string): ToolAddress {
   const { services, principal } = view;
   const { toolset } = services;
   const whole = toolset.resolve(principal, tool);
   if (device === undefined) {
     if (whole !== undefined) return whole;
     refuseUnknown(view, tool);
-    throw new TendonError("arguments_invalid", `\`${tool}\` needs a device beside it`, {
-      errors: [{ path: "/device", message: "is needed" }],
+    throw new TendonError("arguments_invalid", `\`device\` is required for the tool \`${tool}\``, {
+      errors: [{ path: "/device", message: "is required" }],
     });
   }
   const id = services.fleet.idOf(device);
@@ -26,16 +26,16 @@ export function addressOf(view: Asker, device: string | undefined, tool: string)
   );
 }
 
-/** Of a name that leads nowhere and is close to others, the agent is told those. */
-export function refuseUnknown({ services, principal }: Asker, tool: string): void {
+/** Throws an error that suggests similar names, if there are any. */
+export function refuseUnknown({ services, principal }: Caller, tool: string): void {
   const near = services.toolset.near(principal, tool);
   if (near.length > 0) {
     throw new TendonError("tool_unknown", `no tool is called \`${tool}\`${didYouMean(near)}`);
   }
 }
 
-/** Behind the device's own alias stands the name that the call is about. */
-function afterPrefix({ services }: Asker, device: string, tool: string): string {
+/** Removes the prefix `alias__` if the alias is that of the device. */
+function afterPrefix({ services }: Caller, device: string, tool: string): string {
   const at = tool.indexOf("__");
   return at > 0 && services.fleet.idOf(tool.slice(0, at)) === device ? tool.slice(at + 2) : tool;
 }

@@ -1,10 +1,9 @@
-/** `events_wait`: what happens, for agents that cannot be told unasked. Numbers make sure that nothing is missed. */
+/** `events_wait`: events for agents that cannot receive notifications. Event ids make sure that none is missed. */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
-import type { Asker } from "../agent-view.ts";
-import { givenUp } from "../given-up.ts";
+import type { Caller } from "../agent-view.ts";
 import { progressTo } from "../progress.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
 
@@ -12,8 +11,8 @@ const defaultWaitMs = 25_000;
 const longestWaitMs = 50_000;
 const eventsAtOnce = 50;
 const signOfLifeMs = 10_000;
-/** An agent's own calls would wake it at once; whoever wants them asks for them. */
-const unasked = new Set(["call.finished"]);
+/** Excluded by default: an agent's own calls would end the wait at once. */
+const excludedByDefault = new Set(["call.finished"]);
 
 type Wanted = (event: GatewayEvent) => boolean;
 
@@ -22,18 +21,18 @@ export const eventsWait = compactTool(
     name: "events_wait",
     title: "Wait for events",
     description:
-      "Waits until something happens on the devices (they come, go, say something, answer late) and returns it. Pass `next` of the answer as `since` the next time, so that nothing is missed; without `since` it waits for what comes from now on. `reset: true` says that some events may be lost.",
+      "Waits for events of the devices, such as connections, disconnections, notifications and late answers, and returns them. Pass `next` of the result as `since` the next time, so that no event is missed; without `since` it waits for new events. `reset: true` means that some events may be lost.",
     readOnly: true,
     input: inputOf({
-      since: Type.Optional(Type.String({ maxLength: 64, description: "`next` of the answer before" })),
+      since: Type.Optional(Type.String({ maxLength: 64, description: "`next` of the previous result" })),
       device: Type.Optional(Device),
       types: Type.Optional(
         Type.Array(Type.String({ enum: [...eventTypes] }), {
-          description: "Only these; everything but call.finished where it is left out",
+          description: "Only these types. Default: all but call.finished",
         }),
       ),
       timeoutMs: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: longestWaitMs, description: "25000 where it is left out" }),
+        Type.Integer({ minimum: 0, maximum: longestWaitMs, description: "Default: 25000" }),
       ),
     }),
   },
@@ -41,11 +40,11 @@ export const eventsWait = compactTool(
     const { services, principal, events } = view;
     const only = device === undefined ? undefined : services.fleet.device(principal, device).id;
     const wanted: Wanted = (event) =>
-      (types === undefined ? !unasked.has(event.type) : types.includes(event.type)) &&
+      (types === undefined ? !excludedByDefault.has(event.type) : types.includes(event.type)) &&
       (only === undefined || only === event.device) &&
       services.fleet.showsEvent(principal, event);
     const from = since ?? events.lastId;
-    // What earlier runs of the gateway published is asked for first: nothing may happen unseen after the second look.
+    // Events of earlier runs are read first, because no event may come unseen after the second `since`.
     const { earlier: ask = none } = events.since(from) ?? {};
     const earlier = await ask();
     const missed = events.since(from);
@@ -71,19 +70,19 @@ function firstOf(missed: readonly GatewayEvent[], wanted: Wanted): GatewayEvent[
   return found;
 }
 
-/** The next event, or `undefined` when the time is up or nobody waits any more. */
+/** The next event, or `undefined` after the timeout or when the client has cancelled. */
 function nextEvent(
-  view: Asker,
+  view: Caller,
   wanted: Wanted,
   timeoutMs: number,
   context: ServerContext,
 ): Promise<GatewayEvent | undefined> {
   const { clock, events, waits } = view;
   if (waits.count >= limits.eventWaits.max) {
-    throw new TendonError("rate_limited", "too many agents wait for events already");
+    throw new TendonError("rate_limited", "too many agents are waiting for events; retry later");
   }
-  const signal = givenUp(context);
-  const tell = progressTo(context);
+  const { signal } = context.mcpReq;
+  const report = progressTo(context);
   const started = clock.monotonic();
   waits.count += 1;
   return new Promise((resolve) => {
@@ -98,10 +97,10 @@ function nextEvent(
     const giveUp = () => end(undefined);
     const timer = clock.after(timeoutMs, giveUp);
     const life =
-      tell === undefined
+      report === undefined
         ? undefined
         : clock.every(signOfLifeMs, () =>
-            tell({ progress: clock.monotonic() - started, total: timeoutMs, message: "waiting" }),
+            report({ progress: clock.monotonic() - started, total: timeoutMs, message: "waiting" }),
           );
     const unsubscribe = events.subscribe((event) => {
       if (wanted(event)) end(event);

@@ -1,6 +1,6 @@
-/** Addresses of what a device has to show: `device://{id}/state`, `/events`, `/photos/{n}`. */
+/** The URIs of a device's resources: `device://{id}/state`, `/events`, `/photos/{n}`. */
 export interface DeviceUri {
-  /** Id or alias, as somebody wrote it. */
+  /** Id or alias, as the client wrote it. */
   readonly device: string;
   readonly part: "state" | "events" | { readonly photo: number };
 }
@@ -15,12 +15,12 @@ export function readDeviceUri(uri: string): DeviceUri | undefined {
   return { device: name, part: { photo: Number(photo) } };
 }
 
-/** A MAC address has colons, and many clients would take them for a port: in lists they are written as %3A. */
+/** Colons of a MAC address are written as %3A, because many clients would read them as a port. */
 export function deviceUri(id: string, part: string): string {
   return `device://${encodeURIComponent(id)}/${part}`;
 }
 
-/** What comes after the device, as it is written. */
+/** The part of the URI after the device. */
 export function partOf({ part }: DeviceUri): string {
   return typeof part === "string" ? part : `photos/${part.photo}`;
 }

@@ -1,4 +1,4 @@
-/** What Tendon itself knows of devices, as resources. */
+/** State, events and photos of devices as resources. */
 import {
   type ReadResourceResult,
   type Resource,
@@ -25,24 +25,24 @@ export const ownTemplates: readonly ResourceTemplateType[] = [
   {
     uriTemplate: "device://{id}/events",
     name: "device events",
-    description: "What last happened on a device; `next` is for events_wait",
+    description: "The last events of a device; pass `next` to events_wait",
     mimeType: json,
   },
   {
     uriTemplate: "device://{id}/photos/{n}",
     name: "device photo",
-    description: "A photo a device took; `n` counts from 1",
+    description: "A photo that a device took; `n` counts from 1",
     mimeType: "image/jpeg",
   },
 ];
 
 /** One page of devices makes one page of resources. */
 export function listOwn(
-  { services, principal, surface }: AgentView,
+  { services, principal, selection }: AgentView,
   cursor: string | undefined,
 ): { readonly resources: Resource[]; readonly nextCursor?: string } {
-  if (surface.kind === "device") {
-    const { id, alias } = services.fleet.device(principal, surface.device);
+  if (selection.kind === "device") {
+    const { id, alias } = services.fleet.device(principal, selection.device);
     const photos = services.photos.list(principal, id).map((photo) => photoOf(id, alias, photo));
     return { resources: [...resourcesOf(id, alias), ...photos] };
   }
@@ -67,7 +67,7 @@ function resourcesOf(id: string, alias: string): Resource[] {
     {
       uri: deviceUri(id, "events"),
       name: `${alias} events`,
-      description: `What last happened on ${alias}`,
+      description: `The last events of ${alias}`,
       mimeType: json,
     },
   ];
@@ -82,14 +82,14 @@ function photoOf(id: string, alias: string, { number, at, mimeType }: Photo): Re
   };
 }
 
-/** `undefined` for an address that is not one of ours. */
+/** `undefined` if the URI is not one of Tendon's own. */
 export async function readOwn(view: AgentView, uri: string): Promise<ReadResourceResult | undefined> {
   const wanted = readDeviceUri(uri);
   if (wanted === undefined) return undefined;
-  const { services, principal, events, surface } = view;
+  const { services, principal, events, selection } = view;
   try {
     const detail = services.fleet.device(principal, wanted.device);
-    if (surface.kind === "device" && detail.id !== surface.device) throw new ResourceNotFoundError(uri);
+    if (selection.kind === "device" && detail.id !== selection.device) throw new ResourceNotFoundError(uri);
     if (wanted.part === "state") return asText(uri, await services.fleet.inspect(principal, detail.id));
     if (wanted.part === "events") {
       return asText(uri, { events: events.recentOf(detail.id, eventsShown), next: events.lastId });

@@ -1,6 +1,6 @@
 /**
- * What devices have to show: their state, what happened, their photos; and, where a standard MCP server is shown alone,
- * what it offers itself. Whoever watches one of them is told when it changes.
+ * MCP resources: state, events and photos of devices, and at the address of an MCP program also its own. Subscribers are
+ * notified of changes.
  */
 import {
   type InputRequiredResult,
@@ -11,16 +11,16 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { AgentView } from "../agent-view.ts";
-import type { McpRequest } from "../asking.ts";
+import type { McpRequest } from "../tool-request.ts";
 import { listOwn, ownTemplates, readOwn } from "./own-resources.ts";
-import { passedResource, passedResources, passedTemplates } from "./passed-on.ts";
+import { programResource, programResources, programTemplates } from "./program-passthrough.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-export { passedCompletion, passedPrompt, passedPrompts } from "./passed-on.ts";
+export { programCompletion, programPrompt, programPrompts } from "./program-passthrough.ts";
 export { Subscriptions } from "./subscriptions.ts";
 
-/** In front of a cursor that is a device's own. */
-const passedOn = "device:";
+/** Prefix of a cursor that the program made. */
+const programCursor = "device:";
 
 export function serveResources(
   server: Server,
@@ -47,36 +47,36 @@ export function serveResources(
   });
 }
 
-async function list(asking: McpRequest, cursor: string | undefined): Promise<ListResourcesResult> {
-  const { view } = asking;
+async function list(request: McpRequest, cursor: string | undefined): Promise<ListResourcesResult> {
+  const { view } = request;
   const passing = view.program?.resources === true;
-  if (cursor?.startsWith(passedOn) === true && passing) {
-    const { items, nextCursor } = await passedResources(asking, cursor.slice(passedOn.length));
+  if (cursor?.startsWith(programCursor) === true && passing) {
+    const { items, nextCursor } = await programResources(request, cursor.slice(programCursor.length));
     return { resources: items, ...next(nextCursor) };
   }
   const own = listOwn(view, cursor);
   if (!passing) return own;
-  const { items, nextCursor } = await passedResources(asking, undefined);
+  const { items, nextCursor } = await programResources(request, undefined);
   return { resources: [...own.resources, ...items], ...next(nextCursor) };
 }
 
 async function templates(
-  asking: McpRequest,
+  request: McpRequest,
   cursor: string | undefined,
 ): Promise<ListResourceTemplatesResult> {
   const own = cursor === undefined ? ownTemplates : [];
-  if (asking.view.program?.resources !== true) return { resourceTemplates: [...own] };
-  const { items, nextCursor } = await passedTemplates(asking, cursor?.slice(passedOn.length));
+  if (request.view.program?.resources !== true) return { resourceTemplates: [...own] };
+  const { items, nextCursor } = await programTemplates(request, cursor?.slice(programCursor.length));
   return { resourceTemplates: [...own, ...items], ...next(nextCursor) };
 }
 
-async function read(asking: McpRequest, uri: string): Promise<ReadResourceResult | InputRequiredResult> {
-  const own = await readOwn(asking.view, uri);
+async function read(request: McpRequest, uri: string): Promise<ReadResourceResult | InputRequiredResult> {
+  const own = await readOwn(request.view, uri);
   if (own !== undefined) return own;
-  if (asking.view.program?.resources === true) return await passedResource(asking, uri);
+  if (request.view.program?.resources === true) return await programResource(request, uri);
   throw new ResourceNotFoundError(uri);
 }
 
 function next(cursor: string | undefined): { nextCursor?: string } {
-  return cursor === undefined ? {} : { nextCursor: `${passedOn}${cursor}` };
+  return cursor === undefined ? {} : { nextCursor: `${programCursor}${cursor}` };
 }

@@ -4,14 +4,14 @@ import { TendonError } from "../../../errors.ts";
 import type { AgentView } from "../agent-view.ts";
 import { partOf, readDeviceUri } from "./device-uri.ts";
 
-/** What one session, or one stream of the newer era, wants to be told of. */
+/** The resource subscriptions of one session, or of one stream of the newer era. */
 export class Subscriptions {
   readonly #view: AgentView;
-  /** Each with what of a device it leads to, where it is one of Tendon's own. */
+  /** Each URI with the key of its device and part, if it is one of Tendon's own. */
   readonly #uris = new Map<string, string | undefined>();
-  /** The other way round: a device has several names, and former ones count too [AGT-3]. */
+  /** The URIs of each key: a device may be named by its id, its alias and former aliases [AGT-3]. */
   readonly #ofParts = new Map<string, Set<string>>();
-  /** Those that a device was asked to tell. */
+  /** The subscriptions that were passed on to a program. */
   readonly #passedOn = new Set<string>();
   #closed = false;
 
@@ -27,7 +27,7 @@ export class Subscriptions {
     return this.#uris.has(uri);
   }
 
-  /** The addresses under which this part of a device is watched. */
+  /** The URIs by which the client subscribed to this part of a device. */
   watched(device: string, part: string): Iterable<string> {
     return this.#ofParts.get(keyOf(device, part)) ?? [];
   }
@@ -35,18 +35,19 @@ export class Subscriptions {
   async add(uri: string): Promise<void> {
     if (this.#closed || this.#uris.has(uri)) return;
     if (this.#uris.size >= limits.mcpSubscriptions.max) {
-      throw new TendonError("rate_limited", `at most ${limits.mcpSubscriptions.max} resources are watched`);
+      const detail = `a client may subscribe to ${limits.mcpSubscriptions.max} resources at most`;
+      throw new TendonError("rate_limited", detail);
     }
-    const { services, principal, surface, program } = this.#view;
+    const { services, principal, selection, program } = this.#view;
     const own = readDeviceUri(uri);
-    if (own === undefined && surface.kind === "device" && program?.resources === true) {
-      await this.#passOn(surface.device, uri);
+    if (own === undefined && selection.kind === "device" && program?.resources === true) {
+      await this.#passOn(selection.device, uri);
       return;
     }
     if (own === undefined) throw new ResourceNotFoundError(uri);
     const device = services.fleet.idOf(own.device);
-    const elsewhere = surface.kind === "device" && surface.device !== device;
-    if (elsewhere || !services.fleet.visible(principal, device)) throw new ResourceNotFoundError(uri);
+    const otherDevice = selection.kind === "device" && selection.device !== device;
+    if (otherDevice || !services.fleet.visible(principal, device)) throw new ResourceNotFoundError(uri);
     const key = keyOf(device, partOf(own));
     this.#uris.set(uri, key);
     const same = this.#ofParts.get(key);
@@ -73,12 +74,12 @@ export class Subscriptions {
     const same = key === undefined ? undefined : this.#ofParts.get(key);
     same?.delete(uri);
     if (key !== undefined && same?.size === 0) this.#ofParts.delete(key);
-    const { services, surface } = this.#view;
-    if (surface.kind === "device" && this.#passedOn.delete(uri))
-      services.fleet.passthrough.unwatch(surface.device, uri);
+    const { services, selection } = this.#view;
+    if (selection.kind === "device" && this.#passedOn.delete(uri))
+      services.fleet.passthrough.unwatch(selection.device, uri);
   }
 
-  /** For good: whoever wanted to be told is gone. */
+  /** Removes all subscriptions; later ones are ignored. */
   close(): void {
     this.#closed = true;
     for (const uri of [...this.#uris.keys(), ...this.#passedOn]) this.remove(uri);

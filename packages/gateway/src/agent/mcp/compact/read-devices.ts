@@ -1,6 +1,6 @@
 import type { Device as DeviceView } from "@tendon/protocol";
 import Type from "typebox";
-import type { Asker } from "../agent-view.ts";
+import type { Caller } from "../agent-view.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
 
 const devicesAtOnce = 50;
@@ -10,15 +10,17 @@ export const devicesList = compactTool(
     name: "devices_list",
     title: "List devices",
     description:
-      "The devices there are: alias, whether each is online, how many tools you may use on it, its tags. Begin here when you do not know the devices.",
+      "Lists the devices: alias, whether each is online, the number of tools you may use on it, and its tags. Start here if you do not know the devices.",
     readOnly: true,
     input: inputOf({
       query: Type.Optional(
         Type.String({ maxLength: 128, description: "Part of an alias, an id, a board's name or a tag" }),
       ),
-      online: Type.Optional(Type.Boolean({ description: "Only those online (true) or offline (false)" })),
+      online: Type.Optional(
+        Type.Boolean({ description: "Only online devices (true) or offline devices (false)" }),
+      ),
       tag: Type.Optional(Type.String({ maxLength: 64 })),
-      cursor: Type.Optional(Type.String({ maxLength: 128, description: "nextCursor of the page before" })),
+      cursor: Type.Optional(Type.String({ maxLength: 128, description: "nextCursor of the previous page" })),
     }),
   },
   ({ view }, { query, ...rest }) => {
@@ -27,18 +29,18 @@ export const devicesList = compactTool(
       ...(query === undefined ? {} : { q: query }),
       limit: devicesAtOnce,
     });
-    const devices = page.devices.map((device) => inShort(device, toolsFor(view, device.id)));
+    const devices = page.devices.map((device) => summaryOf(device, toolsFor(view, device.id)));
     return answer({ devices, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) });
   },
 );
 
-/** Those that whoever asks may use: others are nothing to it. */
-function toolsFor({ services, principal }: Asker, device: string): number {
+/** The number of tools that the caller may use. */
+function toolsFor({ services, principal }: Caller, device: string): number {
   return services.toolset.list(principal, { device }).length;
 }
 
-/** What an agent chooses by; the rest is in device_state. */
-function inShort({ id, alias, online, board, tags, lastSeenAt }: DeviceView, tools: number) {
+/** The fields by which an agent selects a device; device_state has the rest. */
+function summaryOf({ id, alias, online, board, tags, lastSeenAt }: DeviceView, tools: number) {
   return {
     device: alias,
     id,
@@ -55,7 +57,7 @@ export const deviceState = compactTool(
     name: "device_state",
     title: "State of a device",
     description:
-      "What is known of one device: online or since when not, board, firmware, and its last reported status (which may be old: `status.at` says when).",
+      "Returns the state of one device: online, or offline since when, board, firmware and its last reported status. The status may be old: `status.at` is the time of the report.",
     readOnly: true,
     input: inputOf({ device: Device }),
   },

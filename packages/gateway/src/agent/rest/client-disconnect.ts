@@ -1,8 +1,8 @@
 import type { FastifyReply } from "fastify";
 import type { Cancellation } from "../../cancellation.ts";
 
-/** Cancelled when the caller hangs up before its answer is written: nobody waits for a device on its behalf. */
-export class HangUp implements Cancellation {
+/** Cancels a request's work when its client disconnects before the reply is written. */
+export class ClientDisconnect implements Cancellation {
   readonly #reply: FastifyReply;
   #listener: (() => void) | undefined;
   aborted = false;
@@ -16,7 +16,7 @@ export class HangUp implements Cancellation {
     });
   }
 
-  /** One listener at a time: a request waits for one thing after the other. */
+  /** Keeps one listener: the work of a request waits for one thing at a time. */
   addEventListener(_type: "abort", listener: () => void): void {
     this.#listener = listener;
   }
@@ -26,9 +26,9 @@ export class HangUp implements Cancellation {
   }
 }
 
-/** The same for work that waits for many things at once. */
-export function hangUpSignal(reply: FastifyReply): AbortSignal {
+/** The same for work that waits for several things at once. */
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  new HangUp(reply).addEventListener("abort", () => controller.abort());
+  new ClientDisconnect(reply).addEventListener("abort", () => controller.abort());
   return controller.signal;
 }

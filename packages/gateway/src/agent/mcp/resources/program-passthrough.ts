@@ -1,6 +1,6 @@
 /**
- * What a standard MCP server behind the gateway offers beside its tools, where it is shown alone [PRC-9]. It is passed
- * on as it came, but for texts that are cleaned and entries that are not what the protocol calls by their name.
+ * Resources, prompts and completions of an MCP program, at the program's own address [PRC-9]. They are passed on
+ * unchanged, except that texts are cleaned and entries that are not valid MCP are dropped.
  */
 import {
   type CompleteResult,
@@ -16,11 +16,10 @@ import {
 } from "@modelcontextprotocol/server";
 import { cleanLine, cleanText, isObject, type JsonObject } from "@tendon/protocol";
 import { TendonError } from "../../../errors.ts";
-import type { McpRequest } from "../asking.ts";
-import { givenUp } from "../given-up.ts";
 import { type Given, inRounds } from "../open-calls.ts";
 import { relayTo } from "../relay.ts";
 import { Rounds } from "../rounds.ts";
+import type { McpRequest } from "../tool-request.ts";
 
 const longestName = 128;
 const longestText = 1_024;
@@ -30,25 +29,25 @@ interface Page<Item> {
   readonly nextCursor?: string;
 }
 
-export function passedResources(asking: McpRequest, cursor: string | undefined): Promise<Page<Resource>> {
-  return list(asking, "resources/list", "resources", isSpecType.Resource, cursor);
+export function programResources(request: McpRequest, cursor: string | undefined): Promise<Page<Resource>> {
+  return list(request, "resources/list", "resources", isSpecType.Resource, cursor);
 }
 
-export function passedTemplates(
-  asking: McpRequest,
+export function programTemplates(
+  request: McpRequest,
   cursor: string | undefined,
 ): Promise<Page<ResourceTemplateType>> {
-  return list(asking, "resources/templates/list", "resourceTemplates", isSpecType.ResourceTemplate, cursor);
+  return list(request, "resources/templates/list", "resourceTemplates", isSpecType.ResourceTemplate, cursor);
 }
 
-export function passedPrompts(asking: McpRequest, cursor: string | undefined): Promise<Page<Prompt>> {
-  return list(asking, "prompts/list", "prompts", isSpecType.Prompt, cursor);
+export function programPrompts(request: McpRequest, cursor: string | undefined): Promise<Page<Prompt>> {
+  return list(request, "prompts/list", "prompts", isSpecType.Prompt, cursor);
 }
 
-export function passedResource(asking: McpRequest, uri: string) {
-  const rounds = roundsOf(asking, `resource ${deviceOf(asking)} ${uri}`, {});
+export function programResource(request: McpRequest, uri: string) {
+  const rounds = roundsOf(request, `resource ${deviceOf(request)} ${uri}`, {});
   return askInRounds<ReadResourceResult>(
-    asking,
+    request,
     "resources/read",
     { uri },
     rounds,
@@ -56,30 +55,30 @@ export function passedResource(asking: McpRequest, uri: string) {
   );
 }
 
-export async function passedCompletion(asking: McpRequest, params: JsonObject): Promise<CompleteResult> {
-  return checked(await ask(asking, "completion/complete", params), isSpecType.CompleteResult);
+export async function programCompletion(request: McpRequest, params: JsonObject): Promise<CompleteResult> {
+  return checked(await ask(request, "completion/complete", params), isSpecType.CompleteResult);
 }
 
-export function passedPrompt(asking: McpRequest, name: string, args: JsonObject) {
-  const rounds = roundsOf(asking, `prompt ${deviceOf(asking)} ${name}`, args);
+export function programPrompt(request: McpRequest, name: string, args: JsonObject) {
+  const rounds = roundsOf(request, `prompt ${deviceOf(request)} ${name}`, args);
   const params = { name, arguments: args };
-  return askInRounds<GetPromptResult>(asking, "prompts/get", params, rounds, isSpecType.GetPromptResult);
+  return askInRounds<GetPromptResult>(request, "prompts/get", params, rounds, isSpecType.GetPromptResult);
 }
 
 function roundsOf({ view, context }: McpRequest, target: string, args: JsonObject): Rounds {
   return new Rounds(view.states, { principal: view.principal.id, target, args }, context);
 }
 
-/** A prompt or a resource may ask for more before it is given, as a tool may. */
+/** A prompt or a resource may ask for input first, as a tool may. */
 async function askInRounds<Result>(
-  asking: McpRequest,
+  request: McpRequest,
   method: string,
   params: JsonObject,
   rounds: Rounds,
   is: (value: unknown) => value is Result,
 ): Promise<Result | InputRequiredResult> {
-  const round = await inRounds(asking, rounds, asking.view.program, (given) =>
-    ask(asking, method, params, given),
+  const round = await inRounds(request, rounds, request.view.program, (given) =>
+    ask(request, method, params, given),
   );
   if ("asks" in round) return round.asks;
   const result = round.end;
@@ -96,13 +95,13 @@ async function askInRounds<Result>(
 }
 
 async function list<Item>(
-  asking: McpRequest,
+  request: McpRequest,
   method: string,
   key: string,
   is: (value: unknown) => value is Item,
   cursor: string | undefined,
 ): Promise<Page<Item>> {
-  const result = await ask(asking, method, cursor === undefined ? {} : { cursor });
+  const result = await ask(request, method, cursor === undefined ? {} : { cursor });
   const { [key]: entries, nextCursor } = isObject(result) ? result : {};
   const items = (Array.isArray(entries) ? entries : []).filter(is).map(cleaned);
   return { items, ...(typeof nextCursor === "string" ? { nextCursor } : {}) };
@@ -120,24 +119,30 @@ function cleaned<Item>(entry: Item): Item {
 }
 
 async function ask(
-  asking: McpRequest,
+  request: McpRequest,
   method: string,
   params: JsonObject,
-  given: Given = { signal: givenUp(asking.context), relay: relayTo(asking) },
+  given: Given = { signal: request.context.mcpReq.signal, relay: relayTo(request) },
 ): Promise<unknown> {
-  const { view } = asking;
+  const { view } = request;
   try {
-    return await view.services.fleet.passthrough.ask(view.principal, deviceOf(asking), method, params, given);
+    return await view.services.fleet.passthrough.ask(
+      view.principal,
+      deviceOf(request),
+      method,
+      params,
+      given,
+    );
   } catch (error) {
     throw asProtocolError(error);
   }
 }
 
-function deviceOf({ view: { surface } }: McpRequest): string {
-  return surface.kind === "device" ? surface.device : "";
+function deviceOf({ view: { selection } }: McpRequest): string {
+  return selection.kind === "device" ? selection.device : "";
 }
 
-/** The device's own error where it gave one; ours otherwise, with its code in front. */
+/** The device's own error if it sent one; otherwise the gateway's, with its code in front. */
 function asProtocolError(error: unknown): ProtocolError {
   if (!(error instanceof TendonError)) throw error;
   const { cause } = error;

@@ -5,12 +5,12 @@ import type {
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { FleetReply, FleetTarget } from "@tendon/protocol";
-import type { AgentView, Asker, ToolAddress } from "./agent-view.ts";
+import type { AgentView, Caller, ToolAddress } from "./agent-view.ts";
 
-/** How a call ends, or what it wants to know before it does. */
+/** The result of a call, or the input that it needs first. */
 export type CallEnd = CallToolResult | InputRequiredResult;
 
-/** Calls a device's tool; every failure is a result. */
+/** Calls a device's tool; a failure is a result too. */
 export type CallDevice = (
   address: ToolAddress,
   args: Record<string, unknown>,
@@ -27,9 +27,9 @@ export type CallMany = (
   { readonly reply: FleetReply | { readonly job: string } } | { readonly asks: InputRequiredResult }
 >;
 
-/** One use of a tool, by whatever door an agent came in. */
-export interface Asking {
-  readonly view: Asker;
+/** One request to run a tool, over MCP or REST. */
+export interface ToolRequest {
+  readonly view: Caller;
   readonly context: ServerContext;
   readonly call: CallDevice;
   readonly callMany: CallMany;
