@@ -74,7 +74,7 @@ describe("a virtual device without faults", () => {
     await listed(site, device);
     const { status: answered, body } = await site.call(device.id, "self.upgrade_firmware");
     expect([answered, body["code"]]).toEqual([422, "arguments_invalid"]);
-    expect(body["detail"]).toBe("/url is required: its default is no address");
+    expect(body["detail"]).toBe("/url is required: its default is not an address");
   });
 
   it("[MCP-13] is told to reboot, and has done it when it leaves", async () => {

@@ -51,7 +51,7 @@ describe("tendon device changes and accept", () => {
     expect((await run(["call", "lamp", "lamp_on"], { cwd })).code).toBe(0);
     const quarantined = await run(["call", "lamp", "lamp_on"], { cwd });
     expect(quarantined.code).toBe(1);
-    expect(quarantined.stderr).toContain("forbidden: `lamp_on` is not what it was");
+    expect(quarantined.stderr).toContain("forbidden: `lamp_on` has changed since it was accepted");
     const { stdout } = await run(["device", "changes"], { cwd });
     expect(stdout).toMatch(/^lamp lamp_on: description, \d+ s ago, quarantined$/m);
     expect(stdout).toContain("was Turns the lamp on.\n");

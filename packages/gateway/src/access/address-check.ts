@@ -1,43 +1,45 @@
 /**
- * Where one address leads [ACC-6], [ACC-7]. Devices read addresses less carefully than browsers do; one that the two
- * could understand differently is refused, whatever its host.
+ * Checks one address against the allowed hosts [ACC-6], [ACC-7]. Devices parse addresses less strictly than browsers.
+ * An address that the two could parse differently is rejected, whatever its host.
  */
 import ipaddr from "ipaddr.js";
 import type { AllowedHost } from "../access-settings.ts";
 
 export interface AddressFault {
-  /** It is no address at all, rather than one that leads somewhere else. */
+  /** True if it is not an address; false if its host is not allowed. */
   readonly malformed: boolean;
   readonly message: string;
 }
 
 const localNames = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa)$/;
-/** Controls, blanks and the backslash, which browsers drop or turn round. */
+/** Control characters, white space and the backslash, which browsers drop or replace. */
 const oddCharacters = /[\p{Cc}\s\\]/u;
 
-/** A browser also takes `files.example;x` or `a$b` for the name of a host. */
+/** Stricter than browsers, which also accept `files.example;x` or `a$b` as a host. */
 const plainHost = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 
 export function addressFault(text: string, hosts: readonly AllowedHost[]): AddressFault | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined)
-    return { malformed: true, message: "must be a whole address, such as https://host/path" };
+    return { malformed: true, message: "must be a complete address, such as https://host/path" };
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return { malformed: false, message: "must be an http or https address" };
   }
   if (!isPlainlyWritten(text, url)) {
     return {
       malformed: false,
-      message: "must be written plainly: no user, blanks, backslashes, capitals in https or odd hosts",
+      message:
+        "must not have a user name, white space, backslashes, capitals in the scheme or unusual characters in the host",
     };
   }
   if (hosts.some((allowed) => leadsTo(url, allowed))) return undefined;
-  return { malformed: false, message: `leads to ${url.host}, which access.urlHosts does not name` };
+  return { malformed: false, message: `leads to ${url.host}, which is not in access.urlHosts` };
 }
 
 /**
- * Exactly as a browser would write its beginning, and a path after it: no parser can read it differently. The scheme
- * is in small letters, because to some boards `HTTPS` is not `https` and they would go there without encryption.
+ * Whether scheme and host are written exactly as a browser normalises them, with a path after them, so that all parsers
+ * agree. The scheme must be in lower case, because some boards do not read `HTTPS` as `https` and would connect
+ * without encryption.
  */
 function isPlainlyWritten(text: string, url: URL): boolean {
   if (url.username !== "" || url.password !== "" || oddCharacters.test(text)) return false;
@@ -53,13 +55,13 @@ function isPlainlyWritten(text: string, url: URL): boolean {
 function leadsTo(url: URL, { protocol, host, port }: AllowedHost): boolean {
   if (protocol !== undefined && protocol !== url.protocol) return false;
   if (port !== undefined && port !== (url.port || (url.protocol === "https:" ? "443" : "80"))) return false;
-  // Named as it is, by an operator who knows what stands there.
+  // An exact entry may also be private: the operator has named it.
   if (host === url.hostname) return true;
   if (host === "*") return isPublic(url.hostname);
   return host.startsWith("*.") && url.hostname.endsWith(host.slice(1)) && ipOf(url.hostname) === undefined;
 }
 
-/** Not this machine, not this network, nothing that only looks like somewhere else. */
+/** Whether the host is neither this machine nor in a private network. */
 function isPublic(hostname: string): boolean {
   const ip = ipOf(hostname);
   if (ip !== undefined) return ip.range() === "unicast";

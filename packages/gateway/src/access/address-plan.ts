@@ -1,6 +1,6 @@
 /**
- * What a tool's schema says about addresses [ACC-5], read once a tool: which names are addresses, and which schemas
- * hold at a place of the arguments. Of alternatives all hold: which one a value has is not decided here.
+ * What a tool's schema says about addresses [ACC-5], read once per tool: which names are addresses, and which schemas
+ * apply at a position of the arguments. All alternatives apply, because the plan does not evaluate them.
  */
 import {
   isAddressFormat,
@@ -12,15 +12,15 @@ import {
   type ToolDefinition,
 } from "@tendon/protocol";
 
-/** Schemas that hold at one place, with all that they contain for the same place. */
-export type Holding = readonly JsonObject[];
+/** The schemas that apply at one position, including those inside `allOf`, `anyOf` and the like. */
+export type ApplicableSchemas = readonly JsonObject[];
 
 export interface Declared {
   readonly name: string;
-  readonly holding: Holding;
+  readonly applicable: ApplicableSchemas;
 }
 
-/** What a schema has somewhere: a format of addresses, a default with something inside, a default that is a text. */
+/** What occurs anywhere in a schema: an address format, a default that is an object or array, a default that is a string. */
 interface Seen {
   format: boolean;
   structure: boolean;
@@ -29,59 +29,59 @@ interface Seen {
 
 const inPlace = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"] as const;
 const inItems = ["items", "prefixItems", "contains"] as const;
-const none: Holding = [];
+const none: ApplicableSchemas = [];
 
 export class AddressPlan {
-  /** Of the arguments as a whole. */
-  readonly top: Holding;
-  /** Some place is an address by its `format`, or has a default that could be one: names alone do not tell. */
+  /** For the arguments object itself. */
+  readonly top: ApplicableSchemas;
+  /** Whether names alone are not enough: an argument is an address by its `format`, or has a default that could be one. */
   readonly needsSchema: boolean;
   readonly #root: JsonObject;
-  /** Names in small letters: boards compare them in any case. */
+  /** Names in lower case, because boards ignore case. */
   readonly #named = new Set<string>();
-  readonly #holding = new Map<JsonObject, Holding>();
+  readonly #applicable = new Map<JsonObject, ApplicableSchemas>();
   readonly #targets = new Map<string, JsonObject | undefined>();
-  /** Of schemas for names: whether they are addresses. */
+  /** For each `propertyNames` schema: whether it declares addresses. */
   readonly #addressed = new Map<JsonObject, boolean>();
   readonly #declared = new Map<JsonObject, ReadonlyMap<string, readonly Declared[]>>();
 
   constructor(tool: ToolDefinition) {
     this.#root = tool.inputSchema;
-    this.top = this.#holdingOf(this.#root);
+    this.top = this.#applicableOf(this.#root);
     const seen: Seen = { format: false, structure: false, text: false };
     this.#read(this.#root, seen);
     this.needsSchema = seen.format || seen.structure || (seen.text && this.#named.size > 0);
   }
 
-  /** Whether the schema declares an address under this name, however it is spelt. */
+  /** Whether the schema declares an address under this name, in any case. */
   declaresAddress(name: string): boolean {
     return this.#named.size > 0 && this.#named.has(name.toLowerCase());
   }
 
-  isAddress(holding: Holding): boolean {
-    return holding.some(({ format }) => typeof format === "string" && isAddressFormat(format));
+  isAddress(applicable: ApplicableSchemas): boolean {
+    return applicable.some(({ format }) => typeof format === "string" && isAddressFormat(format));
   }
 
-  /** Whether names of members are addresses. */
-  areNamesAddresses(holding: Holding): boolean {
-    return holding.some(({ propertyNames }) => {
+  /** Whether the names of members are addresses themselves. */
+  areNamesAddresses(applicable: ApplicableSchemas): boolean {
+    return applicable.some(({ propertyNames }) => {
       if (!isObject(propertyNames)) return false;
       const known = this.#addressed.get(propertyNames);
       if (known !== undefined) return known;
-      const are = this.isAddress(this.#holdingOf(propertyNames));
+      const are = this.isAddress(this.#applicableOf(propertyNames));
       this.#addressed.set(propertyNames, are);
       return are;
     });
   }
 
-  /** What holds for a member. An expression for names is not evaluated, so its schema holds for each of them. */
-  member(holding: Holding, name: string): Holding {
-    return this.#together(
-      holding.flatMap((schema) => {
+  /** What applies to a member. Patterns of `patternProperties` are not evaluated, so their schemas apply to every member. */
+  member(applicable: ApplicableSchemas, name: string): ApplicableSchemas {
+    return this.#merge(
+      applicable.flatMap((schema) => {
         const { properties, patternProperties, additionalProperties } = schema;
         const isDeclared = isObject(properties) && Object.hasOwn(properties, name);
         return [
-          ...(this.declaredIn(schema).get(name.toLowerCase()) ?? []).map((known) => known.holding),
+          ...(this.declaredIn(schema).get(name.toLowerCase()) ?? []).map((known) => known.applicable),
           ...(isObject(patternProperties) ? this.#each(Object.values(patternProperties)) : []),
           ...(isDeclared ? [] : this.#each([additionalProperties])),
         ];
@@ -89,43 +89,43 @@ export class AddressPlan {
     );
   }
 
-  item(holding: Holding): Holding {
-    return this.#together(
-      holding.flatMap((schema) => inItems.flatMap((keyword) => this.#each([schema[keyword]].flat()))),
+  item(applicable: ApplicableSchemas): ApplicableSchemas {
+    return this.#merge(
+      applicable.flatMap((schema) => inItems.flatMap((keyword) => this.#each([schema[keyword]].flat()))),
     );
   }
 
-  /** The properties of a schema by their names in small letters. */
+  /** The properties of a schema by their names in lower case. */
   declaredIn(schema: JsonObject): ReadonlyMap<string, readonly Declared[]> {
     const known = this.#declared.get(schema);
     if (known !== undefined) return known;
     const declared = new Map<string, Declared[]>();
     for (const [name, child] of Object.entries(isObject(schema["properties"]) ? schema["properties"] : {})) {
       const lower = name.toLowerCase();
-      const holding = isObject(child) ? this.#holdingOf(child) : none;
-      declared.set(lower, [...(declared.get(lower) ?? []), { name, holding }]);
+      const applicable = isObject(child) ? this.#applicableOf(child) : none;
+      declared.set(lower, [...(declared.get(lower) ?? []), { name, applicable }]);
     }
     this.#declared.set(schema, declared);
     return declared;
   }
 
-  #each(schemas: readonly unknown[]): Holding[] {
-    return schemas.filter(isObject).map((schema) => this.#holdingOf(schema));
+  #each(schemas: readonly unknown[]): ApplicableSchemas[] {
+    return schemas.filter(isObject).map((schema) => this.#applicableOf(schema));
   }
 
-  #together(parts: readonly Holding[]): Holding {
+  #merge(parts: readonly ApplicableSchemas[]): ApplicableSchemas {
     const [first = none, ...others] = parts;
     return others.length === 0 ? first : [...new Set(parts.flat())];
   }
 
-  #holdingOf(schema: JsonObject): Holding {
-    const known = this.#holding.get(schema);
+  #applicableOf(schema: JsonObject): ApplicableSchemas {
+    const known = this.#applicable.get(schema);
     if (known !== undefined) return known;
     const found = new Set<JsonObject>();
     this.#gather(schema, found);
-    const holding = [...found];
-    this.#holding.set(schema, holding);
-    return holding;
+    const applicable = [...found];
+    this.#applicable.set(schema, applicable);
+    return applicable;
   }
 
   #gather(schema: unknown, found: Set<JsonObject>): void {
@@ -145,7 +145,7 @@ export class AddressPlan {
     return this.#targets.get(reference);
   }
 
-  /** Notes the names that are addresses, and what else is said of addresses anywhere in a schema. */
+  /** Collects the names that are addresses, and what the schema has about addresses anywhere. */
   #read(schema: unknown, seen: Seen): void {
     if (!isObject(schema)) return;
     const { properties, format, default: value } = schema;
@@ -158,6 +158,6 @@ export class AddressPlan {
   }
 }
 
-export function defaultIn(holding: Holding): unknown {
-  return holding.find((schema) => schema["default"] !== undefined)?.["default"];
+export function defaultIn(applicable: ApplicableSchemas): unknown {
+  return applicable.find((schema) => schema["default"] !== undefined)?.["default"];
 }

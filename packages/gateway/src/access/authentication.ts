@@ -1,7 +1,7 @@
 /**
- * Whose token a request carries, and how much each principal and each address may ask for [RATE-1…5]. Clients of every
- * interface pass here. Devices have limits of their own, so that a whole fleet can share one address. The memory is
- * bounded: principals and addresses that have not been seen for the longest time are forgotten first.
+ * Authenticates tokens, and limits the requests of each principal and each address [RATE-1…5]. Every interface uses it.
+ * Devices have limits of their own, so that a whole fleet can share one address. The memory is bounded: the least
+ * recently seen principals and addresses are dropped first.
  */
 import { limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
@@ -20,7 +20,7 @@ export interface AuthenticationDependencies {
   readonly settings: Config["limits"];
 }
 
-/** What was spent at one node, as the others are told: of what, whose, how much. */
+/** Requests counted on one node, as it reports them to the others. */
 export type Spent = readonly (readonly [kind: Kind, name: string, count: number])[];
 
 type Kind = "principal" | "address" | "sign-in";
@@ -28,21 +28,21 @@ type Kind = "principal" | "address" | "sign-in";
 interface Source {
   readonly requests: Bucket;
   readonly failures: Bucket;
-  /** Whose tokens came from here: they get in however many others fail. */
+  /** Principals that have signed in from here: failures of others do not lock them out. */
   readonly known: Set<string>;
 }
 
-const tellEveryMs = 1_000;
-/** Names are short: a message of this many is far from what NATS takes. */
-const toldAtOnce = 1_000;
+const reportEveryMs = 1_000;
+/** Names are short, so a message with this many entries is far below NATS's limit. */
+const maxReported = 1_000;
 
 export class Authentication {
   readonly #dependencies: AuthenticationDependencies;
   readonly #principals: Recent<Bucket>;
   readonly #sources: Recent<Source>;
-  /** What other nodes have not been told yet; `undefined` where there are none. */
-  #untold: Map<Bucket, readonly [Kind, string]> | undefined;
-  #tell: (spent: Spent) => void = () => {};
+  /** Buckets with unreported requests; `undefined` without other nodes. */
+  #unreported: Map<Bucket, readonly [Kind, string]> | undefined;
+  #report: (spent: Spent) => void = () => {};
 
   constructor(dependencies: AuthenticationDependencies) {
     this.#dependencies = dependencies;
@@ -57,13 +57,13 @@ export class Authentication {
   }
 
   /**
-   * The principal of a token; `undefined` for an unknown one. An address that failed too often has to wait whatever it
-   * sends, so that guessing reveals nothing, unless the token's owner has come from there before. `connection`: where
-   * more requests with the same token may follow.
+   * The principal of a token; `undefined` for an unknown one. An address with too many failures must wait even with a
+   * valid token, so that guessing reveals nothing, unless that principal has signed in from there before. `connection`
+   * is an object that later requests with the same token share.
    */
   identify(token: string | undefined, from: string | undefined, connection?: object): Principal | undefined {
     const now = this.#dependencies.clock.monotonic();
-    // Nearly all addresses are what they are; only those with colons have a network to be looked for.
+    // Only IPv6 addresses need `sourceOf`; skipping it for the others is faster.
     const address = from?.includes(":") === true ? sourceOf(from) : (from ?? "");
     const source = this.#sources.of(address);
     if (!this.#take("address", address, source.requests, now))
@@ -95,62 +95,62 @@ export class Authentication {
   }
 
   /**
-   * Makes the limits those of all nodes [RATE-5]: each tells the others what was spent at it, when that is a part of
-   * a burst, and every second. Requests do not wait for it. Returns the function that ends it.
+   * Makes the limits apply across all nodes [RATE-5]. Each node reports its counts every second, and at once when they
+   * are a considerable part of a burst. Requests do not wait for it. Returns the function that ends it.
    */
-  shareWith(tell: (spent: Spent) => void): () => void {
-    this.#untold = new Map();
-    this.#tell = tell;
-    const timer = this.#dependencies.clock.every(tellEveryMs, () => this.#tellAll());
+  shareWith(report: (spent: Spent) => void): () => void {
+    this.#unreported = new Map();
+    this.#report = report;
+    const timer = this.#dependencies.clock.every(reportEveryMs, () => this.#reportAll());
     return () => timer.cancel();
   }
 
-  /** What was spent at another node. */
-  heard(spent: Spent): void {
+  /** Counts the requests that another node reports. */
+  applySpent(spent: Spent): void {
     const now = this.#dependencies.clock.monotonic();
     for (const [kind, name, count] of spent) {
       const bucket =
         kind === "principal"
           ? this.#principals.of(name)
           : this.#sources.of(name)[kind === "address" ? "requests" : "failures"];
-      bucket.spentElsewhere(count, now);
+      bucket.applySpent(count, now);
     }
   }
 
   #take(kind: Kind, name: string, bucket: Bucket, now: number): boolean {
     if (!bucket.take(now)) return false;
-    if (this.#untold === undefined) return true;
-    if (bucket.worthTelling) {
-      this.#untold.delete(bucket);
-      this.#tell([[kind, name, bucket.untold]]);
-      bucket.untold = 0;
-    } else if (bucket.untold === 1) this.#untold.set(bucket, [kind, name]);
+    if (this.#unreported === undefined) return true;
+    if (bucket.worthReporting) {
+      this.#unreported.delete(bucket);
+      this.#report([[kind, name, bucket.unreported]]);
+      bucket.unreported = 0;
+    } else if (bucket.unreported === 1) this.#unreported.set(bucket, [kind, name]);
     return true;
   }
 
-  #tellAll(): void {
+  #reportAll(): void {
     let spent: [Kind, string, number][] = [];
-    for (const [bucket, [kind, name]] of this.#untold ?? []) {
-      spent.push([kind, name, bucket.untold]);
-      bucket.untold = 0;
-      if (spent.length < toldAtOnce) continue;
-      this.#tell(spent);
+    for (const [bucket, [kind, name]] of this.#unreported ?? []) {
+      spent.push([kind, name, bucket.unreported]);
+      bucket.unreported = 0;
+      if (spent.length < maxReported) continue;
+      this.#report(spent);
       spent = [];
     }
-    if (spent.length > 0) this.#tell(spent);
-    this.#untold?.clear();
+    if (spent.length > 0) this.#report(spent);
+    this.#unreported?.clear();
   }
 
-  #limited(by: keyof typeof words, bucket: Bucket, who: string | undefined): TendonError {
-    this.#dependencies.events.limited(by, bucket.tell() ? (who ?? "") : undefined);
-    return new TendonError("rate_limited", words[by], {
+  #limited(by: keyof typeof details, bucket: Bucket, who: string | undefined): TendonError {
+    this.#dependencies.events.limited(by, bucket.shouldLog() ? (who ?? "") : undefined);
+    return new TendonError("rate_limited", details[by], {
       retryAfterMs: bucket.waitMs(this.#dependencies.clock.monotonic()),
     });
   }
 }
 
-const words = {
-  principal: "this token asks for too much at once; wait a little",
-  address: "too many requests from this address; wait a little",
-  "sign-in": "too many failed sign-ins from this address; wait a little",
+const details = {
+  principal: "too many requests with this token; retry later",
+  address: "too many requests from this address; retry later",
+  "sign-in": "too many failed sign-ins from this address; retry later",
 } as const;

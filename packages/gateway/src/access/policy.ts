@@ -1,6 +1,6 @@
 /**
- * May this principal make this call? Scopes, rules and the hosts of addresses together, for every door: a call is
- * refused here, or goes on as it is, or goes on once a person has said yes [ACC-1…8].
+ * Authorizes calls for every interface, by scopes, rules and the hosts of addresses: a call is rejected, allowed, or
+ * allowed once a person approves it [ACC-1…8].
  */
 import {
   type Audience,
@@ -16,24 +16,23 @@ import { type Access, hasScope, type Principal } from "./principal.ts";
 import { type RuledDevice, Rules, type Verdict } from "./rules.ts";
 import { UrlHosts, type UrlProblem } from "./url-hosts.ts";
 
-/** What still stands between a call and its device. */
+/** The conditions under which a call may run. */
 export interface Ruling {
-  /** A person's word is needed. */
+  /** Set if a person must approve the call. */
   readonly confirm: Verdict | undefined;
-  /** Without that word the caller could not even try: its own say does not count for it. */
+  /** The caller lacks `call:user`, so only the approvals queue can approve the call. */
   readonly elevated: boolean;
-  /** Addresses that are none; told with what else is wrong with the arguments. */
+  /** Malformed addresses, which are reported with the other invalid arguments. */
   readonly malformed: readonly UrlProblem[];
 }
 
-/** A device that says what it can do. */
-interface Offering {
+interface WithCatalogue {
   readonly catalogue: { tools(): readonly ToolDefinition[] };
 }
 
 /**
- * The firmware runs user-only tools for anybody who knows their name: this is the only guard there is.
- * A tool that is not listed and may be called all the same counts as one [CTL-5].
+ * The firmware itself does not restrict user-only tools; the gateway is the only guard. An unlisted tool that may be
+ * called anyway counts as user-only [CTL-5].
  */
 const unlistedAudience: Audience = "user";
 const none: readonly UrlProblem[] = [];
@@ -53,10 +52,10 @@ export class Policy {
     this.#urls = new UrlHosts(settings.urlHosts);
   }
 
-  /** Refuses, in the order of the codes; `undefined` is a call that goes on as it is. */
+  /** Throws in the contract's order of error codes; `undefined` if the call may run without conditions. */
   judge(
     principal: Principal,
-    device: RuledDevice & Partial<Offering>,
+    device: RuledDevice & Partial<WithCatalogue>,
     tool: string,
     definition: ToolDefinition | undefined,
     args: JsonObject,
@@ -80,35 +79,35 @@ export class Policy {
     const audience = definition?.audience ?? unlistedAudience;
     const elevated = audience === "user" && !hasScope(principal, "call:user");
     const confirm = verdict?.effect === "confirm" ? verdict : undefined;
-    // The default is no rule: it opens nothing that a scope keeps shut.
-    if (elevated && confirm?.byRule !== true) throw forPeopleOnly(tool);
+    // Only a rule with `confirm` allows what the scope does not; `access.default` never does.
+    if (elevated && confirm?.byRule !== true) throw userOnly(tool);
     const urls = this.#urls.problems(args, definition);
     if (confirm === undefined && urls === undefined) return undefined;
     const malformed = urls ?? none;
-    const elsewhere = malformed.filter((problem) => !problem.malformed);
-    if (elsewhere.length > 0) throw leadsElsewhere(elsewhere);
+    const notAllowed = malformed.filter((problem) => !problem.malformed);
+    if (notAllowed.length > 0) throw addressesNotAllowed(notAllowed);
     return { confirm, elevated, malformed };
   }
 
-  /** What a list of tools says of one: the mildest that some call of it could meet. */
+  /** The access that a list of tools shows: the least strict that any call of the tool could get. */
   accessTo(
     principal: Principal,
     device: RuledDevice,
     tool: { readonly name: string; readonly audience: Audience },
   ): { readonly access: Access; readonly argumentsDecide: boolean } {
-    const shut = tool.audience === "user" && !hasScope(principal, "call:user");
+    const restricted = tool.audience === "user" && !hasScope(principal, "call:user");
     if (!hasScope(principal, "call") || this.#isQuarantined(device.id, tool.name))
       return { access: "denied", argumentsDecide: false };
-    if (this.#rules.idle) return { access: shut ? "denied" : "allowed", argumentsDecide: false };
-    const { verdict, possible, argumentsDecide } = this.#rules.mildest(principal, device, tool.name);
+    if (this.#rules.idle) return { access: restricted ? "denied" : "allowed", argumentsDecide: false };
+    const { verdict, possible, argumentsDecide } = this.#rules.leastStrict(principal, device, tool.name);
     if (verdict.effect === "deny") return { access: "denied", argumentsDecide };
-    if (!shut) return { access: verdict.effect === "confirm" ? "confirm" : "allowed", argumentsDecide };
+    if (!restricted) return { access: verdict.effect === "confirm" ? "confirm" : "allowed", argumentsDecide };
     const opens = possible.some(({ effect, byRule }) => effect === "confirm" && byRule);
     return { access: opens ? "confirm" : "denied", argumentsDecide: opens && argumentsDecide };
   }
 
-  /** Tools that may have been meant, of those that this principal may know of and call. */
-  #near(principal: Principal, device: RuledDevice & Partial<Offering>, tool: string): string[] {
+  /** Tools with similar names, of those that this principal may see and call. */
+  #near(principal: Principal, device: RuledDevice & Partial<WithCatalogue>, tool: string): string[] {
     if (!hasScope(principal, "read")) return [];
     const tools = new Map(device.catalogue?.tools().map((known) => [known.name, known]));
     return nearNames(tool, tools.keys(), (name) => {
@@ -126,21 +125,21 @@ export class Policy {
 
 function denied(tool: string, { reason, byRule }: Verdict): TendonError {
   const why = reason ?? (byRule ? "a rule denies it" : "no rule allows it");
-  return new TendonError("forbidden", `\`${tool}\` may not be called so: ${why}`);
+  return new TendonError("forbidden", `this call of \`${tool}\` is not allowed: ${why}`);
 }
 
 function quarantined(tool: string): TendonError {
-  const detail = `\`${tool}\` is not what it was when it was first seen; an operator has to accept it`;
+  const detail = `\`${tool}\` has changed since it was accepted; an operator must accept the change first`;
   return new TendonError("forbidden", detail, { quarantined: true });
 }
 
-function forPeopleOnly(tool: string): TendonError {
-  return new TendonError("forbidden", `\`${tool}\` is for people only: it needs the scope \`call:user\``, {
+function userOnly(tool: string): TendonError {
+  return new TendonError("forbidden", `\`${tool}\` is a user-only tool: it needs the scope \`call:user\``, {
     scope: "call:user",
   });
 }
 
-function leadsElsewhere(problems: readonly UrlProblem[]): TendonError {
+function addressesNotAllowed(problems: readonly UrlProblem[]): TendonError {
   const errors = problems.slice(0, 20).map(({ path, message }) => ({ path, message }));
   const [first] = errors;
   return new TendonError("forbidden", `${first?.path} ${first?.message}`, { errors });

@@ -4,16 +4,16 @@ import { perSecond, TokenBucket } from "../token-bucket.ts";
 
 type Rate = Config["limits"]["principal"];
 
-/** Other nodes are told when this part of a burst has been spent, and not told yet. */
-const toldParts = 20;
+/** A node reports to the others as soon as its unreported requests are this fraction of a burst. */
+const reportFraction = 20;
 
 /** The bucket of a principal or an address, whose spending is reported to other nodes. */
 export class Bucket {
   readonly #tokens: TokenBucket;
   readonly #burst: number;
   /** Spent here, and not reported to other nodes yet. */
-  untold = 0;
-  /** Whether it was reported that it ran dry, since it was last half full. */
+  unreported = 0;
+  /** Whether it was logged that the bucket is empty, since it was last half full. */
   #reported = false;
 
   constructor({ perSecond: rate, burst }: Rate, now: number) {
@@ -24,18 +24,18 @@ export class Bucket {
   take(now: number): boolean {
     if (this.isEmpty(now)) return false;
     this.#tokens.charge(1, now, this.#burst);
-    this.untold += 1;
+    this.unreported += 1;
     return true;
   }
 
-  /** Charges what was spent at other nodes; the bucket owes at most a burst. */
-  spentElsewhere(count: number, now: number): void {
+  /** Charges the requests of other nodes; the bucket owes at most a burst. */
+  applySpent(count: number, now: number): void {
     this.#tokens.charge(count, now, this.#burst);
   }
 
-  /** Whether enough was spent here to report it to other nodes now. */
-  get worthTelling(): boolean {
-    return this.untold * toldParts >= this.#burst;
+  /** Whether enough requests were counted here to report them to other nodes now. */
+  get worthReporting(): boolean {
+    return this.unreported * reportFraction >= this.#burst;
   }
 
   isEmpty(now: number): boolean {
@@ -49,15 +49,15 @@ export class Bucket {
     return Math.max(1, this.#tokens.waitMs(now));
   }
 
-  /** True the first time: a flood is one line in the log. */
-  tell(): boolean {
+  /** True the first time, so that a flood is one line in the log. */
+  shouldLog(): boolean {
     const first = !this.#reported;
     this.#reported = true;
     return first;
   }
 }
 
-/** The most recently used of something, by name, in two halves: when the newer is full, the older is dropped. */
+/** The most recently used values by name, in two halves: when the newer half is full, the older one is dropped. */
 export class Recent<Value> {
   readonly #make: () => Value;
   #newer = new Map<string, Value>();

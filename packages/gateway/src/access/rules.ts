@@ -1,6 +1,6 @@
 /**
- * `access.rules` [ACC-1…4], made ready once: which of them name a call, and which of those counts. Deny beats confirm
- * beats allow; where no rule names a call, the default holds. Without rules nothing is looked at.
+ * `access.rules` [ACC-1…4], compiled once. Of the rules that match a call, deny beats confirm beats allow. Without a
+ * matching rule `access.default` applies.
  */
 import type { JsonObject } from "@tendon/protocol";
 import { type AccessRule, type AccessSettings, type Condition, readCondition } from "../access-settings.ts";
@@ -8,13 +8,13 @@ import type { Principal } from "./principal.ts";
 
 type Effect = AccessRule["effect"];
 
-/** What is said about a call, by a rule or by default. */
+/** The decision about a call, by a rule or by default. */
 export interface Verdict {
   readonly effect: Effect;
-  /** The approvals queue decides, and no shorter way. */
+  /** Only the approvals queue may approve the call, not the person in front of the agent. */
   readonly queueOnly: boolean;
   readonly reason: string | undefined;
-  /** A rule says so, not the default. */
+  /** Decided by a rule, not by the default. */
   readonly byRule: boolean;
 }
 
@@ -34,30 +34,30 @@ interface Rule extends Verdict {
 
 interface ArgumentTest {
   readonly path: readonly string[];
-  /** It has to be there, or must not be, whatever it is. */
+  /** The argument must be present, or must be absent; its value does not matter. */
   readonly present: boolean | undefined;
   readonly fits: (value: unknown) => boolean;
 }
 
 const strength: Readonly<Record<Effect, number>> = { allow: 1, confirm: 2, deny: 4 };
-const toolsRemembered = 10_000;
+const maxCachedTools = 10_000;
 
 export class Rules {
   readonly #rules: readonly Rule[];
   readonly #default: Verdict;
-  /** By tool: the rules that could name it. */
+  /** By tool: the rules that could match it. */
   readonly #byTool = new Map<string, readonly Rule[]>();
-  /** Nothing is ruled: every call is as its scopes say. */
+  /** There are no rules and the default is `allow`, so only scopes decide. */
   readonly idle: boolean;
 
-  /** `idOf` finds the device behind an id or alias, former aliases too: a new name does not shake off a rule. */
+  /** `idOf` also resolves former aliases, so that a rule still applies after a rename. */
   constructor(settings: Pick<AccessSettings, "rules" | "default">, idOf: (reference: string) => string) {
     this.#rules = settings.rules.map((rule) => compile(rule, idOf));
     this.#default = { effect: settings.default, queueOnly: false, reason: undefined, byRule: false };
     this.idle = this.#rules.length === 0 && settings.default === "allow";
   }
 
-  /** What holds for a call with these arguments. */
+  /** The verdict for a call with these arguments. */
   judge(
     principal: Principal,
     device: RuledDevice,
@@ -66,55 +66,56 @@ export class Rules {
     schema: JsonObject | undefined,
   ): Verdict {
     let strongest: Verdict | undefined;
-    for (const rule of this.#naming(tool)) {
-      if (!names(rule, principal, device) || !holds(rule, args, schema)) continue;
+    for (const rule of this.#candidates(tool)) {
+      if (!matches(rule, principal, device) || !holds(rule, args, schema)) continue;
       if (strongest === undefined || weight(rule) > weight(strongest)) strongest = rule;
     }
     return strongest ?? this.#default;
   }
 
   /**
-   * The mildest that a call of this tool could meet, with the best of arguments, and whether they decide. For lists:
-   * nobody is told that something is denied which some call could do.
+   * The least strict verdict that a call of this tool could get, and whether it depends on the arguments. For lists: a
+   * tool is shown as denied only if every call of it is.
    */
-  mildest(
+  leastStrict(
     principal: Principal,
     device: RuledDevice,
     tool: string,
   ): { readonly verdict: Verdict; readonly possible: readonly Verdict[]; readonly argumentsDecide: boolean } {
-    const naming = this.#naming(tool).filter((rule) => names(rule, principal, device));
-    const always = naming.filter(({ args }) => args.length === 0);
-    const sometimes = naming.filter(({ args }) => args.length > 0);
+    const candidates = this.#candidates(tool).filter((rule) => matches(rule, principal, device));
+    const always = candidates.filter(({ args }) => args.length === 0);
+    const sometimes = candidates.filter(({ args }) => args.length > 0);
     const verdict = always.reduce<Verdict | undefined>(
       (strongest, rule) => (strongest === undefined || weight(rule) > weight(strongest) ? rule : strongest),
       undefined,
     );
     const possible = verdict === undefined ? [this.#default, ...sometimes] : [verdict, ...sometimes];
     const best =
-      verdict ?? possible.reduce((mildest, other) => (weight(other) < weight(mildest) ? other : mildest));
+      verdict ??
+      possible.reduce((leastStrict, other) => (weight(other) < weight(leastStrict) ? other : leastStrict));
     return { verdict: best, possible, argumentsDecide: sometimes.length > 0 && best.effect !== "deny" };
   }
 
-  /** Whether a call of this tool could need a person's word at all. */
+  /** Whether a call of this tool could need approval. */
   mayConfirm(tool: string): boolean {
     if (this.idle) return false;
     return (
-      this.#default.effect === "confirm" || this.#naming(tool).some(({ effect }) => effect === "confirm")
+      this.#default.effect === "confirm" || this.#candidates(tool).some(({ effect }) => effect === "confirm")
     );
   }
 
-  #naming(tool: string): readonly Rule[] {
+  #candidates(tool: string): readonly Rule[] {
     const known = this.#byTool.get(tool);
     if (known !== undefined) return known;
-    const naming = this.#rules.filter((rule) => rule.tool === undefined || rule.tool(tool));
-    // Names come from callers too: no more of them are kept than there could be tools.
-    if (this.#byTool.size >= toolsRemembered) this.#byTool.clear();
-    this.#byTool.set(tool, naming);
-    return naming;
+    const candidates = this.#rules.filter((rule) => rule.tool === undefined || rule.tool(tool));
+    // Callers can send any name, so the cache is bounded.
+    if (this.#byTool.size >= maxCachedTools) this.#byTool.clear();
+    this.#byTool.set(tool, candidates);
+    return candidates;
   }
 }
 
-/** Of two that ask for a person's word, the one that asks for the queue is the stronger. */
+/** Of two rules with `confirm`, the one that requires the queue is stricter. */
 function weight({ effect, queueOnly }: Verdict): number {
   return strength[effect] + (queueOnly ? 1 : 0);
 }
@@ -131,7 +132,7 @@ function compile(rule: AccessRule, idOf: (reference: string) => string): Rule {
     principal: rule.principal === undefined ? undefined : compileGlob(rule.principal),
     args: Object.entries(rule.args ?? {}).flatMap(([name, written]): ArgumentTest[] => {
       const condition = readCondition(written);
-      // Wrong ones have stopped the start.
+      // The gateway does not start with wrong conditions.
       return condition.kind === "wrong" ? [] : [{ path: pathOf(name), ...argumentTest(condition) }];
     }),
   };
@@ -143,7 +144,7 @@ function deviceTest(reference: string, idOf: (reference: string) => string) {
   return ({ id, alias }: RuledDevice) => glob(id) || glob(alias);
 }
 
-/** An argument's name, or a JSON pointer to one further in. */
+/** An argument's name, or a JSON pointer to a nested one. */
 function pathOf(name: string): string[] {
   if (!name.startsWith("/")) return [name];
   return name
@@ -152,7 +153,7 @@ function pathOf(name: string): string[] {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-function names(rule: Rule, principal: Principal, device: RuledDevice): boolean {
+function matches(rule: Rule, principal: Principal, device: RuledDevice): boolean {
   if (rule.principal !== undefined && !rule.principal(principal.name) && !rule.principal(principal.id))
     return false;
   if (rule.device !== undefined && !rule.device(device)) return false;
@@ -160,7 +161,7 @@ function names(rule: Rule, principal: Principal, device: RuledDevice): boolean {
   return tag === undefined || device.tags.some((one) => tag(one));
 }
 
-/** Every condition of the rule. A rule that allows has to fit all that is given; one that forbids, any of it. */
+/** Whether every condition holds. For `allow` all values must match; for the other effects one is enough. */
 function holds(rule: Rule, args: JsonObject, schema: JsonObject | undefined): boolean {
   return rule.args.every(({ path, present, fits }) => {
     if (present !== undefined) return isGiven(args, path) === present;
@@ -170,8 +171,8 @@ function holds(rule: Rule, args: JsonObject, schema: JsonObject | undefined): bo
 }
 
 /**
- * What a device may take for this argument: boards ignore case in names, fill in the schema's default where nothing
- * is given, and of a list each element counts.
+ * The values that a device may use for this argument. Boards ignore case in names, and use the schema's default if the
+ * argument is absent. Of a list, each element counts.
  */
 function valuesAt(args: unknown, schema: unknown, path: readonly string[]): unknown[] {
   const [name = "", ...rest] = path;
@@ -190,17 +191,17 @@ function isGiven(args: unknown, path: readonly string[]): boolean {
   return rest.length === 0 ? given.length > 0 : given.some((value) => isGiven(value, rest));
 }
 
-function spellings(holder: unknown, name: string): unknown[] {
-  if (typeof holder !== "object" || holder === null) return [];
+function spellings(object: unknown, name: string): unknown[] {
+  if (typeof object !== "object" || object === null) return [];
   const wanted = name.toLowerCase();
-  return Object.entries(holder)
+  return Object.entries(object)
     .filter(([key]) => key === name || key.toLowerCase() === wanted)
     .map(([, value]) => value as unknown);
 }
 
-function memberOf(holder: unknown, name: string): unknown {
-  return typeof holder === "object" && holder !== null && Object.hasOwn(holder, name)
-    ? (holder as JsonObject)[name]
+function memberOf(object: unknown, name: string): unknown {
+  return typeof object === "object" && object !== null && Object.hasOwn(object, name)
+    ? (object as JsonObject)[name]
     : undefined;
 }
 
@@ -225,8 +226,8 @@ function argumentTest(condition: Condition): Omit<ArgumentTest, "path"> {
 }
 
 /**
- * Patterns of settings: `*` is any text, also none; every other character is itself. No regular expressions: a
- * pattern costs no more than a search for its parts, whatever the text.
+ * Patterns of the configuration: `*` matches any text, also an empty one; every other character matches itself. They are
+ * not regular expressions, so that matching takes linear time.
  */
 type Glob = (text: string) => boolean;
 

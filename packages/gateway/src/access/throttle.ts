@@ -10,13 +10,13 @@ import { type BucketRate, TokenBucket } from "../token-bucket.ts";
 export class Throttle {
   readonly #clock: Clock;
   readonly #rate: BucketRate;
-  readonly #mostSources: number;
+  readonly #maxSources: number;
   readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(clock: Clock, rate: BucketRate, mostSources = limits.throttledSources.max) {
+  constructor(clock: Clock, rate: BucketRate, maxSources = limits.throttledSources.max) {
     this.#clock = clock;
     this.#rate = rate;
-    this.#mostSources = mostSources;
+    this.#maxSources = maxSources;
   }
 
   /** Milliseconds until the next one is allowed; 0 means now. */
@@ -32,13 +32,13 @@ export class Throttle {
     bucket.charge(1, now);
     this.#buckets.delete(source);
     this.#buckets.set(source, bucket);
-    const [oldest] = this.#buckets.size > this.#mostSources ? this.#buckets.keys() : [];
+    const [oldest] = this.#buckets.size > this.#maxSources ? this.#buckets.keys() : [];
     if (oldest !== undefined) this.#buckets.delete(oldest);
     return tooSoon;
   }
 
-  /** Takes one back that should not have been counted. */
-  forgive(source: string): void {
+  /** Reverts one count. */
+  refund(source: string): void {
     this.#buckets.get(source)?.refund();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Who may come in from the north [TOK-1…4]. A token is shown once and kept as a hash; what it may do and see stands
- * beside it. The admin token is not among them: it belongs to whoever owns the data folder.
+ * Tokens of agents, apps and programs [TOK-1…4]. A token is shown once and stored as a hash, with its scopes and devices.
+ * The admin token is not stored here: it comes from the data folder or the environment.
  */
 import { hash, randomBytes } from "node:crypto";
 import { isAlias, normaliseDeviceId, type TokenRequest, type TokenView } from "@tendon/protocol";
@@ -10,27 +10,27 @@ import { TendonError } from "../errors.ts";
 import type { Store, StoredToken } from "../store/store.ts";
 import { type Principal, requireScope, type Scope } from "./principal.ts";
 
-export interface TokensNeeds {
+export interface TokensDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly adminToken: string;
   readonly devices: {
-    /** The id somebody means; a name that is nobody's stays what it is. */
+    /** The id of the device with this id or alias; an unknown reference is returned unchanged. */
     idOf(reference: string): string;
     visible(principal: Principal, id: string): boolean;
   };
 }
 
-interface Held {
+interface LoadedToken {
   readonly stored: StoredToken;
   readonly principal: Principal;
 }
 
 const prefix = "tdn_";
-const lookForExpiredEveryMs = 1_000;
+const expiryCheckMs = 1_000;
 
 export class Tokens {
-  readonly #needs: TokensNeeds;
+  readonly #dependencies: TokensDependencies;
   readonly #admin: Principal = {
     id: "admin",
     name: "admin",
@@ -38,27 +38,27 @@ export class Tokens {
     devices: undefined,
   };
   readonly #adminHash: string;
-  readonly #byHash = new Map<string, Held>();
-  readonly #byId = new Map<string, Held>();
-  /** Also of those that no longer count: what they did keeps its name. */
+  readonly #byHash = new Map<string, LoadedToken>();
+  readonly #byId = new Map<string, LoadedToken>();
+  /** Names by id, also of revoked and expired tokens, for the history. */
   readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(tokenId: string) => void>();
-  /** Of open connections, the token that came last and its hash: most send the same one again and again. */
+  /** The last token of each open connection with its hash: most connections repeat the same token. */
   readonly #lastSeen = new WeakMap<object, { readonly token: string; readonly digest: string }>();
-  /** Those that will stop counting by themselves, and when. */
+  /** When each token with an expiry expires. */
   readonly #expiring = new Map<string, number>();
   readonly #timer: Timer;
-  #tellOthers: (tokenId: string) => Promise<void> = async () => {};
+  #notifyOthers: (tokenId: string) => Promise<void> = async () => {};
 
-  private constructor(needs: TokensNeeds) {
-    this.#needs = needs;
-    this.#adminHash = hash("sha256", needs.adminToken);
-    this.#timer = needs.clock.every(lookForExpiredEveryMs, () => this.#endExpired());
+  private constructor(dependencies: TokensDependencies) {
+    this.#dependencies = dependencies;
+    this.#adminHash = hash("sha256", dependencies.adminToken);
+    this.#timer = dependencies.clock.every(expiryCheckMs, () => this.#endExpired());
   }
 
-  static async open(needs: TokensNeeds): Promise<Tokens> {
-    const tokens = new Tokens(needs);
-    for (const stored of await needs.store.tokens.all()) tokens.#hold(stored);
+  static async open(dependencies: TokensDependencies): Promise<Tokens> {
+    const tokens = new Tokens(dependencies);
+    for (const stored of await dependencies.store.tokens.all()) tokens.#load(stored);
     return tokens;
   }
 
@@ -66,50 +66,52 @@ export class Tokens {
     this.#timer.cancel();
   }
 
-  /** Told when a token stops counting, so that what it has open can be closed. */
+  /** Calls the listener when a token is revoked or expires, so that its connections can be closed. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Other nodes are told before whoever made or revoked a token is. */
-  shareWith(tell: (tokenId: string) => Promise<void>): void {
-    this.#tellOthers = tell;
+  /** Sets the function that notifies the other nodes. Creating or revoking a token waits for it. */
+  shareWith(notify: (tokenId: string) => Promise<void>): void {
+    this.#notifyOthers = notify;
   }
 
-  /** Another node has made or revoked this token. */
-  async readAgain(id: string): Promise<void> {
-    const stored = await this.#needs.store.tokens.get(id);
+  /** Reloads a token that another node has created or revoked. */
+  async reload(id: string): Promise<void> {
+    const stored = await this.#dependencies.store.tokens.get(id);
     if (stored === undefined || stored.revokedAt !== undefined) this.#drop(id);
-    else this.#hold(stored);
+    else this.#load(stored);
   }
 
   nameOf(principalId: string): string {
     return this.#names.get(principalId) ?? principalId;
   }
 
-  /** Whose token this is. Only its hash is looked up, so that timing tells nothing about the tokens there are. */
+  /** The principal of this token. Only the token's hash is looked up, so that timing reveals nothing about other tokens. */
   identify(token: string, connection?: object): Principal | undefined {
     const digest = this.#digestOf(token, connection);
     if (digest === this.#adminHash) return this.#admin;
-    const held = this.#byHash.get(digest);
-    if (held === undefined) return undefined;
-    const now = this.#needs.clock.now();
-    const { id, expiresAt } = held.stored;
+    const loaded = this.#byHash.get(digest);
+    if (loaded === undefined) return undefined;
+    const now = this.#dependencies.clock.now();
+    const { id, expiresAt } = loaded.stored;
     if (expiresAt !== undefined && expiresAt <= now) return undefined;
-    this.#needs.store.presence.tokenUsed(id, now);
-    return held.principal;
+    this.#dependencies.store.presence.tokenUsed(id, now);
+    return loaded.principal;
   }
 
-  /** The principal of a token's id while the token counts: what was opened with it lives by this. */
+  /** The principal of a token's id while the token is valid. Open connections check it. */
   current(principalId: string): Principal | undefined {
     if (principalId === this.#admin.id) return this.#admin;
-    const held = this.#byId.get(principalId);
-    const expiresAt = held?.stored.expiresAt;
-    return expiresAt !== undefined && expiresAt <= this.#needs.clock.now() ? undefined : held?.principal;
+    const loaded = this.#byId.get(principalId);
+    const expiresAt = loaded?.stored.expiresAt;
+    return expiresAt !== undefined && expiresAt <= this.#dependencies.clock.now()
+      ? undefined
+      : loaded?.principal;
   }
 
-  /** Names the token behind a principal, also over restarts, and opens nothing: what is kept with it ends with that token. */
+  /** Identifies the token behind a principal, across restarts, without revealing it. A session that stores it ends with that token. */
   credentialOf(principalId: string): string | undefined {
     const digest =
       principalId === this.#admin.id ? this.#adminHash : this.#byId.get(principalId)?.stored.hash;
@@ -118,10 +120,10 @@ export class Tokens {
 
   async create(principal: Principal, request: TokenRequest): Promise<TokenView & { readonly token: string }> {
     requireScope(principal, "admin");
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     const expiresAt = request.expiresAt === undefined ? undefined : Date.parse(request.expiresAt);
     if (expiresAt !== undefined && !(expiresAt > now)) {
-      throw new TendonError("bad_request", "/expiresAt must be a time that is still to come");
+      throw new TendonError("bad_request", "/expiresAt must be in the future");
     }
     const token = `${prefix}${randomBytes(24).toString("base64url")}`;
     const stored: StoredToken = {
@@ -138,30 +140,30 @@ export class Tokens {
       lastUsedAt: undefined,
       revokedAt: undefined,
     };
-    await this.#needs.store.tokens.create(stored);
-    this.#hold(stored);
-    await this.#tellOthers(stored.id);
+    await this.#dependencies.store.tokens.create(stored);
+    this.#load(stored);
+    await this.#notifyOthers(stored.id);
     return { ...viewOf(stored), token };
   }
 
   async list(principal: Principal): Promise<TokenView[]> {
     requireScope(principal, "admin");
-    const stored = await this.#needs.store.tokens.all();
+    const stored = await this.#dependencies.store.tokens.all();
     return stored.filter(({ revokedAt }) => revokedAt === undefined).map(viewOf);
   }
 
   async revoke(principal: Principal, id: string): Promise<void> {
     requireScope(principal, "admin");
-    if (!(await this.#needs.store.tokens.revoke(id, this.#needs.clock.now()))) {
+    if (!(await this.#dependencies.store.tokens.revoke(id, this.#dependencies.clock.now()))) {
       throw new TendonError("not_found", "no token has this id");
     }
     this.#drop(id);
-    await this.#tellOthers(id);
+    await this.#notifyOthers(id);
   }
 
-  /** Ids, also where aliases were given: those may change. A board may be expected that has not come yet [TOK-3]. */
+  /** Turns aliases into ids, because an alias may change. The id of a device that has never connected is accepted too [TOK-3]. */
   #idsOf(principal: Principal, references: readonly string[]): string[] {
-    const { devices } = this.#needs;
+    const { devices } = this.#dependencies;
     const ids = references.map((reference, index) => {
       const id = devices.idOf(reference);
       if (devices.visible(principal, id)) return id;
@@ -183,20 +185,20 @@ export class Tokens {
   }
 
   #drop(id: string): void {
-    const held = this.#byId.get(id);
+    const loaded = this.#byId.get(id);
     this.#byId.delete(id);
     this.#expiring.delete(id);
-    if (held !== undefined) this.#byHash.delete(held.stored.hash);
+    if (loaded !== undefined) this.#byHash.delete(loaded.stored.hash);
     for (const listener of this.#listeners) listener(id);
   }
 
-  /** [TOK-4] Requests find out by themselves; what was opened while the token counted does not. */
+  /** [TOK-4] Every request checks the expiry of its token, but open connections do not. */
   #endExpired(): void {
-    const now = this.#needs.clock.now();
+    const now = this.#dependencies.clock.now();
     for (const [id, expiresAt] of this.#expiring) if (expiresAt <= now) this.#drop(id);
   }
 
-  #hold(stored: StoredToken): void {
+  #load(stored: StoredToken): void {
     this.#names.set(stored.id, stored.name);
     if (stored.revokedAt !== undefined) return;
     const { id, name, scopes, devices } = stored;
@@ -207,10 +209,10 @@ export class Tokens {
       scopes: new Set(scopes as readonly Scope[]),
       devices: devices === undefined ? undefined : { ids: new Set(devices.ids), tags: new Set(devices.tags) },
     };
-    const held = { stored, principal };
+    const loaded = { stored, principal };
     if (stored.expiresAt !== undefined) this.#expiring.set(id, stored.expiresAt);
-    this.#byHash.set(stored.hash, held);
-    this.#byId.set(id, held);
+    this.#byHash.set(stored.hash, loaded);
+    this.#byId.set(id, loaded);
   }
 }
 

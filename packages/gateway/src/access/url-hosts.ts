@@ -1,7 +1,7 @@
 /**
- * Addresses among a call's arguments [ACC-5…7]. It is the device that goes there, from inside the network it stands
- * in, so it goes only where the settings say: every text that is an address by its name or its schema, wherever it
- * stands, has to lead to a host of `access.urlHosts`. What cannot be judged is refused.
+ * Addresses among a call's arguments [ACC-5…7]. The device connects to them from inside its network. So every string
+ * that is an address by its name or its schema must have a host in `access.urlHosts`. Arguments that cannot be checked
+ * are rejected.
  */
 import {
   type ArgumentProblem,
@@ -15,19 +15,19 @@ import {
 } from "@tendon/protocol";
 import { type AllowedHost, readAllowedHost } from "../access-settings.ts";
 import { type AddressFault, addressFault } from "./address-check.ts";
-import { AddressPlan, type Declared, defaultIn, type Holding } from "./address-plan.ts";
+import { AddressPlan, type ApplicableSchemas, type Declared, defaultIn } from "./address-plan.ts";
 
 export interface UrlProblem extends ArgumentProblem, AddressFault {}
 
-/** What the names above a text say: it is an address, it is if it looks like one, or nothing. */
+/** Whether a string is an address by the names above it: yes, only if it looks like one, or no. */
 type Named = "yes" | "perhaps" | "no";
 
-const namesRemembered = 1_000;
-const unknownSchema: Holding = [];
+const maxCachedNames = 1_000;
+const unknownSchema: ApplicableSchemas = [];
 
 export class UrlHosts {
   readonly #hosts: readonly AllowedHost[];
-  /** Whether an argument's name says that it is an address. */
+  /** Whether an argument is an address by its name. */
   readonly #named = new Map<string, boolean>();
   readonly #plans = new WeakMap<ToolDefinition, AddressPlan>();
 
@@ -35,7 +35,7 @@ export class UrlHosts {
     this.#hosts = hosts.flatMap((written) => readAllowedHost(written) ?? []);
   }
 
-  /** What is wrong with the addresses among the arguments; `undefined` for nothing. */
+  /** The problems of the addresses among the arguments; `undefined` if there are none. */
   problems(args: JsonObject, tool: ToolDefinition | undefined): readonly UrlProblem[] | undefined {
     const plan = tool === undefined ? undefined : this.#planOf(tool);
     if (plan?.needsSchema !== true && !this.#hasCandidates(args, plan)) return undefined;
@@ -43,7 +43,7 @@ export class UrlHosts {
     return found.length === 0 ? undefined : found;
   }
 
-  /** Nearly every call has numbers and short texts: nothing is made for those. */
+  /** A quick check without allocations: nearly every call has only numbers and short strings. */
   #hasCandidates(args: JsonObject, plan: AddressPlan | undefined): boolean {
     for (const name in args) {
       const value = args[name];
@@ -59,7 +59,7 @@ export class UrlHosts {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
     const is = isAddressName(name);
-    if (this.#named.size >= namesRemembered) this.#named.clear();
+    if (this.#named.size >= maxCachedNames) this.#named.clear();
     this.#named.set(name, is);
     return is;
   }
@@ -73,17 +73,17 @@ export class UrlHosts {
   }
 }
 
-class TooMuchToWalk extends RangeError {
-  override readonly name = "TooMuchToWalk";
+class TooManySteps extends RangeError {
+  override readonly name = "TooManySteps";
 }
 
-/** One way through a call's arguments, with the schemas that hold at each place. */
+/** One walk through a call's arguments, with the schemas that apply at each position. */
 class Walk {
   readonly #plan: AddressPlan | undefined;
   readonly #hosts: readonly AllowedHost[];
   readonly #isNamed: (name: string) => boolean;
   readonly #given: UrlProblem[] = [];
-  readonly #left: UrlProblem[] = [];
+  readonly #defaults: UrlProblem[] = [];
   #steps = 0;
 
   constructor(
@@ -99,90 +99,92 @@ class Walk {
   problems(args: JsonObject): UrlProblem[] {
     try {
       const top = this.#plan?.needsSchema === true ? this.#plan.top : unknownSchema;
-      this.#look(args, "", "no", top, 0, this.#given);
+      this.#walk(args, "", "no", top, 0, this.#given);
     } catch (error) {
-      if (!(error instanceof TooMuchToWalk)) throw error;
+      if (!(error instanceof TooManySteps)) throw error;
       return [{ path: "", malformed: true, message: "are too complex to check" }];
     }
-    const all = [...this.#given, ...this.#left];
+    const all = [...this.#given, ...this.#defaults];
     return [...new Map(all.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
   }
 
-  #look(
+  #walk(
     value: unknown,
     path: string,
     named: Named,
-    holding: Holding,
+    applicable: ApplicableSchemas,
     depth: number,
     found: UrlProblem[],
   ): void {
-    this.#spend(1 + holding.length);
-    if (typeof value === "string") this.#judge(value, path, named, holding, found);
-    // Nesting beyond what a device can take is refused with the other arguments.
+    this.#spend(1 + applicable.length);
+    if (typeof value === "string") this.#judge(value, path, named, applicable, found);
+    // The check of the arguments rejects nesting deeper than this.
     else if (typeof value !== "object" || value === null || depth > limits.callArgumentDepth.max) return;
-    else if (Array.isArray(value)) this.#lookAtItems(value, path, named, holding, depth, found);
-    else this.#lookAtMembers(value as JsonObject, path, named, holding, depth, found);
+    else if (Array.isArray(value)) this.#walkItems(value, path, named, applicable, depth, found);
+    else this.#walkMembers(value as JsonObject, path, named, applicable, depth, found);
   }
 
   #spend(steps: number): void {
     this.#steps += steps;
-    if (this.#steps > limits.addressSearchSteps.max) throw new TooMuchToWalk("too many steps");
+    if (this.#steps > limits.addressSearchSteps.max) throw new TooManySteps("too many steps");
   }
 
-  #judge(text: string, path: string, named: Named, holding: Holding, found: UrlProblem[]): void {
-    const is = named === "yes" || (holding.length > 0 && this.#plan?.isAddress(holding) === true);
+  #judge(text: string, path: string, named: Named, applicable: ApplicableSchemas, found: UrlProblem[]): void {
+    const is = named === "yes" || (applicable.length > 0 && this.#plan?.isAddress(applicable) === true);
     if (!is && (named === "no" || !looksLikeAddress(text))) return;
     const fault = addressFault(text, this.#hosts);
     if (fault !== undefined) found.push({ path, ...fault });
   }
 
-  #lookAtItems(
+  #walkItems(
     items: readonly unknown[],
     path: string,
     named: Named,
-    holding: Holding,
+    applicable: ApplicableSchemas,
     depth: number,
     found: UrlProblem[],
   ): void {
-    const below = holding.length === 0 ? holding : (this.#plan?.item(holding) ?? unknownSchema);
+    const below = applicable.length === 0 ? applicable : (this.#plan?.item(applicable) ?? unknownSchema);
     for (const [index, item] of items.entries())
-      this.#look(item, `${path}/${index}`, named, below, depth + 1, found);
+      this.#walk(item, `${path}/${index}`, named, below, depth + 1, found);
   }
 
-  #lookAtMembers(
+  #walkMembers(
     members: JsonObject,
     path: string,
     named: Named,
-    holding: Holding,
+    applicable: ApplicableSchemas,
     depth: number,
     found: UrlProblem[],
   ): void {
     const plan = this.#plan;
-    if (holding.length > 0 && plan !== undefined) this.#lookAtDefaults(members, path, holding, depth, plan);
-    const namesCount = holding.length > 0 && plan?.areNamesAddresses(holding) === true;
+    if (applicable.length > 0 && plan !== undefined)
+      this.#walkDefaults(members, path, applicable, depth, plan);
+    const namesCount = applicable.length > 0 && plan?.areNamesAddresses(applicable) === true;
     for (const [name, value] of Object.entries(members)) {
-      this.#spend(holding.length);
+      this.#spend(applicable.length);
       const at = `${path}/${pointerPart(name)}`;
       if (namesCount) this.#judge(name, at, "yes", unknownSchema, found);
-      const below = holding.length === 0 || plan === undefined ? holding : plan.member(holding, name);
-      this.#look(value, at, this.#nameSays(name, named), below, depth + 1, found);
+      const below =
+        applicable.length === 0 || plan === undefined ? applicable : plan.member(applicable, name);
+      this.#walk(value, at, this.#namedBy(name, named), below, depth + 1, found);
     }
   }
 
-  #nameSays(name: string, above: Named): Named {
+  #namedBy(name: string, above: Named): Named {
     if (this.#isNamed(name) || this.#plan?.declaresAddress(name) === true) return "yes";
-    // Of a tool that is not listed it is not known which names it declares.
+    // The declared names of an unlisted tool are unknown.
     return above !== "no" || (this.#plan === undefined && mayBeAddressName(name)) ? "perhaps" : "no";
   }
 
   /**
-   * The device goes where a default leads as it goes where a call sends it. Boards take the default also where the
-   * first value they find is null or of another type.
+   * A device also connects to an address that is a default. Boards use the default if the first value is null or of
+   * another type.
    */
-  #lookAtDefaults(
+  #walkDefaults(
     members: JsonObject,
     path: string,
-    holding: Holding,
+    applicable: ApplicableSchemas,
     depth: number,
     plan: AddressPlan,
   ): void {
@@ -191,25 +193,25 @@ class Walk {
       const lower = name.toLowerCase();
       given.set(lower, [...(given.get(lower) ?? []), value]);
     }
-    for (const schema of holding) {
+    for (const schema of applicable) {
       for (const [lower, declared] of plan.declaredIn(schema)) {
         this.#spend(1);
-        for (const one of declared) this.#lookAtDefault(one, given.get(lower) ?? [], path, depth);
+        for (const one of declared) this.#walkDefault(one, given.get(lower) ?? [], path, depth);
       }
     }
   }
 
-  #lookAtDefault({ name, holding }: Declared, given: readonly unknown[], path: string, depth: number): void {
-    const value = defaultIn(holding);
-    // An empty text is the usual way to say that there is none, and it leads nowhere.
+  #walkDefault({ name, applicable }: Declared, given: readonly unknown[], path: string, depth: number): void {
+    const value = defaultIn(applicable);
+    // An empty string is the usual default for no address.
     if (value === undefined || value === "") return;
     if (given.length > 0 && given.every((one) => alike(one, value))) return;
     const found: UrlProblem[] = [];
     const at = `${path}/${pointerPart(name)}`;
-    this.#look(value, at, this.#nameSays(name, "no"), holding, depth + 1, found);
+    this.#walk(value, at, this.#namedBy(name, "no"), applicable, depth + 1, found);
     for (const problem of found) {
-      const why = problem.malformed ? "is no address" : problem.message;
-      this.#left.push({ ...problem, message: `is required: its default ${why}` });
+      const why = problem.malformed ? "is not an address" : problem.message;
+      this.#defaults.push({ ...problem, message: `is required: its default ${why}` });
     }
   }
 }

@@ -45,7 +45,7 @@ export class Decisions {
     if (pairing === undefined || !(await this.#sees(principal, pairing.device))) {
       throw new TendonError("device_unknown", "no board shows this code now; a code counts for 15 minutes");
     }
-    for (const who of guessers) this.#wrongCodes.forgive(who);
+    for (const who of guessers) this.#wrongCodes.refund(who);
     return await this.#approve(principal, pairing);
   }
 

@@ -99,7 +99,7 @@ export async function joinCluster({
 async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise<void> {
   switch (broadcast.kind) {
     case "token":
-      await parts.tokens.readAgain(broadcast.id);
+      await parts.tokens.reload(broadcast.id);
       return;
     case "device":
       await deviceChanged(parts, broadcast.id);
@@ -123,7 +123,7 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       return;
     case "spent":
       // Safe: only nodes of this cluster send this broadcast, with the value from `shareWith`.
-      parts.authentication.heard(broadcast.spent as Spent);
+      parts.authentication.applySpent(broadcast.spent as Spent);
       return;
     default:
       broadcast satisfies never;

@@ -89,7 +89,7 @@ describe("[RATE-5] nodes that tell one another what was spent", () => {
     );
     for (const node of nodes)
       node.shareWith((spent) => {
-        for (const other of nodes) if (other !== node) other.heard(spent);
+        for (const other of nodes) if (other !== node) other.applySpent(spent);
       });
     let allowed = 0;
     const seconds = 60;
