@@ -187,7 +187,7 @@ describe("examples/own-device.mjs", () => {
     const refused = run(process.execPath, [file, "--id", id, "--url", at]);
     expect([await refused.ended, refused.output()]).toEqual([
       1,
-      expect.stringContaining("cannot connect: forbidden: this device is not provisioned here"),
+      expect.stringContaining("cannot connect: forbidden: this device is not provisioned"),
     ]);
     const { websocket } = site.tendon.provision(id, "7f0c9d3a-5b1e-4a77-9a44-000000000001");
     run(process.execPath, [file, "--id", id, "--url", at, "--device-token", websocket.token]);

@@ -140,9 +140,7 @@ describe("a token limited to devices", () => {
       ),
     ];
     expect(outside.map(({ body }) => body["code"])).toEqual(outside.map(() => "device_unknown"));
-    expect(outside.at(-1)?.body["detail"]).toBe(
-      "/devices/0/tags must have one that this token is for: line-7",
-    );
+    expect(outside.at(-1)?.body["detail"]).toBe("/devices/0/tags must have a tag of this token: line-7");
     const rows = { devices: [{ id: otherDevice, tags: ["line-7"] }] };
     expect((await site.rest("POST", "/devices/import", rows, limited)).status).toBe(200);
     // A row of somebody else's is not taken over by giving it other tags.

@@ -260,7 +260,7 @@ describe("a copied Device-Id", () => {
     const { code } = await second.shown();
     const approved = await site.rest("POST", "/devices/approve", { code });
     expect(approved.body).toMatchObject({ id: firstDevice, approval: "approved", replaced: true });
-    expect(approved.body["message"]).toContain("no longer count");
+    expect(approved.body["message"]).toContain("the credentials of the previous board are revoked");
     expect(await events.nextOf("device.approved")).toMatchObject({ data: { by: "admin", replaced: true } });
     expect(await device.wire.ended).toMatchObject({
       code: 1008,

@@ -321,7 +321,7 @@ describe("tendon device import", () => {
     const untagged = await run(["device", "import", file, "--token", limited], { cwd });
     expect([untagged.code, untagged.stderr]).toEqual([
       1,
-      `tendon: Nothing was imported:\n${file}:2: tags must have one that this token is for: line-7\n`,
+      `tendon: Nothing was imported:\n${file}:2: tags must have a tag of this token: line-7\n`,
     ]);
   });
 

@@ -77,7 +77,7 @@ describe("a lost device-secret", () => {
     expect(fs.readFileSync(inData("device-secret"), "utf8")).toBe("");
     // Removing the file is a decision: the gateway starts, and logs that known devices must be provisioned again.
     fs.rmSync(inData("device-secret"));
-    expect(await startOnce()).toContain("known devices have to be let in again");
-    expect(await startOnce()).not.toContain("let in again");
+    expect(await startOnce()).toContain("known devices must be approved again");
+    expect(await startOnce()).not.toContain("must be approved again");
   });
 });

@@ -18,10 +18,10 @@ it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse
     known: new Map(),
     remember: () => Promise.resolve(),
   });
-  const ask = (index: number) => credentials.approveUnasked(mac(index), `client-${index}`);
-  const standing = (index: number) => credentials.standing(mac(index), `client-${index}`);
+  const ask = (index: number) => credentials.approveTemporarily(mac(index), `client-${index}`);
+  const standing = (index: number) => credentials.stateOf(mac(index), `client-${index}`);
   for (let index = 0; index < limits.unusedCredentials.max; index += 1) await ask(index);
-  await expect(ask(999_999)).rejects.toThrow("have not come yet");
+  await expect(ask(999_999)).rejects.toThrow("have not connected yet");
   expect(standing(999_999).kind).toBe("unknown");
 
   const second = standing(2);
@@ -29,7 +29,7 @@ it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse
   credentials.admit({ deviceId: mac(2), clientId: "client-2", token: second.credentials.token });
   await ask(999_999);
   expect(standing(999_999).kind).toBe("approved");
-  await expect(ask(999_998)).rejects.toThrow("have not come yet");
+  await expect(ask(999_998)).rejects.toThrow("have not connected yet");
 
   clock.advance(10 * 60_000);
   expect(standing(1).kind).toBe("unknown");

@@ -1,8 +1,7 @@
 /**
- * Which devices may connect, and with what [DEV-7, MQT-2]. An approved pair of Device-Id and Client-Id has credentials
- * that follow from the pair, a number of its own and a secret of this gateway, so that asking again gives the same
- * ones and nothing that opens a door is stored. Another number makes other credentials: that is how they are revoked.
- * Who is approved, and when, is decided in `provisioning/`.
+ * The credentials of devices [DEV-7, MQT-2]. Those of an approved pair are derived from the pair, its generation number
+ * and the gateway's secret. So the same request gives the same credentials, and the storage has none. A new generation
+ * revokes the old credentials. `Decisions` and `Provisioning` decide which pairs are approved.
  */
 import { createHmac, hash, randomInt, timingSafeEqual } from "node:crypto";
 import { isClientId, limits, makeMqttClientId, normaliseDeviceId, readMqttClientId } from "@tendon/protocol";
@@ -19,15 +18,15 @@ export interface DeviceCredentials {
   readonly mqtt: { readonly clientId: string; readonly username: string; readonly password: string };
 }
 
-/** What a device says of itself in MQTT's CONNECT. */
+/** What a device sends in MQTT's CONNECT. */
 export interface MqttClaim {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly password: string | undefined;
 }
 
-/** How a board that asks stands here. */
-export type Standing =
+/** The state of a credential pair. */
+export type PairState =
   | { readonly kind: "approved"; readonly credentials: DeviceCredentials }
   /** Another board has this Device-Id. */
   | { readonly kind: "taken" }
@@ -35,44 +34,44 @@ export type Standing =
   | { readonly kind: "unknown" };
 
 export interface Change {
-  /** Not what it was before. */
+  /** The pair was not approved before. */
   readonly fresh: boolean;
-  /** Credentials that counted before no longer do. */
+  /** Another pair of this device was approved before, and its credentials are revoked now. */
   readonly replaced: boolean;
-  /** Resolves when it is on the disk. */
+  /** Resolves when the change is stored. */
   readonly written: Promise<void>;
 }
 
 const group = "TENDON";
 const empty = Buffer.alloc(0);
-const unusedForMs = 10 * 60_000;
-const mostGenerations = 2 ** 47;
+const unusedLifetimeMs = 10 * 60_000;
+const maxGeneration = 2 ** 47;
 
-export interface CredentialsNeeds {
+export interface CredentialsDependencies {
   readonly admission: Config["devices"]["admission"];
   readonly secret: string;
   readonly clock: Clock;
   readonly known: ReadonlyMap<string, CredentialPair>;
-  /** Keeps the pair, or forgets it. */
+  /** Stores the pair; `undefined` deletes it. */
   readonly remember: (deviceId: string, pair: CredentialPair | undefined) => Promise<void>;
 }
 
 export class Credentials {
-  readonly #needs: CredentialsNeeds;
+  readonly #dependencies: CredentialsDependencies;
   readonly #known: Map<string, CredentialPair>;
-  /** Devices that got credentials by asking and have not used them, the first to lapse first. */
+  /** Devices that got credentials without approval and have not used them; the first to expire comes first. */
   readonly #unused = new Set<string>();
 
-  constructor(needs: CredentialsNeeds) {
-    this.#needs = needs;
-    this.#known = new Map(needs.known);
+  constructor(dependencies: CredentialsDependencies) {
+    this.#dependencies = dependencies;
+    this.#known = new Map(dependencies.known);
     const lapsing = [...this.#known].flatMap(([id, pair]) =>
       pair.state === "approved" && pair.lapsesAt !== undefined ? [[id, pair.lapsesAt] as const] : [],
     );
     for (const [id] of lapsing.sort(([, one], [, other]) => one - other)) this.#unused.add(id);
   }
 
-  standing(deviceId: string, clientId: string): Standing {
+  stateOf(deviceId: string, clientId: string): PairState {
     const known = this.#pairOf(deviceId);
     if (known === undefined) return { kind: "unknown" };
     if (known.state === "revoked") return { kind: "revoked" };
@@ -86,7 +85,7 @@ export class Credentials {
     return known?.state === "approved" && timingSafeEqual(known.clientId, clientId);
   }
 
-  /** Whether the device has credentials that count, and does not merely hold them until they lapse. */
+  /** Whether the device has credentials that do not expire. */
   isApproved(deviceId: string): boolean {
     const known = this.#pairOf(deviceId);
     return known?.state === "approved" && known.lapsesAt === undefined;
@@ -97,8 +96,8 @@ export class Credentials {
   }
 
   /**
-   * From now on the pair counts, and another Client-Id of the same device no longer does. Approving it again changes
-   * nothing; a pair that was revoked gets new credentials.
+   * Approves the pair, and revokes another Client-Id of the same device. Approving it again changes nothing; a revoked
+   * pair gets new credentials.
    */
   approve(deviceId: string, clientId: Buffer): Change {
     const known = this.#pairOf(deviceId);
@@ -109,63 +108,63 @@ export class Credentials {
     return { fresh: !same, replaced, written };
   }
 
-  /** Makes, or makes again, the pair's credentials. Somebody wants this device here: they do not lapse. */
+  /** Returns the pair's credentials and approves the pair. They do not expire, because an operator requested them. */
   provision(id: string, clientId: string): Change & { readonly credentials: DeviceCredentials } {
     const deviceId = normaliseDeviceId(id);
-    if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a device's id");
-    if (!isClientId(clientId)) throw new TendonError("bad_request", "`clientId` is not a client's id");
+    if (deviceId === undefined) throw new TendonError("bad_request", "`id` is not a valid device id");
+    if (!isClientId(clientId)) throw new TendonError("bad_request", "`clientId` is not a valid Client-Id");
     const change = this.approve(deviceId, digest(clientId));
-    const standing = this.standing(deviceId, clientId);
-    if (standing.kind !== "approved") throw notProvisioned();
-    return { ...change, credentials: standing.credentials };
+    const state = this.stateOf(deviceId, clientId);
+    if (state.kind !== "approved") throw notProvisioned();
+    return { ...change, credentials: state.credentials };
   }
 
-  /** A pair that gets credentials for the asking, unless another was faster; they lapse unless used [OTA-2]. */
-  async approveUnasked(deviceId: string, clientId: string): Promise<void> {
+  /** Gives a pair credentials without approval, unless the device has a pair already. Unused ones expire [OTA-2]. */
+  async approveTemporarily(deviceId: string, clientId: string): Promise<void> {
     if (this.#pairOf(deviceId) !== undefined) return;
-    this.#makeRoom();
-    const lapsesAt = this.#needs.clock.now() + unusedForMs;
+    this.#boundUnused();
+    const lapsesAt = this.#dependencies.clock.now() + unusedLifetimeMs;
     const pair = { clientId: digest(clientId), generation: newGeneration(), lapsesAt };
     await this.#keep(deviceId, { state: "approved", ...pair });
   }
 
-  /** What the device holds no longer counts, and asking alone brings nothing back. */
+  /** Revokes the device's credentials. Only an approval gives it new ones. */
   revoke(deviceId: string): Promise<void> {
     const known = this.#pairOf(deviceId);
     return this.#keep(deviceId, { state: "revoked", clientId: known?.clientId });
   }
 
-  /** The Client-Id a revoked device had, as a digest. */
+  /** The digest of a revoked device's Client-Id. */
   revokedPair(deviceId: string): Buffer | undefined {
     const known = this.#pairOf(deviceId);
     return known?.state === "revoked" ? known.clientId : undefined;
   }
 
-  /** Another node has changed them. Says whether a device that is connected here with the old ones must go. */
-  learnChange(
+  /** Applies a change of another node. Returns whether a device that is connected here must be disconnected. */
+  applyChange(
     deviceId: string,
     before: CredentialPair | undefined,
     now: CredentialPair | undefined,
   ): boolean {
-    this.learn(deviceId, now);
-    // Where admission is open, a device may be connected without credentials; it goes when it is revoked, too.
+    this.apply(deviceId, now);
+    // With open admission a device may be connected without credentials; a revocation disconnects it too.
     return now?.state === "revoked" || (before !== undefined && !this.#same(before, now));
   }
 
-  /** Whether a board that was admitted by the one would be admitted by the other. */
+  /** Whether both pairs admit the same credentials. */
   #same(one: CredentialPair, other: CredentialPair | undefined): boolean {
     if (one.state !== other?.state || one.clientId?.equals(other.clientId ?? empty) !== true) return false;
     return one.state === "revoked" || other.state === "revoked" || one.generation === other.generation;
   }
 
-  /** What another node has decided about this device. */
-  learn(deviceId: string, pair: CredentialPair | undefined): void {
+  /** Applies the pair that another node has stored for this device. */
+  apply(deviceId: string, pair: CredentialPair | undefined): void {
     this.#unused.delete(deviceId);
     if (pair === undefined) this.#known.delete(deviceId);
     else this.#known.set(deviceId, pair);
   }
 
-  /** The device is to be forgotten: what it holds no longer counts, unless it is provisioned anew. */
+  /** Removes the device's pair: its credentials are no longer valid. */
   forget(deviceId: string): void {
     this.#unused.delete(deviceId);
     this.#known.delete(deviceId);
@@ -174,7 +173,7 @@ export class Credentials {
   admit({ deviceId, clientId, token }: DeviceClaim): void {
     const known = this.#pairOf(deviceId);
     if (known === undefined) {
-      if (this.#needs.admission === "open") return;
+      if (this.#dependencies.admission === "open") return;
       throw notProvisioned();
     }
     if (known.state === "revoked") throw revoked();
@@ -184,11 +183,11 @@ export class Credentials {
     this.#used(deviceId, known);
   }
 
-  /** Over MQTT there is no way in without credentials, whatever the policy. */
+  /** MQTT needs credentials with every admission policy. */
   admitMqtt(claim: MqttClaim): DeviceIdentity {
     const identity = readMqttClientId(claim.clientId);
     if (identity === undefined || identity.group !== group) {
-      throw new TendonError("unauthenticated", "the client id is not one of ours");
+      throw new TendonError("unauthenticated", "the MQTT client id is not one that this gateway gives");
     }
     const { deviceId, clientId } = identity;
     const known = this.#pairOf(deviceId);
@@ -202,15 +201,15 @@ export class Credentials {
     return { deviceId, clientId };
   }
 
-  /** On an outside broker the topic says who it is, and the broker's own rules have seen to it that this is true. */
+  /** On an outside broker the topic identifies the device, and the broker's ACL guarantees that it is true. */
   admitTopic(mqttClientId: string): DeviceIdentity {
     const identity = readMqttClientId(mqttClientId);
     if (identity === undefined)
-      throw new TendonError("unauthenticated", "the topic does not end in a client id of a device");
+      throw new TendonError("unauthenticated", "the topic does not end in the MQTT client id of a device");
     const { deviceId, clientId } = identity;
     const known = this.#pairOf(deviceId);
     if (known === undefined) {
-      if (this.#needs.admission !== "open") throw notProvisioned();
+      if (this.#dependencies.admission !== "open") throw notProvisioned();
       return { deviceId, clientId };
     }
     if (known.state === "revoked") throw revoked();
@@ -219,7 +218,6 @@ export class Credentials {
     return { deviceId, clientId };
   }
 
-  /** Whether it would be let in. */
   admitsTopic(mqttClientId: string): boolean {
     try {
       this.admitTopic(mqttClientId);
@@ -241,29 +239,29 @@ export class Credentials {
     };
   }
 
-  #token(door: "websocket" | "mqtt", deviceId: string, clientId: string, generation: number): string {
-    return createHmac("sha256", this.#needs.secret)
-      .update([door, deviceId, clientId, generation].join("\u0000"))
+  #token(transport: "websocket" | "mqtt", deviceId: string, clientId: string, generation: number): string {
+    return createHmac("sha256", this.#dependencies.secret)
+      .update([transport, deviceId, clientId, generation].join("\u0000"))
       .digest("base64url");
   }
 
   #proves(
-    door: "websocket" | "mqtt",
+    transport: "websocket" | "mqtt",
     deviceId: string,
     clientId: string,
     known: ApprovedPair,
     token: string | undefined,
   ): boolean {
-    const right = digest(this.#token(door, deviceId, clientId, known.generation));
+    const right = digest(this.#token(transport, deviceId, clientId, known.generation));
     return sameText(right, token ?? "") && sameText(known.clientId, clientId);
   }
 
   #pairOf(deviceId: string): CredentialPair | undefined {
     const known = this.#known.get(deviceId);
     if (known?.state !== "approved") return known;
-    if (known.lapsesAt === undefined || known.lapsesAt > this.#needs.clock.now()) return known;
+    if (known.lapsesAt === undefined || known.lapsesAt > this.#dependencies.clock.now()) return known;
     this.#known.delete(deviceId);
-    void this.#needs.remember(deviceId, undefined);
+    void this.#dependencies.remember(deviceId, undefined);
     return undefined;
   }
 
@@ -271,8 +269,8 @@ export class Credentials {
     if (known.lapsesAt !== undefined) void this.#keep(deviceId, { ...known, lapsesAt: undefined });
   }
 
-  /** Whoever can ask can ask in any name: what nobody has used yet is bounded [OTA-2]. */
-  #makeRoom(): void {
+  /** A client can ask under any id, so the number of unused credentials is bounded [OTA-2]. */
+  #boundUnused(): void {
     for (const deviceId of this.#unused) {
       const known = this.#pairOf(deviceId);
       if (known?.state === "approved" && known.lapsesAt !== undefined) break;
@@ -281,7 +279,7 @@ export class Credentials {
     if (this.#unused.size < limits.unusedCredentials.max) return;
     throw new TendonError(
       limits.unusedCredentials.error,
-      "too many devices have settings and have not come yet",
+      "too many devices have credentials and have not connected yet",
     );
   }
 
@@ -289,20 +287,17 @@ export class Credentials {
     this.#unused.delete(deviceId);
     if (pair.state === "approved" && pair.lapsesAt !== undefined) this.#unused.add(deviceId);
     this.#known.set(deviceId, pair);
-    return this.#needs.remember(deviceId, pair);
+    return this.#dependencies.remember(deviceId, pair);
   }
 }
 
-/** By chance, not by counting: a device that was forgotten and comes again must not get its old credentials back. */
+/** Random, so that a device that was deleted and comes again does not get its old credentials. */
 function newGeneration(): number {
-  return randomInt(1, mostGenerations);
+  return randomInt(1, maxGeneration);
 }
 
 function notProvisioned(): TendonError {
-  return new TendonError(
-    "forbidden",
-    "this device is not provisioned here (`devices.admission` is not `open`)",
-  );
+  return new TendonError("forbidden", "this device is not provisioned (`devices.admission` is not `open`)");
 }
 
 function revoked(): TendonError {

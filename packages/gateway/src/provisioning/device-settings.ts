@@ -2,7 +2,7 @@ import type { Addresses } from "../addresses.ts";
 import type { DeviceCredentials } from "./credentials.ts";
 import type { OtaSettings } from "./ota.ts";
 
-/** What a device publishes to, and under which user name it signs in: brokers differ. */
+/** The publish topic and the user name of a device, which depend on the broker. */
 interface DeviceMqttSettings {
   settingsFor(
     clientId: string,
@@ -12,7 +12,7 @@ interface DeviceMqttSettings {
 
 const deviceKeepAliveSeconds = 60;
 
-/** What a device is told to connect with, over either transport. */
+/** The connection settings of a device, for both transports. */
 export function deviceSettings(
   made: DeviceCredentials,
   mqtt: DeviceMqttSettings,

@@ -10,8 +10,8 @@ interface RowProblem {
 }
 
 /**
- * The list of devices that are to be let in when they come. Importing says how a device comes in and touches none
- * that is here; doing it again changes nothing.
+ * Imported devices, which the gateway admits when they first ask. An import does not affect provisioned devices, and
+ * repeating it changes nothing.
  */
 export class Imports {
   readonly #store: Store;
@@ -22,7 +22,7 @@ export class Imports {
     this.#keys = keys;
   }
 
-  /** All rows or none. */
+  /** Imports all rows or none. */
   async add(principal: Principal, rows: readonly ImportRow[]): Promise<ImportReply> {
     requireScope(principal, "provision");
     const devices = rows.map((row) => ({ row, id: normaliseDeviceId(row.id) }));
@@ -40,19 +40,19 @@ export class Imports {
     const foreign = devices.flatMap(({ row, id = "" }, index) => {
       if (!maySee(principal, { id, tags: row.tags ?? [] })) {
         return own.length === 0
-          ? [at(index, "id", "is not for this token")]
-          : [at(index, "tags", `must have one that this token is for: ${own.join(", ")}`)];
+          ? [at(index, "id", "is outside the devices of this token")]
+          : [at(index, "tags", `must have a tag of this token: ${own.join(", ")}`)];
       }
-      // A row that is on the list already may be written over only by whoever sees it as it is.
+      // Only a principal that sees the imported device may replace its row.
       const before = known.get(id);
       const mine = before === undefined || maySee(principal, { id, tags: before.tags });
-      return mine ? [] : [at(index, "id", "is not for this token")];
+      return mine ? [] : [at(index, "id", "is outside the devices of this token")];
     });
     refuse("device_unknown", foreign);
     if ((await imports.count()) + rows.length > limits.importedDevices.max) {
       throw new TendonError(
         limits.importedDevices.error,
-        `the list may have ${limits.importedDevices.max} devices`,
+        `${limits.importedDevices.max} devices may be imported at most`,
       );
     }
     const imported = await imports.add(devices.map(({ row, id = "" }) => this.#sealed(row, id)));
@@ -69,10 +69,10 @@ export class Imports {
 function problemsOf(row: ImportRow, id: string | undefined, index: number): RowProblem[] {
   const problems: RowProblem[] = [];
   const mistake = macMistake(row.id);
-  if (id === undefined) problems.push(at(index, "id", "is not a device's id"));
+  if (id === undefined) problems.push(at(index, "id", "is not a valid device id"));
   else if (mistake !== undefined) problems.push(at(index, "id", `looks like a MAC address, but ${mistake}`));
   if (row.hmacKey !== undefined && row.serial === undefined)
-    problems.push(at(index, "serial", "is missing: the key proves a serial number"));
+    problems.push(at(index, "serial", "is required with `hmacKey`, which proves the serial number"));
   return problems;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The address a stock board asks at every boot [OTA-1…8]: it says who it is and gets the settings to connect with, or a
- * code to show until somebody approves it. The firmware reads the reply with little care, so what is sent is small,
- * short-keyed and of the right types. Who gets what is decided elsewhere and handed in.
+ * The OTA address, which a stock board requests at every boot [OTA-1…8]. A board gets its connection settings, or a code
+ * to show until a person approves it. The firmware parses the reply without checks, so the reply is small, with short
+ * keys and exact types. `Provisioning` decides what a board gets.
  */
 
 import { boardPattern, isFirmwareVersion, isObject, parseJson } from "@tendon/protocol";
@@ -26,32 +26,32 @@ export interface OtaSettings {
 /** A board that has settings and may be offered newer firmware. */
 export interface BoardReport {
   readonly deviceId: string;
-  /** The board's name as its firmware build knows it. */
+  /** The board's name in its firmware build. */
   readonly board: string | undefined;
-  /** What runs on it; `undefined` where that is not numbers and dots. */
+  /** The firmware version; `undefined` if it is not numbers and dots. */
   readonly version: string | undefined;
   /** Its chip, such as esp32s3. */
   readonly chip?: string | undefined;
-  /** How large an image it has room for. */
+  /** The size of the largest image that fits. */
   readonly slotBytes?: number | undefined;
 }
 
-/** The version has numbers and dots only: anything else would crash the board. */
+/** The version must be numbers and dots: anything else would crash the board. */
 export interface FirmwareOffer {
   readonly version: string;
   readonly url: string;
-  /** 1 installs it although it is not newer. */
+  /** 1: the board installs the image even if it is not newer. */
   readonly force?: 0 | 1;
 }
 
-/** A board that asks, with all it says of itself. The Client-Id is a secret. */
-export interface BoardAsk extends BoardReport {
+/** A board's request, with all that it reports. The Client-Id is a secret. */
+export interface BoardRequest extends BoardReport {
   readonly clientId: string;
   readonly serial: string | undefined;
   readonly from: string | undefined;
 }
 
-/** How a board shows that it is the one of its serial number [OTA-7]. */
+/** A board's proof of its serial number [OTA-7]. */
 export interface SerialProof {
   readonly algorithm: string;
   readonly serial: string;
@@ -61,19 +61,19 @@ export interface SerialProof {
 
 type BoardAnswer =
   | { readonly kind: "settings"; readonly settings: OtaSettings }
-  /** Without a code there is no room for it now; it asks again by itself. */
+  /** Without a code if too many boards are waiting; the board then asks again automatically. */
   | { readonly kind: "waits"; readonly code: string | undefined; readonly challenge: string }
   | { readonly kind: "refused"; readonly error: TendonError };
 
-export interface OtaNeeds {
+export interface OtaDependencies {
   readonly clock: Clock;
   readonly events: Events;
-  readonly enter: (ask: BoardAsk) => Promise<BoardAnswer>;
-  /** Whether the board is approved by now; throws a TendonError for one that is not going to be. */
-  readonly activate: (ask: BoardAsk, proof: SerialProof | undefined) => Promise<boolean>;
+  readonly enter: (ask: BoardRequest) => Promise<BoardAnswer>;
+  /** Whether the board is approved now; throws a TendonError if it is rejected. */
+  readonly activate: (ask: BoardRequest, proof: SerialProof | undefined) => Promise<boolean>;
   /**
-   * What the board is to install, if anything; asked for boards that get settings only. Over MQTT they connect at
-   * their boot, over WebSocket not before somebody talks to them.
+   * The firmware offer, if any, for a board that gets settings. With MQTT a board connects at boot, with WebSocket only
+   * when a person talks to it.
    */
   readonly firmwareFor: (report: BoardReport, connectsAtBoot: boolean) => Promise<FirmwareOffer | undefined>;
   readonly upstream: OtaUpstream | undefined;
@@ -83,12 +83,12 @@ export interface OtaNeeds {
 export interface OtaIdentity {
   readonly deviceId: string;
   readonly clientId: string;
-  /** What else the board said in its headers and its body, where it is the board itself that asks. */
+  /** The board's other headers and its body, if the board itself made the request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Shown and spoken by the board until a person enters the code at the voice server. */
+/** The board shows and speaks it until a person enters the code at the voice server. */
 export interface UpstreamActivation {
   readonly code?: string;
   readonly message?: string;
@@ -97,8 +97,8 @@ export interface UpstreamActivation {
 }
 
 /**
- * [VOI-11] The OTA address of the board's voice server: it may want the board to be activated there first, and then
- * it is its code that the board shows. Never throws: a voice server that is away costs nobody their settings.
+ * [VOI-11] The OTA address of the board's voice server. It may require an activation there first, and then the board
+ * shows the voice server's code. It never throws, so that a board gets its settings while the voice server is down.
  */
 export interface OtaUpstream {
   activationFor(identity: OtaIdentity): Promise<UpstreamActivation | undefined>;
@@ -108,43 +108,45 @@ export interface OtaUpstream {
 const bodyLimit = 64 * 1024;
 const boardName = new RegExp(boardPattern);
 const chipName = /^[a-z0-9]{1,32}$/;
-/** Partitions that applications are updated into. */
+/** The partitions for application images. */
 const slots = { type: 0, first: 16, last: 31 };
 const serialNumber = /^[\x21-\x7e]{1,64}$/;
-/** The firmware reads it and does not use it. */
+/** The firmware parses this value and does not use it. */
 const activationMs = 30_000;
 
-export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise<void> {
+export async function otaRoutes(http: FastifyInstance, dependencies: OtaDependencies): Promise<void> {
   await http.register(async (routes) => {
-    // Boards paste their network's name into the body unescaped; a quote in it must not cost them their settings.
+    // Boards put their network's name into the body unescaped, so a body may be invalid JSON. The board gets its settings anyway.
     routes.removeAllContentTypeParsers();
     routes.addContentTypeParser("*", { parseAs: "string", bodyLimit }, (_request, body, done) =>
       done(null, body),
     );
-    // Whatever the body is called it is text: a content type that is none would be refused before it is read.
+    // Any content type is read as text: Fastify would reject an invalid one before reading the body.
     routes.addHook("onRequest", (request, _reply, next) => {
       request.raw.headers["content-type"] = "text/plain";
       next();
     });
     const answer = async (request: FastifyRequest) => {
-      const ask = readAsk(request);
-      const entry = await needs.enter(ask);
+      const ask = readBoardRequest(request);
+      const entry = await dependencies.enter(ask);
       const activation =
-        entry.kind === "settings" ? await needs.upstream?.activationFor(identityOf(request, ask)) : undefined;
+        entry.kind === "settings"
+          ? await dependencies.upstream?.activationFor(identityOf(request, ask))
+          : undefined;
       const { deviceId, version } = ask;
-      const offer = await offerOrNone(needs, ask, entry);
-      const now = needs.clock.now();
+      const offer = await offerOrNone(dependencies, ask, entry);
+      const now = dependencies.clock.now();
       return {
-        ...(activation === undefined ? written(needs, deviceId, entry) : { activation }),
+        ...(activation === undefined ? replyFor(dependencies, deviceId, entry) : { activation }),
         server_time: { timestamp: now, timezone_offset: -new Date(now).getTimezoneOffset() },
-        // Its own version and no address: it finds nothing newer.
+        // With its own version and no address, the board finds nothing newer.
         firmware: offer ?? { version: version ?? "0.0.0", url: "" },
       };
     };
     const activate = async (request: FastifyRequest, reply: FastifyReply) => {
-      const ask = readAsk(request);
-      const here = await needs.activate(ask, readProof(request));
-      const approved = here && ((await needs.upstream?.activate(identityOf(request, ask))) ?? true);
+      const ask = readBoardRequest(request);
+      const here = await dependencies.activate(ask, readProof(request));
+      const approved = here && ((await dependencies.upstream?.activate(identityOf(request, ask))) ?? true);
       reply.code(approved ? 200 : 202);
       return { status: approved ? "approved" : "pending" };
     };
@@ -155,20 +157,20 @@ export async function otaRoutes(http: FastifyInstance, needs: OtaNeeds): Promise
   });
 }
 
-function written(needs: OtaNeeds, deviceId: string, entry: BoardAnswer) {
+function replyFor(dependencies: OtaDependencies, deviceId: string, entry: BoardAnswer) {
   switch (entry.kind) {
     case "settings":
       return entry.settings;
     case "waits": {
       const { code, challenge } = entry;
-      // The board shows the message and says the code: the code has to be in both.
+      // The board shows `message` and speaks `code`, so both contain the code.
       const shown = code === undefined ? { message: "Tendon" } : { code, message: `Tendon\n${code}` };
       return { activation: { ...shown, challenge, timeout_ms: activationMs } };
     }
     case "refused": {
-      // Still a 200: anything else makes the board try again and again instead of saying what it can.
+      // The status stays 200: after any other status the board retries endlessly and shows no message.
       const { code, message } = entry.error;
-      needs.events.connectionRefused({ code, reason: message, device: deviceId });
+      dependencies.events.connectionRefused({ code, reason: message, device: deviceId });
       return {};
     }
     default:
@@ -176,10 +178,10 @@ function written(needs: OtaNeeds, deviceId: string, entry: BoardAnswer) {
   }
 }
 
-/** A board gets its settings whether or not there is something to install. */
+/** A board gets its settings even if the offer fails. */
 async function offerOrNone(
-  { firmwareFor, events }: OtaNeeds,
-  { clientId: _clientId, serial: _serial, from: _from, ...report }: BoardAsk,
+  { firmwareFor, events }: OtaDependencies,
+  { clientId: _clientId, serial: _serial, from: _from, ...report }: BoardRequest,
   entry: BoardAnswer,
 ): Promise<FirmwareOffer | undefined> {
   if (entry.kind !== "settings") return undefined;
@@ -191,8 +193,8 @@ async function offerOrNone(
   }
 }
 
-/** What runs where; from the body, or from the `board/version` of the User-Agent where the body does not say. */
-function readAsk(request: FastifyRequest): BoardAsk {
+/** Board and version come from the body, or from the User-Agent (`board/version`) if the body has none. */
+function readBoardRequest(request: FastifyRequest): BoardRequest {
   const { deviceId, clientId } = readClaim(request.headers);
   if (clientId === undefined) throw new TendonError("bad_request", "the Client-Id header is missing");
   const body = bodyOf(request);
@@ -213,7 +215,7 @@ function readAsk(request: FastifyRequest): BoardAsk {
   };
 }
 
-/** The smaller of the places for applications: which of them is free is not said. */
+/** The smallest application partition, because the board does not report which one is free. */
 function slotBytes(table: unknown): number | undefined {
   const sizes = (Array.isArray(table) ? table : []).flatMap((entry: unknown) => {
     const { type, subtype, size } = isObject(entry) ? entry : {};
@@ -229,14 +231,14 @@ function numeric(value: unknown): string | undefined {
   return typeof value === "string" && isFirmwareVersion(value) ? value : undefined;
 }
 
-/** What a voice server's own OTA address would have been told by the board. */
-function identityOf(request: FastifyRequest, { deviceId, clientId }: BoardAsk): OtaIdentity {
-  const told = ["activation-version", "serial-number", "user-agent", "accept-language"].flatMap((name) => {
+/** What the board would have sent to the voice server's OTA address. */
+function identityOf(request: FastifyRequest, { deviceId, clientId }: BoardRequest): OtaIdentity {
+  const headers = ["activation-version", "serial-number", "user-agent", "accept-language"].flatMap((name) => {
     const value = request.headers[name];
     return typeof value === "string" ? [[name, value]] : [];
   });
   const body = typeof request.body === "string" ? request.body : "{}";
-  return { deviceId, clientId, headers: Object.fromEntries(told), body };
+  return { deviceId, clientId, headers: Object.fromEntries(headers), body };
 }
 
 function readProof(request: FastifyRequest): SerialProof | undefined {

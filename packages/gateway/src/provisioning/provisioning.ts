@@ -17,7 +17,7 @@ import type { DeviceAdmin } from "../fleet/fleet.ts";
 import type { Store } from "../store/store.ts";
 import { Provisioning } from "./board-provisioning.ts";
 import { Credentials, type DeviceCredentials } from "./credentials.ts";
-import { type OtaNeeds, type OtaSettings, type OtaUpstream, otaRoutes } from "./ota.ts";
+import { type OtaDependencies, type OtaSettings, type OtaUpstream, otaRoutes } from "./ota.ts";
 
 export type { Provisioning } from "./board-provisioning.ts";
 export { Credentials, type DeviceCredentials } from "./credentials.ts";
@@ -36,17 +36,17 @@ export { SeenClients } from "./seen-clients.ts";
 
 export interface ProvisioningDependencies {
   readonly config: Config;
-  /** What credentials follow from. */
+  /** The secret that credentials are derived from. */
   readonly secret: string;
   readonly store: Store;
   readonly clock: Clock;
   readonly events: Events;
   readonly devices: DeviceAdmin;
   /** Ends the connections of a device. */
-  readonly cut: (deviceId: string, reason: string) => void;
+  readonly disconnect: (deviceId: string, reason: string) => void;
 }
 
-/** What the transports of devices have in common. */
+/** What all device transports need for a sign-in. */
 export interface DeviceSignIn {
   readonly addressOf: (request: IncomingMessage) => string | undefined;
   readonly signInFailed: (from: string | undefined) => number;
@@ -59,15 +59,15 @@ export interface OpenedProvisioning {
   routes(
     http: FastifyInstance,
     settingsOf: (made: DeviceCredentials) => Required<OtaSettings>,
-    firmwareFor: OtaNeeds["firmwareFor"],
+    firmwareFor: OtaDependencies["firmwareFor"],
     upstream: OtaUpstream | undefined,
   ): Promise<void>;
 }
 
-const anotherSignInMs = 1_000;
+const signInIntervalMs = 1_000;
 
-export function openProvisioning(needs: ProvisioningDependencies): OpenedProvisioning {
-  const { config, secret, store, clock, events, devices, cut } = needs;
+export function openProvisioning(dependencies: ProvisioningDependencies): OpenedProvisioning {
+  const { config, secret, store, clock, events, devices, disconnect } = dependencies;
   const { admission } = config.devices;
   const credentials = new Credentials({
     admission,
@@ -76,7 +76,7 @@ export function openProvisioning(needs: ProvisioningDependencies): OpenedProvisi
     known: devices.pairs(),
     remember: (deviceId, pair) => devices.pairChanged(deviceId, pair),
   });
-  const signIns = new Throttle(clock, { burst: limits.failedSignIns.max, everyMs: anotherSignInMs });
+  const signIns = new Throttle(clock, { burst: limits.failedSignIns.max, everyMs: signInIntervalMs });
   const provisioning = new Provisioning({
     admission,
     secret,
@@ -86,7 +86,7 @@ export function openProvisioning(needs: ProvisioningDependencies): OpenedProvisi
     signIns,
     credentials,
     devices,
-    cut,
+    disconnect,
   });
   return {
     credentials,

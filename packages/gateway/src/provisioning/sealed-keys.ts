@@ -5,8 +5,8 @@ const tagBytes = 16;
 const algorithm = "aes-256-gcm";
 
 /**
- * Keys of boards as they lie in the database, and what else is secret there: sealed with the gateway's secret, for one
- * purpose and each for its own device, so that the rows alone, or a row moved to another device, open nothing.
+ * Encrypts keys of boards and other secrets for the database. The key is derived from the gateway's secret and a purpose,
+ * and each value is bound to its device. So a copied row, or a row moved to another device, reveals nothing.
  */
 export class SealedKeys {
   readonly #key: Buffer;
@@ -22,7 +22,7 @@ export class SealedKeys {
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url");
   }
 
-  /** `undefined` where it was sealed elsewhere, or for another device. */
+  /** `undefined` if it was sealed with another secret, or for another device. */
   open(device: string, text: string): Buffer | undefined {
     const bytes = Buffer.from(text, "base64url");
     if (bytes.byteLength <= ivBytes + tagBytes) return undefined;

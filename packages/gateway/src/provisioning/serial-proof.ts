@@ -1,21 +1,21 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { ImportedDevice } from "../store/store.ts";
-import type { BoardAsk, SerialProof } from "./ota.ts";
+import type { BoardRequest, SerialProof } from "./ota.ts";
 import type { SealedKeys } from "./sealed-keys.ts";
 
-/** Where the list names a serial number, a board has to be the one that carries it. */
+/** A board must prove its serial number if it was imported with one. */
 export function needsProof(imported: ImportedDevice | undefined): imported is ImportedDevice {
   return imported !== undefined && (imported.serial !== undefined || imported.sealedKey !== undefined);
 }
 
 /**
- * [OTA-7] Whether a board is the one of its serial number: the challenge it was given, under the key that was burnt
- * into it. Where the list has a serial number without a key, the number alone has to do.
+ * [OTA-7] Whether the board proves its serial number: by an HMAC of its challenge with the key in its fuses. If the
+ * import has a serial number without a key, the number alone is enough.
  */
 export function provesSerial(
   keys: SealedKeys,
   imported: ImportedDevice,
-  ask: BoardAsk,
+  ask: BoardRequest,
   challenge: string,
   proof: SerialProof | undefined,
 ): boolean {
@@ -23,7 +23,7 @@ export function provesSerial(
   const key = keys.open(imported.device, imported.sealedKey);
   if (key === undefined || proof === undefined) return false;
   if (proof.algorithm !== "hmac-sha256" || proof.serial !== imported.serial) return false;
-  // The challenge it names is not asked for: only an answer to ours counts.
+  // Only a proof for the gateway's own challenge is valid.
   return proof.challenge === challenge && isHmac(key, challenge, proof.hmac);
 }
 

@@ -105,7 +105,7 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       await deviceChanged(parts, broadcast.id);
       return;
     case "device_gone":
-      parts.credentials.learn(broadcast.id, undefined);
+      parts.credentials.apply(broadcast.id, undefined);
       await parts.services.fleet.replicas.applyDeletion(broadcast.id);
       return;
     case "session":
@@ -145,5 +145,5 @@ async function deviceChanged({ services, credentials, cut }: ClusterParts, id: s
   const { admin, replicas } = services.fleet;
   const before = admin.find(id)?.pair;
   const now = await replicas.reload(id);
-  if (credentials.learnChange(id, before, now)) cut(id, "its credentials were revoked or replaced");
+  if (credentials.applyChange(id, before, now)) cut(id, "its credentials were revoked or replaced");
 }

@@ -144,7 +144,7 @@ async function startExternal(
   const seen = new SeenClients({
     settings: store.settings,
     secret,
-    counts: (clientId) => credentials.admitsTopic(clientId),
+    isAdmitted: (clientId) => credentials.admitsTopic(clientId),
     onFault: (device, error) => events.notRemembered(device, error),
   });
   const broker = new OutsideBroker({
