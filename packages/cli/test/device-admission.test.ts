@@ -136,7 +136,7 @@ describe("tendon device", () => {
       "replaces another board with this id",
     );
     const replaced = await run(["device", "approve", id], { cwd });
-    expect(replaced.stdout).toContain("the credentials of the one before no longer count");
+    expect(replaced.stdout).toContain("the credentials of the previous board are revoked");
     expect((await run(["devices"], { cwd })).stdout).toContain(id);
   });
 
@@ -150,7 +150,7 @@ describe("tendon device", () => {
     expect((await run(["device", "transport", id, "default"], { cwd })).code).toBe(0);
     expect((await ota(url, id)).mqtt).toBeDefined();
     const revoked = await run(["device", "revoke", id], { cwd });
-    expect(revoked.stdout).toContain(`(${id}) is revoked: its credentials no longer count`);
+    expect(revoked.stdout).toContain(`(${id}) is revoked: its credentials are no longer valid`);
     expect((await run(["devices"], { cwd })).stdout).toMatch(/02:00:00:00:00:03\s+revoked/);
     expect((await ota(url, id)).activation?.code).toMatch(/^\d{6}$/);
     expect((await run(["device", "revoke", "no-such-device"], { cwd })).code).toBe(1);

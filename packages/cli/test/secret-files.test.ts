@@ -73,7 +73,7 @@ describe("a lost device-secret", () => {
     expect(stderr).toMatch(
       /device-secret is empty, and there are devices whose credentials were made with it\./,
     );
-    expect(stderr).toContain("back-up");
+    expect(stderr).toContain("Restore it from a backup");
     expect(fs.readFileSync(inData("device-secret"), "utf8")).toBe("");
     // Removing the file is a decision: the gateway starts, and logs that known devices must be provisioned again.
     fs.rmSync(inData("device-secret"));

@@ -101,7 +101,7 @@ export class Decisions {
     await written;
     if (!again) events.deviceRevoked(device, { by: principal.name });
     await store.pairings.remove(device);
-    return this.#decided(device, "its credentials are revoked; it shows a code at its next start");
+    return this.#decided(device, "its credentials are no longer valid; it shows a code at its next start");
   }
 
   async pending(principal: Principal): Promise<PendingList> {
