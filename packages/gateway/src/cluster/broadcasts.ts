@@ -20,36 +20,36 @@ export type Broadcast =
       readonly usedAt: number;
     }
   | { readonly kind: "session_ended"; readonly key: string; readonly why: SessionEnding }
-  /** What a device said of itself; nobody waits until it is known. */
+  /** The status that a device reported. */
   | { readonly kind: "status"; readonly id: string; readonly at: number; readonly value: unknown }
-  /** The level a device had before it was muted; without one it was set anew. */
+  /** The level of a device before it was muted; without a level the remembered one is dropped. */
   | {
       readonly kind: "muted";
       readonly device: string;
       readonly tool: string;
       readonly level?: number | undefined;
     }
-  /** What callers have spent of their limits at one node, in that room's own words. */
+  /** Requests counted on one node, in the format of access/. */
   | { readonly kind: "spent"; readonly spent: unknown };
 
-export interface BroadcastsNeeds {
+export interface BroadcastsDependencies {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly instance: string;
   readonly others: () => number;
 }
 
-/** One that does not answer in this time is gone or stuck; it reads everything anew when it is back. */
-const patienceMs = 1_000;
+/** A node that does not acknowledge in this time is dead or stuck; it reloads everything when it is back. */
+const acknowledgeMs = 1_000;
 
 export class Broadcasts {
-  readonly #needs: BroadcastsNeeds;
+  readonly #dependencies: BroadcastsDependencies;
   readonly #stops: (() => void)[] = [];
   readonly #awaited = new Map<string, { left: number; done: () => void }>();
 
-  constructor(needs: BroadcastsNeeds) {
-    this.#needs = needs;
-    const { link, instance } = needs;
+  constructor(dependencies: BroadcastsDependencies) {
+    this.#dependencies = dependencies;
+    const { link, instance } = dependencies;
     this.#stops.push(
       link.subscribe(link.subject("taken", instance), (body) => {
         const waiting = this.#awaited.get((body as { readonly id: string }).id);
@@ -60,22 +60,26 @@ export class Broadcasts {
     );
   }
 
-  onBroadcast(take: (news: Broadcast) => Promise<void>): void {
-    const { link, instance } = this.#needs;
+  onBroadcast(apply: (broadcast: Broadcast) => Promise<void>): void {
+    const { link, instance } = this.#dependencies;
     this.#stops.push(
       link.subscribe(link.subject("news"), (body) => {
-        const { id, from, news } = body as {
+        const {
+          id,
+          from,
+          news: broadcast,
+        } = body as {
           readonly id?: string;
           readonly from: string;
           readonly news: Broadcast;
         };
         if (from === instance) return;
         if (id === undefined) {
-          void take(news).catch(() => {});
+          void apply(broadcast).catch(() => {});
           return;
         }
-        // What could not be read is no reason to keep the teller waiting.
-        void take(news).then(
+        // A failure is acknowledged too, so that the sender does not wait for its timeout.
+        void apply(broadcast).then(
           () => link.publish(link.subject("taken", from), { id }),
           () => link.publish(link.subject("taken", from), { id }),
         );
@@ -83,14 +87,14 @@ export class Broadcasts {
     );
   }
 
-  /** Resolves when every node that is heard has taken it in, or has had its time. */
-  async tell(news: Broadcast): Promise<void> {
-    const { link, clock, instance, others } = this.#needs;
+  /** Resolves when every other node has applied the broadcast, or after a second. */
+  async sendAndWait(news: Broadcast): Promise<void> {
+    const { link, clock, instance, others } = this.#dependencies;
     const left = others();
     const id = randomUUID();
     if (!link.publish(link.subject("news"), { id, from: instance, news }) || left === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = clock.after(patienceMs, () => done());
+      const timer = clock.after(acknowledgeMs, () => done());
       const done = () => {
         timer.cancel();
         this.#awaited.delete(id);
@@ -100,11 +104,11 @@ export class Broadcasts {
     });
   }
 
-  /** Nobody waits for anybody to have taken it in; what is too large for a message is not told. */
-  mention(news: Broadcast): void {
-    const { link, instance } = this.#needs;
-    const said = { from: instance, news };
-    if (link.fits(JSON.stringify(said))) link.publish(link.subject("news"), said);
+  /** Sends without waiting; a broadcast that is too large for a message is dropped. */
+  send(news: Broadcast): void {
+    const { link, instance } = this.#dependencies;
+    const message = { from: instance, news };
+    if (link.fits(JSON.stringify(message))) link.publish(link.subject("news"), message);
   }
 
   stop(): void {

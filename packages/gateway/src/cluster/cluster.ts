@@ -115,12 +115,12 @@ export class Cluster {
     return this.members.alive();
   }
 
-  /** Told when NATS is gone. */
+  /** Sets the listener for a lost connection to NATS. */
   onAway(listener: () => void): void {
     this.#onAway = listener;
   }
 
-  /** `onReturn`: NATS was away and is back, and what was missed has been told again. */
+  /** `onReturn` is called after a reconnection to NATS, when the missed changes have been applied. */
   async openDirectory(onPlaced: Placing, onReturn: () => Promise<void>): Promise<void> {
     this.#onReturn = onReturn;
     this.#directory = await Directory.open({
@@ -145,13 +145,13 @@ export class Cluster {
     return replication;
   }
 
-  /** Others see that this node takes no new devices. */
+  /** Announces that this node accepts no new devices. */
   drain(): void {
     this.#draining = true;
     this.members.beat();
   }
 
-  /** Resolves when NATS has taken all that was said here, and has told what it had to tell. */
+  /** Resolves when NATS has received all messages of this node and delivered those for it. */
   async flush(): Promise<void> {
     await this.#link.flush();
   }

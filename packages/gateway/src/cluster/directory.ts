@@ -1,7 +1,6 @@
 /**
- * Which node holds which device: one key each in a JetStream bucket. The revision of a key is the fencing number: a
- * connection claimed later has a higher one and wins, and whoever cleans up after an old one names the revision it
- * means, so that it can never remove a newer one's entry.
+ * Which node holds which device: one key per device in a JetStream bucket. The revision of a key is the fencing number: a
+ * later claim has a higher one and wins. Removing a claim names its revision, so that it never removes a newer claim.
  */
 import type { KV, KvWatchEntry } from "@nats-io/kv";
 import { messageOf } from "../errors.ts";
@@ -15,7 +14,7 @@ export interface Claim {
   readonly kind: "esp32" | "process";
   readonly hasTools: boolean;
   readonly connectedAt: number;
-  /** What a standard MCP server offers beside its tools. */
+  /** What an MCP program offers beside its tools. */
   readonly mcp?:
     | {
         readonly resources: boolean;
@@ -32,34 +31,34 @@ export interface Placed {
   readonly revision: number;
 }
 
-export interface DirectoryNeeds {
+export interface DirectoryDependencies {
   readonly link: NatsLink;
-  /** `undefined`: nobody holds the device any more. */
+  /** `undefined`: no node holds the device now. */
   readonly onPlaced: (device: string, placed: Placed | undefined, revision: number) => void;
   readonly onFault: (detail: string) => void;
 }
 
 export class Directory {
-  readonly #needs: DirectoryNeeds;
+  readonly #dependencies: DirectoryDependencies;
   #bucket: KV | undefined;
   #watch: { stop(): void } | undefined;
 
-  private constructor(needs: DirectoryNeeds) {
-    this.#needs = needs;
+  private constructor(dependencies: DirectoryDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** Resolves when all that is known has been told. */
-  static async open(needs: DirectoryNeeds): Promise<Directory> {
-    const directory = new Directory(needs);
+  /** Resolves when `onPlaced` was called for every claim. */
+  static async open(dependencies: DirectoryDependencies): Promise<Directory> {
+    const directory = new Directory(dependencies);
     await directory.reopen();
     return directory;
   }
 
-  /** Again after a break: the server may have lost the bucket, and the watch may have missed what happened. */
+  /** Reopens after a lost connection: the server may have lost the bucket, and the watch may have missed changes. */
   async reopen(): Promise<void> {
     this.#watch?.stop();
-    const { link } = this.#needs;
-    // In memory: it tells of connections, and none of them outlives what holds it.
+    const { link } = this.#dependencies;
+    // In memory, because connections do not outlive their nodes.
     this.#bucket = await link.buckets.create(`${link.name}_presence`, {
       storage: "memory",
       history: 1,
@@ -67,17 +66,17 @@ export class Directory {
     });
     const changes = await this.#bucket.watch();
     this.#watch = changes;
-    let told = () => {};
+    let loaded = () => {};
     const all = new Promise<void>((resolve) => {
-      told = resolve;
+      loaded = resolve;
     });
     const status = await this.#bucket.status();
-    if (status.values === 0) told();
-    void this.#follow(changes, told);
+    if (status.values === 0) loaded();
+    void this.#follow(changes, loaded);
     await all;
   }
 
-  /** The newest wins: resolves with the fencing number of this claim. */
+  /** The newest claim wins. Resolves with the fencing number of this one. */
   async claim(device: string, claim: Claim): Promise<number> {
     return await this.#kv().put(keyOf(device), JSON.stringify(claim));
   }
@@ -86,7 +85,7 @@ export class Directory {
     try {
       await this.#kv().delete(keyOf(device), { previousSeq: revision });
     } catch {
-      // Somebody newer has it, or NATS is away; either way it is no longer ours to remove.
+      // A newer claim has replaced it, or NATS is unavailable; then there is nothing to remove.
     }
   }
 
@@ -101,28 +100,28 @@ export class Directory {
     this.#watch = undefined;
   }
 
-  async #follow(changes: AsyncIterable<KvWatchEntry>, told: () => void): Promise<void> {
+  async #follow(changes: AsyncIterable<KvWatchEntry>, loaded: () => void): Promise<void> {
     try {
       for await (const entry of changes) {
         const device = deviceOf(entry.key);
         const placed =
           entry.operation === "PUT" ? { claim: entry.json<Claim>(), revision: entry.revision } : undefined;
-        this.#needs.onPlaced(device, placed, entry.revision);
-        if (entry.isUpdate || entry.delta === 0) told();
+        this.#dependencies.onPlaced(device, placed, entry.revision);
+        if (entry.isUpdate || entry.delta === 0) loaded();
       }
     } catch (error) {
-      this.#needs.onFault(messageOf(error));
+      this.#dependencies.onFault(messageOf(error));
     }
-    told();
+    loaded();
   }
 
   #kv(): KV {
-    // Safe: `open` resolves only after the bucket is there.
+    // Safe: `open` resolves after the bucket exists.
     return this.#bucket as KV;
   }
 }
 
-/** Keys have a small alphabet. */
+/** Encoded, because keys of a bucket allow few characters. */
 function keyOf(device: string): string {
   return Buffer.from(device).toString("base64url");
 }

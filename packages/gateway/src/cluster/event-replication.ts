@@ -11,7 +11,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import { type NatsLink, once } from "./nats-link.ts";
 
-export interface EventReplicationNeeds<Event> {
+export interface EventReplicationDependencies<Event> {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly keep: number;
@@ -25,21 +25,21 @@ interface Unsent {
   readonly text: string;
 }
 
-/** As many devices as one node may hold could leave at once. */
-const waitingMax = 200_000;
+/** All devices of one node may disconnect at once. */
+const maxUnsent = 200_000;
 const keptNanoseconds = 24 * 60 * 60 * 1_000_000_000;
 const repeatsNanoseconds = 120 * 1_000_000_000;
 const ackMs = 3_000;
 /**
- * Events of so long go out together. Keeping and handing out each by itself costs every node and the server more than
- * the call it tells of, and nobody sees ten milliseconds.
+ * Events of this time are published together. Publishing each alone costs the nodes and the server more than the call
+ * itself, and a delay of ten milliseconds is not noticeable.
  */
 const gatherMs = 10;
 const batchSize = 100;
 const retryMs = 500;
 
 export class EventReplication<Event> {
-  readonly #needs: EventReplicationNeeds<Event>;
+  readonly #dependencies: EventReplicationDependencies<Event>;
   readonly #subject: string;
   readonly #stream: string;
   /** In order: published and not yet acknowledged, or waiting for NATS. */
@@ -51,44 +51,46 @@ export class EventReplication<Event> {
   #last = 0;
   #stopped = false;
 
-  private constructor(needs: EventReplicationNeeds<Event>) {
-    this.#needs = needs;
-    this.#subject = needs.link.subject("events");
-    this.#stream = `${needs.link.name}_events`;
+  private constructor(dependencies: EventReplicationDependencies<Event>) {
+    this.#dependencies = dependencies;
+    this.#subject = dependencies.link.subject("events");
+    this.#stream = `${dependencies.link.name}_events`;
   }
 
-  /** Resolves when what is kept of the past has been told. */
-  static async open<Event>(needs: EventReplicationNeeds<Event>): Promise<EventReplication<Event>> {
-    const replication = new EventReplication(needs);
+  /** Resolves when `onEvent` was called for all stored events. */
+  static async open<Event>(
+    dependencies: EventReplicationDependencies<Event>,
+  ): Promise<EventReplication<Event>> {
+    const replication = new EventReplication(dependencies);
     await replication.#prepare();
     await replication.#listen();
     return replication;
   }
 
-  /** Events that found no room while NATS was away, or in a message. */
+  /** Events dropped because too many waited for NATS, or because they were too large for a message. */
   get lost(): number {
     return this.#lost;
   }
 
   publish(event: Event): void {
     const text = JSON.stringify(event);
-    if (!this.#needs.link.fits(text)) {
+    if (!this.#dependencies.link.fits(text)) {
       this.#lost += 1;
       return;
     }
-    if (this.#unsent.length >= waitingMax) {
+    if (this.#unsent.length >= maxUnsent) {
       this.#unsent.shift();
       this.#lost += 1;
     }
     this.#unsent.push({ id: randomUUID(), text });
     if (this.#sending) return;
-    this.#gathering ??= this.#needs.clock.after(gatherMs, () => {
+    this.#gathering ??= this.#dependencies.clock.after(gatherMs, () => {
       this.#gathering = undefined;
       if (!this.#sending) void this.#send();
     });
   }
 
-  /** After a break: the stream may be new, and has to be listened to again. */
+  /** Resumes after a lost connection. The stream may be new, so it is consumed again. */
   async resume(): Promise<void> {
     if (this.#stopped) return;
     await this.#messages?.close();
@@ -97,16 +99,16 @@ export class EventReplication<Event> {
     if (!this.#sending) void this.#send();
   }
 
-  /** What is known here goes out before this node does, if NATS takes it at once. */
+  /** Publishes the remaining events if NATS is connected. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#gathering?.cancel();
-    if (this.#needs.link.connected) await this.#publishAll(this.#unsent);
+    if (this.#dependencies.link.connected) await this.#publishAll(this.#unsent);
     await this.#messages?.close();
   }
 
   async #prepare(): Promise<void> {
-    const { link, keep } = this.#needs;
+    const { link, keep } = this.#dependencies;
     const manager = await link.streams();
     await manager.streams.add({
       name: this.#stream,
@@ -121,9 +123,9 @@ export class EventReplication<Event> {
   }
 
   async #listen(): Promise<void> {
-    const { link, keep } = this.#needs;
+    const { link, keep } = this.#dependencies;
     const { state } = await (await link.streams()).streams.info(this.#stream);
-    // A stream that began anew has smaller numbers than we have seen.
+    // A stream that was created anew has smaller numbers than the last one seen.
     if (state.last_seq < this.#last) this.#last = 0;
     const start = Math.max(this.#last + 1, state.last_seq - keep + 1, 1);
     const consumer = await link.stream.consumers.get(this.#stream, {
@@ -132,11 +134,11 @@ export class EventReplication<Event> {
     });
     const messages = await consumer.consume();
     this.#messages = messages;
-    const told = state.last_seq;
+    const lastStored = state.last_seq;
     await new Promise<void>((resolve) => {
-      if (this.#last >= told || state.messages === 0) resolve();
+      if (this.#last >= lastStored || state.messages === 0) resolve();
       void this.#follow(messages, () => {
-        if (this.#last >= told) resolve();
+        if (this.#last >= lastStored) resolve();
       }).finally(resolve);
     });
   }
@@ -145,18 +147,18 @@ export class EventReplication<Event> {
     try {
       for await (const message of messages) {
         this.#last = message.seq;
-        this.#needs.onEvent(message.seq, message.json<Event>());
+        this.#dependencies.onEvent(message.seq, message.json<Event>());
         onEach();
       }
     } catch (error) {
-      if (!this.#stopped) this.#needs.onFault(messageOf(error));
+      if (!this.#stopped) this.#dependencies.onFault(messageOf(error));
     }
   }
 
-  /** One after the other, many under way: an id that arrives twice is kept once. */
+  /** Sends batches in order, and repeats unacknowledged events. The stream stores an id once. */
   async #send(): Promise<void> {
     this.#sending = true;
-    const { link, clock } = this.#needs;
+    const { link, clock } = this.#dependencies;
     while (this.#unsent.length > 0 && link.connected && !this.#stopped) {
       const batch = this.#unsent.slice(0, batchSize);
       const kept = await this.#publishAll(batch);
@@ -171,20 +173,20 @@ export class EventReplication<Event> {
     this.#sending = false;
   }
 
-  /** Resolves with those that the stream says it has. */
+  /** Resolves with the events that the stream acknowledged. */
   #publishAll(batch: readonly Unsent[]): Promise<Set<Unsent>> {
-    const { link, clock } = this.#needs;
+    const { link, clock } = this.#dependencies;
     const kept = new Set<Unsent>();
     if (batch.length === 0) return Promise.resolve(kept);
     return new Promise((resolve) => {
       let open = batch.length;
       const done = () => {
         timer.cancel();
-        for (const question of questions) question.forget();
+        for (const request of requests) request.forget();
         resolve(kept);
       };
       const timer = clock.after(ackMs, done);
-      const questions = batch.map((each) => {
+      const requests = batch.map((each) => {
         const take = (outcome: string, answer: unknown) => {
           if (outcome === "answered" && isObject(answer) && typeof answer["seq"] === "number") kept.add(each);
           open -= 1;

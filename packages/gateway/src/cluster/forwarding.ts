@@ -1,6 +1,6 @@
 /**
- * HTTP requests that belong to another node: an older client's session, a picture of a call made there. They are
- * carried there whole and the answer comes back as it is written, so that a stream of events stays one.
+ * Forwards HTTP requests that belong to another node, such as those of an MCP session or a photo upload. The request is
+ * sent whole, and the reply comes back in chunks as it is written, so that event streams work.
  */
 import { randomUUID } from "node:crypto";
 import type { NatsLink } from "./nats-link.ts";
@@ -18,18 +18,18 @@ export interface ForwardedAnswer {
   readonly status: number;
   readonly headers: { readonly [name: string]: string | readonly string[] };
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Nobody reads on. */
+  /** Stops the reply, because the client has disconnected. */
   readonly stop: () => void;
 }
 
 export interface AnswerSink {
   head(status: number, headers: ForwardedAnswer["headers"]): void;
   chunk(bytes: Buffer): void;
-  /** `broken`: the other node went before it was done. */
+  /** `broken`: the other node was lost before the end. */
   end(broken: boolean): void;
 }
 
-interface Asked extends Omit<ForwardedRequest, "body"> {
+interface RequestMessage extends Omit<ForwardedRequest, "body"> {
   readonly stream: string;
   readonly body: string;
 }
@@ -38,70 +38,70 @@ type Piece =
   | { readonly kind: "chunk"; readonly data: string }
   | { readonly kind: "end"; readonly broken: boolean };
 
-export interface ForwardingNeeds {
+export interface ForwardingDependencies {
   readonly link: NatsLink;
   readonly rpc: Rpc;
   readonly onLost: (listener: (instance: string) => void) => () => void;
 }
 
 const topic = "http";
-/** The other node only has to begin its answer within this; a stream may then stay open. */
+/** The time for the head of the reply; a stream may then stay open. */
 const headMs = 310_000;
 
 export class Forwarding {
-  readonly #needs: ForwardingNeeds;
+  readonly #dependencies: ForwardingDependencies;
 
-  constructor(needs: ForwardingNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: ForwardingDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** Answers what other nodes forward to this one. */
+  /** Handles requests that other nodes forward to this one. */
   serve(handle: (request: ForwardedRequest) => Promise<ForwardedAnswer>): void {
-    this.#needs.rpc.serveNode(topic, async (body) => {
-      const { stream, body: text, ...request } = body as Asked;
+    this.#dependencies.rpc.serveNode(topic, async (body) => {
+      const { stream, body: text, ...request } = body as RequestMessage;
       const answer = await handle({ ...request, body: Buffer.from(text, "base64") });
-      // After the head: whoever asked knows what to do with the pieces then.
+      // Sent after the head, which the receiver needs first.
       setImmediate(() => void this.#send(stream, answer));
       return { status: answer.status, headers: answer.headers };
     });
   }
 
-  /** `hungUp` is told the way to say that nobody reads on. */
+  /** Passes `onDisconnect` a function that stops the reply when the client disconnects. */
   async forward(
     instance: string,
     request: ForwardedRequest,
     sink: AnswerSink,
-    hungUp: (stop: () => void) => void,
+    onDisconnect: (stop: () => void) => void,
   ): Promise<void> {
-    const { link, rpc, onLost } = this.#needs;
+    const { link, rpc, onLost } = this.#dependencies;
     const stream = randomUUID();
-    // What comes before the head waits for it.
+    // Chunks that arrive before the head wait for it.
     const early: Piece[] = [];
     let open = false;
-    const over = (broken: boolean) => {
+    const end = (broken: boolean) => {
       unsubscribe();
-      unlost();
+      unsubscribeLost();
       sink.end(broken);
     };
     const take = (piece: Piece) => {
       if (piece.kind === "chunk") sink.chunk(Buffer.from(piece.data, "base64"));
-      else over(piece.broken);
+      else end(piece.broken);
     };
     const unsubscribe = link.subscribe(link.subject("stream", stream), (body) => {
       if (open) take(body as Piece);
       else early.push(body as Piece);
     });
-    const unlost = onLost((lost) => {
-      if (lost === instance && open) over(true);
+    const unsubscribeLost = onLost((lost) => {
+      if (lost === instance && open) end(true);
     });
-    hungUp(() => {
+    onDisconnect(() => {
       link.publish(link.subject("stop", stream), {});
       unsubscribe();
-      unlost();
+      unsubscribeLost();
     });
     try {
-      const asked: Asked = { ...request, stream, body: request.body.toString("base64") };
-      const head = (await rpc.askNode(instance, topic, asked, { timeoutMs: headMs })) as {
+      const message: RequestMessage = { ...request, stream, body: request.body.toString("base64") };
+      const head = (await rpc.askNode(instance, topic, message, { timeoutMs: headMs })) as {
         readonly status: number;
         readonly headers: ForwardedAnswer["headers"];
       };
@@ -110,16 +110,16 @@ export class Forwarding {
       for (const piece of early) take(piece);
     } catch (error) {
       unsubscribe();
-      unlost();
+      unsubscribeLost();
       throw error;
     }
   }
 
   async #send(stream: string, answer: ForwardedAnswer): Promise<void> {
-    const { link } = this.#needs;
+    const { link } = this.#dependencies;
     const subject = link.subject("stream", stream);
     const unsubscribe = link.subscribe(link.subject("stop", stream), () => answer.stop());
-    // Base64 makes four characters of three bytes, and the rest of the message needs room too.
+    // Base64 turns three bytes into four characters, and the message has other fields too.
     const most = Math.floor(link.largestMessage / 2);
     let broken = false;
     try {

@@ -1,6 +1,6 @@
 /**
- * Which nodes there are. Each says so every few seconds; one that falls silent is taken for gone, and counts again
- * when it is heard again. An instance is one run of one process: a restarted node is a new one.
+ * The nodes of the cluster. Each sends a heartbeat every few seconds. A node without heartbeats counts as dead until the
+ * next one arrives. An instance is one run of one process: a restarted node is a new instance.
  */
 import type { Clock, Timer } from "../clock.ts";
 import type { NatsLink } from "./nats-link.ts";
@@ -16,15 +16,15 @@ export interface Member {
 }
 
 const beatEveryMs = 2_000;
-/** Five beats: a busy node is not gone, and its devices still show offline well within 15 s. */
-const silentForMs = 10_000;
+/** Five heartbeats: a busy node is not dead, and devices of a dead node show offline within 15 s. */
+const deadAfterMs = 10_000;
 /**
- * So many of our own beats must have come back to us in that silence. One that was frozen, or cut off from NATS, has
- * heard nobody, itself neither: that says nothing about the others.
+ * This many of the node's own heartbeats must have come back in that time. A node that was frozen or disconnected from
+ * NATS received none, and must not declare the others dead.
  */
 const ownBeats = 4;
 
-export interface MembersNeeds {
+export interface MembersDependencies {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly self: () => Member;
@@ -33,8 +33,8 @@ export interface MembersNeeds {
 type Listener = (instance: string, alive: boolean) => void;
 
 export class Members {
-  readonly #needs: MembersNeeds;
-  readonly #heard = new Map<
+  readonly #dependencies: MembersDependencies;
+  readonly #seen = new Map<
     string,
     { readonly member: Member; readonly at: number; readonly ownBeats: number }
   >();
@@ -44,31 +44,31 @@ export class Members {
   #ownBeats = 0;
   #ownBeatAt = 0;
 
-  constructor(needs: MembersNeeds) {
-    this.#needs = needs;
-    const { link, clock } = needs;
+  constructor(dependencies: MembersDependencies) {
+    this.#dependencies = dependencies;
+    const { link, clock } = dependencies;
     this.#stops.push(
-      link.subscribe(link.subject("beat"), (body) => this.#hear(body)),
-      link.subscribe(link.subject("bye"), (body) => this.#bye(body)),
-      // Whoever comes asks who is there, instead of waiting for the next beat of each.
+      link.subscribe(link.subject("beat"), (body) => this.#onBeat(body)),
+      link.subscribe(link.subject("bye"), (body) => this.#onGoodbye(body)),
+      // A new node asks all others for a heartbeat, instead of waiting for the next ones.
       link.subscribe(link.subject("who"), () => this.beat()),
     );
     link.publish(link.subject("who"), {});
     this.beat();
     this.#timer = clock.every(beatEveryMs, () => {
       this.beat();
-      this.#bury();
+      this.#removeDead();
     });
   }
 
-  /** This node and all others that are heard. */
+  /** This node and all other live nodes. */
   alive(): Member[] {
-    const others = [...this.#heard.values()].map(({ member }) => member);
-    return [this.#needs.self(), ...others].sort((a, b) => (a.instance < b.instance ? -1 : 1));
+    const others = [...this.#seen.values()].map(({ member }) => member);
+    return [this.#dependencies.self(), ...others].sort((a, b) => (a.instance < b.instance ? -1 : 1));
   }
 
   isAlive(instance: string): boolean {
-    return instance === this.#needs.self().instance || this.#heard.has(instance);
+    return instance === this.#dependencies.self().instance || this.#seen.has(instance);
   }
 
   onChange(listener: Listener): () => void {
@@ -77,13 +77,13 @@ export class Members {
   }
 
   beat(): void {
-    const { link, self } = this.#needs;
+    const { link, self } = this.#dependencies;
     link.publish(link.subject("beat"), self());
   }
 
-  /** Others need not wait for the silence. */
+  /** Tells the others at once that this node stops. */
   sayGoodbye(): void {
-    const { link, self } = this.#needs;
+    const { link, self } = this.#dependencies;
     link.publish(link.subject("bye"), { instance: self().instance });
   }
 
@@ -92,38 +92,38 @@ export class Members {
     for (const stop of this.#stops) stop();
   }
 
-  #hear(body: unknown): void {
-    // Safe: only nodes of this cluster may publish here, under the server's own rules.
+  #onBeat(body: unknown): void {
+    // Safe: the NATS server lets only nodes of this cluster publish here.
     const member = body as Member;
     if (typeof member.instance !== "string") return;
-    const at = this.#needs.clock.monotonic();
-    if (member.instance === this.#needs.self().instance) {
-      // Those that come all at once, after a pause, are one sign of life.
+    const at = this.#dependencies.clock.monotonic();
+    if (member.instance === this.#dependencies.self().instance) {
+      // Heartbeats that arrive together after a pause count once.
       if (at - this.#ownBeatAt < beatEveryMs / 2) return;
       this.#ownBeats += 1;
       this.#ownBeatAt = at;
       return;
     }
-    const known = this.#heard.has(member.instance);
-    this.#heard.set(member.instance, { member, at, ownBeats: this.#ownBeats });
-    if (!known) this.#say(member.instance, true);
+    const known = this.#seen.has(member.instance);
+    this.#seen.set(member.instance, { member, at, ownBeats: this.#ownBeats });
+    if (!known) this.#notify(member.instance, true);
   }
 
-  #bye(body: unknown): void {
+  #onGoodbye(body: unknown): void {
     const { instance } = body as { readonly instance?: unknown };
-    if (typeof instance === "string" && this.#heard.delete(instance)) this.#say(instance, false);
+    if (typeof instance === "string" && this.#seen.delete(instance)) this.#notify(instance, false);
   }
 
-  #bury(): void {
-    const now = this.#needs.clock.monotonic();
-    for (const [instance, heard] of this.#heard) {
-      if (now - heard.at < silentForMs || this.#ownBeats - heard.ownBeats < ownBeats) continue;
-      this.#heard.delete(instance);
-      this.#say(instance, false);
+  #removeDead(): void {
+    const now = this.#dependencies.clock.monotonic();
+    for (const [instance, seen] of this.#seen) {
+      if (now - seen.at < deadAfterMs || this.#ownBeats - seen.ownBeats < ownBeats) continue;
+      this.#seen.delete(instance);
+      this.#notify(instance, false);
     }
   }
 
-  #say(instance: string, alive: boolean): void {
+  #notify(instance: string, alive: boolean): void {
     for (const listener of this.#listeners) listener(instance, alive);
   }
 }

@@ -5,15 +5,15 @@ export interface NatsAddress {
   readonly tls: boolean;
   readonly user: string | undefined;
   readonly password: string | undefined;
-  /** What all subjects begin with: two fleets may share a server. */
+  /** The prefix of all subjects, so that two fleets can share a server. */
   readonly name: string;
-  /** How many servers of a NATS cluster keep each thing. */
+  /** The number of servers of a NATS cluster that store each stream and bucket. */
   readonly replicas: number;
 }
 
 const defaultName = "tendon";
 
-/** `nats://user:password@host:4222/name?replicas=3`; the name and what follows may be left out. */
+/** `nats://user:password@host:4222/name?replicas=3`; the name and `replicas` are optional. */
 export function readNatsAddress(url: string): NatsAddress {
   const { protocol, host, username, password, pathname, searchParams } = new URL(url);
   const name = pathname.replaceAll("/", "");

@@ -1,4 +1,4 @@
-/** One connection to NATS: its state told truthfully, its waits bounded, everything on it as JSON. */
+/** One connection to NATS, with JSON messages. It reports its state, and every wait has a deadline. */
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import {
@@ -16,33 +16,33 @@ import type { Clock } from "../clock.ts";
 import { messageOf, StartError, TendonError } from "../errors.ts";
 import { type NatsAddress, readNatsAddress } from "./nats-address.ts";
 
-const patienceAtStartMs = 15_000;
+const connectTimeoutMs = 15_000;
 const attemptMs = 3_000;
 const pauseMs = 500;
-/** A frozen server is noticed after two of these without an answer. */
+/** A frozen server is detected after two pings without an answer. */
 const pingEveryMs = 2_000;
 const reconnectMs = 250;
 
-/** A question under way. `reply` is where its answer goes, and no other question's does. */
-interface Question {
+/** A pending request. `reply` is the subject of its answer, unique to it. */
+interface PendingRequest {
   readonly reply: string;
-  /** Nobody waits for the answer any more. */
+  /** Ignores the answer from now on. */
   forget(): void;
 }
 
-/** `no one`: nobody listens on the subject. What cannot be read is `undefined`. */
-type Take = (outcome: "answered" | "no one", body: unknown) => void;
+/** The body is `undefined` if there are no responders, or if it is not valid JSON. */
+type Take = (outcome: "answered" | "no responders", body: unknown) => void;
 
 interface Posted {
   readonly subject: string;
   readonly text: string;
   readonly options?: PublishOptions;
-  /** Kept until NATS is back. */
+  /** Sent even while disconnected: the client library keeps it until NATS is back. */
   readonly lasting?: boolean;
 }
 
-const noResponders = 503;
-const headerRoom = 256;
+const noRespondersStatus = 503;
+const headerBytes = 256;
 
 export class NatsLink {
   readonly name: string;
@@ -50,10 +50,10 @@ export class NatsLink {
   readonly #connection: NatsConnection;
   readonly #listeners = new Set<(connected: boolean) => void>();
   readonly #inbox = `${createInbox()}.`;
-  readonly #questions = new Map<string, Take>();
-  /** What is said in one turn of the event loop goes out in one write at its end. */
+  readonly #pending = new Map<string, Take>();
+  /** Messages of one turn of the event loop, which are written together at its end. */
   #outbox: Posted[] = [];
-  #asked = 0;
+  #requests = 0;
   #connected = true;
 
   private constructor(connection: NatsConnection, { name, replicas }: NatsAddress) {
@@ -64,11 +64,11 @@ export class NatsLink {
     void this.#watchState();
   }
 
-  /** A server that is still starting is waited for, but not for ever. */
+  /** Waits for a server that is still starting, for a limited time. */
   static async open(url: string, clientName: string, clock: Clock): Promise<NatsLink> {
     const address = readNatsAddress(url);
     const { user, password } = address;
-    const until = clock.monotonic() + patienceAtStartMs;
+    const until = clock.monotonic() + connectTimeoutMs;
     for (;;) {
       try {
         const connection = await connect({
@@ -86,7 +86,7 @@ export class NatsLink {
           reconnectJitter: reconnectMs,
           pingInterval: pingEveryMs,
           maxPingOut: 2,
-          // Else every question costs the writing of two stacks that nobody reads.
+          // Otherwise every request would record two unused stack traces.
           noAsyncTraces: true,
         });
         return new NatsLink(connection, address);
@@ -105,16 +105,16 @@ export class NatsLink {
     return this.#connected;
   }
 
-  /** The largest message the server takes. */
+  /** The largest message that the server accepts, in bytes. */
   get largestMessage(): number {
     return this.#connection.info?.max_payload ?? 1024 * 1024;
   }
 
-  /** Whether this goes into one message, with its headers. */
+  /** Whether the text fits into one message with its headers. */
   fits(text: string): boolean {
-    const room = this.largestMessage - headerRoom;
-    // A character takes three bytes at most, so that what is short need not be measured.
-    return text.length * 3 <= room || Buffer.byteLength(text) <= room;
+    const maxBytes = this.largestMessage - headerBytes;
+    // A character takes three bytes at most, so short texts need no measuring.
+    return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
   }
 
   get server(): string {
@@ -142,7 +142,7 @@ export class NatsLink {
     return [this.name, ...parts].join(".");
   }
 
-  /** Nothing is kept for later: what is said while nobody hears must not come true minutes after. */
+  /** Drops the message while disconnected: it must not take effect minutes later. */
   publish(subject: string, body: unknown): boolean {
     if (!this.#connected) return false;
     this.#post({ subject, text: encode(body) });
@@ -155,8 +155,8 @@ export class NatsLink {
   }
 
   /**
-   * Like `subscribe`, for requests. Stopping takes those that the server has already sent here: it counted this node
-   * as a responder, so the sender of a dropped one would wait for its deadline.
+   * Like `subscribe`, for requests. Stopping still handles the requests that the server has already sent: it counted this
+   * node as a responder, so the sender of a dropped request would wait for its deadline.
    */
   serve(subject: string, take: (body: unknown, message: Msg) => void): () => void {
     const subscription = this.#subscription(subject, take);
@@ -167,35 +167,35 @@ export class NatsLink {
   }
 
   /**
-   * Answers with what has been written out already. An answer may be late: while this node alone has lost its
-   * connection whoever asked still waits, and one that waits no more does not hear it.
+   * Replies with serialised text. The reply is kept while this node is disconnected, because the requester may still
+   * wait; one that no longer waits ignores it.
    */
   respond({ reply }: Msg, text: string): void {
     if (reply !== undefined) this.#post({ subject: reply, text, lasting: true });
   }
 
   /**
-   * A question that has been written out already. How long to wait, and what else ends the waiting, is the asker's:
-   * nothing is told here when the link is lost.
+   * Sends a request with serialised text. The caller has the deadline, and must handle a lost connection itself: `take`
+   * is not called then.
    */
-  ask(subject: string, text: string, take: Take, options: PublishOptions = {}): Question {
-    this.#asked += 1;
-    const token = this.#asked.toString(36);
+  ask(subject: string, text: string, take: Take, options: PublishOptions = {}): PendingRequest {
+    this.#requests += 1;
+    const token = this.#requests.toString(36);
     const reply = this.#inbox + token;
-    this.#questions.set(token, take);
+    this.#pending.set(token, take);
     this.#post({ subject, text, options: { ...options, reply } });
-    return { reply, forget: () => this.#questions.delete(token) };
+    return { reply, forget: () => this.#pending.delete(token) };
   }
 
-  /** The first answer; `device_offline` where nobody listens on the subject. */
+  /** The first answer; throws `device_offline` if the subject has no responders. */
   async request(subject: string, body: unknown, timeoutMs: number): Promise<unknown> {
     if (!this.#connected) throw unreachable(false);
     try {
       const message = await this.#connection.request(subject, encode(body), { timeout: timeoutMs });
       return decode(message.data);
     } catch (error) {
-      if (error instanceof RequestError && error.isNoResponders()) throw nobodyThere();
-      if (error instanceof TimeoutError) throw nothingBack(timeoutMs);
+      if (error instanceof RequestError && error.isNoResponders()) throw noResponders();
+      if (error instanceof TimeoutError) throw noAnswer(timeoutMs);
       throw unreachable(true, error);
     }
   }
@@ -235,55 +235,56 @@ export class NatsLink {
       try {
         this.#connection.publish(subject, Buffer.from(text), options);
       } catch {
-        // Closed meanwhile, or too large for a server that takes less than before: whoever waits has its deadline.
+        // The connection was closed meanwhile, or the server's limit has become smaller. The requester has its deadline.
       }
     }
   }
 
   #answered(message: Msg): void {
     const token = message.subject.slice(this.#inbox.length);
-    const take = this.#questions.get(token);
+    const take = this.#pending.get(token);
     if (take === undefined) return;
-    this.#questions.delete(token);
-    if (message.data.length === 0 && message.headers?.code === noResponders) take("no one", undefined);
+    this.#pending.delete(token);
+    if (message.data.length === 0 && message.headers?.code === noRespondersStatus)
+      take("no responders", undefined);
     else take("answered", decode(message.data));
   }
 
   async #watchState(): Promise<void> {
     for await (const { type } of this.#connection.status()) {
-      if (type === "disconnect" || type === "staleConnection" || type === "close") this.#say(false);
-      if (type === "reconnect") this.#say(true);
+      if (type === "disconnect" || type === "staleConnection" || type === "close") this.#setConnected(false);
+      if (type === "reconnect") this.#setConnected(true);
     }
   }
 
-  #say(connected: boolean): void {
+  #setConnected(connected: boolean): void {
     if (connected === this.#connected) return;
     this.#connected = connected;
     for (const listener of this.#listeners) listener(connected);
   }
 }
 
-/** A stream keeps a message with this id once, however often it comes. */
+/** The stream stores a message with this id once. */
 export function once(id: string): PublishOptions {
   const written = headers();
   written.set("Nats-Msg-Id", id);
   return { headers: written };
 }
 
-/** `sent`: the message may have arrived and been acted on. */
+/** `sent`: the other node may have received the request and acted on it. */
 export function unreachable(sent: boolean, cause?: unknown): TendonError {
   const detail = sent
-    ? "the node that holds this device was lost on the way; whether the call ran is not known"
+    ? "the node that holds this device was lost during the call; it is unknown whether the call ran"
     : "the node that holds this device cannot be reached; the call was not sent";
   return new TendonError("node_unreachable", detail, { sent }, cause);
 }
 
-export function nobodyThere(): TendonError {
+export function noResponders(): TendonError {
   return new TendonError("device_offline", "no node holds this device", { sent: false });
 }
 
-export function nothingBack(timeoutMs: number): TendonError {
-  const detail = `nothing came back within ${timeoutMs} ms`;
+export function noAnswer(timeoutMs: number): TendonError {
+  const detail = `the node that holds this device did not answer within ${timeoutMs} ms`;
   return new TendonError("device_timeout", detail, { phase: "device", sent: true });
 }
 

@@ -7,22 +7,22 @@ import { randomUUID } from "node:crypto";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError } from "../errors.ts";
-import { type NatsLink, nobodyThere, nothingBack, unreachable } from "./nats-link.ts";
+import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
 
 interface Request {
-  /** When it was written, and how long its writer waits: one that was held up on the way is not acted on. */
+  /** When it was sent, and how long the sender waits: a request that arrives too late is not run. */
   readonly at: number;
   readonly timeoutMs: number;
   readonly body: unknown;
   /** The node that sent it. */
   readonly from: string;
-  /** Identifies the callbacks of its sender, where the sender takes requests back. */
+  /** Identifies the sender's callbacks, if it has any. */
   readonly callbacks?: string | undefined;
-  /** The body is too large for a message: it is fetched. */
+  /** Set if the body is too large for a message and must be fetched. */
   readonly parts?: Parts | undefined;
 }
 
-/** Something large that its writer keeps until it has been fetched. */
+/** A large body that its sender keeps until it has been fetched. */
 interface Parts {
   readonly parts: number;
   readonly node: string;
@@ -74,37 +74,37 @@ interface CallbackBody {
   readonly body: unknown;
 }
 
-/** Somebody waits for this node to answer. */
+/** A pending request to a node. */
 interface Awaited {
   readonly node: string;
   readonly fail: (error: TendonError) => void;
 }
 
-export interface RpcNeeds {
+export interface RpcDependencies {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly instance: string;
 }
 
-/** The asked node answers in time itself; this is for its answer's way back. */
+/** The other node observes the deadline itself; this is the time for its reply to arrive. */
 const graceMs = 1_000;
 const partMs = 5_000;
 const keptPartsMs = 30_000;
-/** Clocks of nodes may differ this much before a request in time counts as late. */
-const clockSlackMs = 5_000;
+/** The clocks of nodes may differ by this much. */
+const clockSkewMs = 5_000;
 
 export class Rpc {
-  readonly #needs: RpcNeeds;
-  /** What others asked, by where its answer goes. */
+  readonly #dependencies: RpcDependencies;
+  /** Running requests of other nodes, by reply subject. */
   readonly #running = new Map<string, Recall>();
   readonly #parts = new Map<string, { readonly text: string; readonly timer: Timer }>();
   readonly #awaited = new Set<Awaited>();
   readonly #callbacks = new Map<string, OpenCallbacks>();
   readonly #stops: (() => void)[] = [];
 
-  constructor(needs: RpcNeeds) {
-    this.#needs = needs;
-    const { link, instance } = needs;
+  constructor(dependencies: RpcDependencies) {
+    this.#dependencies = dependencies;
+    const { link, instance } = dependencies;
     this.#stops.push(
       link.subscribe(link.subject("cancel", instance), (body) => this.#cancel(body)),
       link.subscribe(link.subject("part", instance), (body, message) => {
@@ -126,31 +126,31 @@ export class Rpc {
   }
 
   serveNode(topic: string, handle: Handler): () => void {
-    return this.#serve(this.#needs.link.subject("node", this.#needs.instance, topic), handle);
+    return this.#serve(this.#dependencies.link.subject("node", this.#dependencies.instance, topic), handle);
   }
 
-  /** Where a device is asked; worked out once for each of its connections. */
+  /** The subject of a device; computed once per connection. */
   deviceSubject(device: string): string {
-    return this.#needs.link.subject("device", Buffer.from(device).toString("base64url"));
+    return this.#dependencies.link.subject("device", Buffer.from(device).toString("base64url"));
   }
 
   askNode(node: string, topic: string, body: unknown, options: AskOptions): Promise<unknown> {
-    return this.ask(this.#needs.link.subject("node", node, topic), node, body, options);
+    return this.ask(this.#dependencies.link.subject("node", node, topic), node, body, options);
   }
 
-  /** `node`: who is expected to answer, so that its end ends the waiting too. */
+  /** `node` is expected to answer; if it is lost, the request fails. */
   ask(subject: string, node: string, body: unknown, options: AskOptions): Promise<unknown> {
-    const { link, clock, instance: from } = this.#needs;
+    const { link, clock, instance: from } = this.#dependencies;
     const { timeoutMs, signal } = options;
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
     if (!link.connected) return Promise.reject(unreachable(false));
     const callbacks = options.callbacks === undefined ? undefined : randomUUID();
     const request = this.#write({ at: clock.now(), timeoutMs, body, from, callbacks });
-    // One promise, ended by whatever comes first: this is the whole cost of a call to another node.
+    // A single promise, because this is the hot path of calls to other nodes.
     return new Promise((resolve, reject) => {
       const done = () => {
         deadline.cancel();
-        question.forget();
+        pending.forget();
         signal?.removeEventListener("abort", onAbort);
         this.#awaited.delete(awaited);
         if (callbacks !== undefined) this.#callbacks.delete(callbacks);
@@ -160,13 +160,13 @@ export class Rpc {
         reject(error);
       };
       const onAbort = () => {
-        link.publish(link.subject("cancel", node), { id: question.reply });
+        link.publish(link.subject("cancel", node), { id: pending.reply });
         fail(cancelled(true));
       };
       const awaited: Awaited = { node, fail };
-      const deadline = new Deadline(clock, timeoutMs + graceMs, () => fail(nothingBack(timeoutMs + graceMs)));
-      const question = link.ask(subject, request, (outcome, answer) => {
-        if (outcome === "no one") fail(nobodyThere());
+      const deadline = new Deadline(clock, timeoutMs + graceMs, () => fail(noAnswer(timeoutMs + graceMs)));
+      const pending = link.ask(subject, request, (outcome, answer) => {
+        if (outcome === "no responders") fail(noResponders());
         else if (answer === undefined) fail(unreachable(true));
         else {
           done();
@@ -184,7 +184,7 @@ export class Rpc {
     });
   }
 
-  /** What it was asked and has not answered has an unknown fate. */
+  /** Fails the pending requests to a lost node. It is unknown whether they ran. */
   nodeLost(node: string): void {
     for (const awaited of this.#awaited) if (awaited.node === node) awaited.fail(unreachable(true));
   }
@@ -210,8 +210,8 @@ export class Rpc {
   async #fetch({ parts, node, answer }: Parts): Promise<unknown> {
     let text = "";
     for (let part = 0; part < parts; part += 1) {
-      const subject = this.#needs.link.subject("part", node);
-      const piece = await this.#needs.link.request(subject, { answer, part }, partMs);
+      const subject = this.#dependencies.link.subject("part", node);
+      const piece = await this.#dependencies.link.request(subject, { answer, part }, partMs);
       if (typeof piece !== "string") throw unreachable(true);
       text += piece;
     }
@@ -219,9 +219,9 @@ export class Rpc {
   }
 
   #serve(subject: string, handle: Handler): () => void {
-    const { link } = this.#needs;
+    const { link } = this.#dependencies;
     return link.serve(subject, (body, message) => {
-      // Safe: only nodes of this cluster write here.
+      // Safe: only nodes of this cluster publish here.
       void this.#answer(message.reply ?? "", body as Request, handle).then((answer) =>
         link.respond(message, answer),
       );
@@ -229,11 +229,15 @@ export class Rpc {
   }
 
   async #answer(id: string, request: Request, handle: Handler): Promise<string> {
-    if (this.#needs.clock.now() > request.at + request.timeoutMs + clockSlackMs) {
-      const late = new TendonError("device_timeout", "the call came too late to be sent", {
-        phase: "queue",
-        sent: false,
-      });
+    if (this.#dependencies.clock.now() > request.at + request.timeoutMs + clockSkewMs) {
+      const late = new TendonError(
+        "device_timeout",
+        "the call reached the device's node after its deadline and was not sent",
+        {
+          phase: "queue",
+          sent: false,
+        },
+      );
       return JSON.stringify(failure(late));
     }
     const running = new Recall();
@@ -242,7 +246,7 @@ export class Rpc {
       const asked = request.parts === undefined ? request.body : await this.#fetch(request.parts);
       const body = (await handle(asked, running, this.#callerOf(request))) ?? null;
       const text = JSON.stringify({ ok: true, body } satisfies Answer);
-      return this.#needs.link.fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
+      return this.#dependencies.link.fits(text) ? text : JSON.stringify(this.#keep(body) satisfies Answer);
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", messageOf(error), {}, error);
@@ -253,7 +257,7 @@ export class Rpc {
   }
 
   #callerOf({ from: node, callbacks: id = "" }: Request): Caller {
-    const { link } = this.#needs;
+    const { link } = this.#dependencies;
     return {
       node,
       request: (body, options) =>
@@ -275,13 +279,13 @@ export class Rpc {
 
   #write(request: Request): string {
     const text = JSON.stringify(request);
-    if (this.#needs.link.fits(text)) return text;
+    if (this.#dependencies.link.fits(text)) return text;
     return JSON.stringify({ ...request, body: null, parts: this.#keep(request.body) } satisfies Request);
   }
 
-  /** What is too large for a message stays here and is fetched piece by piece. */
+  /** Keeps a body that is too large for a message; the receiver fetches it in parts. */
   #keep(body: unknown): Parts {
-    const { clock, instance } = this.#needs;
+    const { clock, instance } = this.#dependencies;
     const answer = randomUUID();
     const text = JSON.stringify(body);
     const timer = clock.after(keptPartsMs, () => this.#parts.delete(answer));
@@ -301,9 +305,9 @@ export class Rpc {
     return text;
   }
 
-  /** In characters: one may take three bytes, and six when it is escaped once more. */
+  /** In characters: a character may take three bytes, and six if it is escaped again. */
   #partLength(): number {
-    return Math.floor(this.#needs.link.largestMessage / 7);
+    return Math.floor(this.#dependencies.link.largestMessage / 7);
   }
 
   #cancel(body: unknown): void {
@@ -312,7 +316,7 @@ export class Rpc {
   }
 }
 
-/** The deadline of a request, which stops while the caller itself is asked. */
+/** The deadline of a request, which pauses while a callback runs. */
 class Deadline {
   readonly #clock: Clock;
   readonly #expire: () => void;

@@ -194,7 +194,7 @@ export class Fleet {
     this.connections.joinCluster(remote);
     this.#findSession = findSessionsOf(cluster, this.connections);
     this.#persistence.broadcastWith((id, removed) =>
-      cluster.broadcasts.tell({ kind: removed ? "device_gone" : "device", id }),
+      cluster.broadcasts.sendAndWait({ kind: removed ? "device_gone" : "device", id }),
     );
     return remote;
   }

@@ -79,9 +79,9 @@ export async function joinCluster({
           services.fleet.replicas.applyOffline(device, at, String(data["reason"]));
       };
       stopSharing = parts.authentication.shareWith((spent) =>
-        cluster.broadcasts.mention({ kind: "spent", spent }),
+        cluster.broadcasts.send({ kind: "spent", spent }),
       );
-      tokens.shareWith((id) => cluster.broadcasts.tell({ kind: "token", id }));
+      tokens.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "token", id }));
       cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
@@ -133,8 +133,8 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
 /** Makes a sign-in on one node valid on all nodes. The store has all sessions; broadcasts are faster. */
 async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void> {
   sessions.shareWith({
-    opened: (session) => cluster.broadcasts.tell({ kind: "session", ...session }),
-    ended: (key, why) => void cluster.broadcasts.tell({ kind: "session_ended", key, why }),
+    opened: (session) => cluster.broadcasts.sendAndWait({ kind: "session", ...session }),
+    ended: (key, why) => void cluster.broadcasts.sendAndWait({ kind: "session_ended", key, why }),
   });
   // Loaded again, because a session opened between the first load and `shareWith` is in neither.
   await sessions.load();

@@ -114,9 +114,9 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     mutedLevels,
     async join(cluster) {
       const { broadcasts } = cluster;
-      broadcastStatus = (id, at, value) => broadcasts.mention({ kind: "status", id, at, value });
+      broadcastStatus = (id, at, value) => broadcasts.send({ kind: "status", id, at, value });
       mutedLevels.onChange((device, tool, level) =>
-        broadcasts.mention({ kind: "muted", device, tool, level }),
+        broadcasts.send({ kind: "muted", device, tool, level }),
       );
       return await fleet.join(cluster, (work) => calls.inFlight.track(work));
     },

@@ -222,11 +222,11 @@ describe("news", () => {
       taken.push(JSON.stringify(news));
     });
     await until(async () => {
-      await one.cluster.broadcasts.tell({ kind: "token", id: "t" });
+      await one.cluster.broadcasts.sendAndWait({ kind: "token", id: "t" });
       return taken.length > 0;
     });
     taken.length = 0;
-    await one.cluster.broadcasts.tell({ kind: "device", id: "aa:bb" });
+    await one.cluster.broadcasts.sendAndWait({ kind: "device", id: "aa:bb" });
     expect(taken).toEqual([JSON.stringify({ kind: "device", id: "aa:bb" })]);
   });
 });
