@@ -13,7 +13,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   gateway: ["protocol"],
   simulator: ["protocol"],
   console: ["protocol"],
-  cli: ["gateway", "gateway/living-gateway", "simulator", "simulator/home", "protocol", "protocol/errors"],
+  cli: ["gateway", "gateway/running-gateway", "simulator", "simulator/home", "protocol", "protocol/errors"],
 };
 
 /** Files beside gateway.ts that import no module. Every module may import them. */

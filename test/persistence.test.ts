@@ -197,7 +197,7 @@ describe("after a restart", () => {
     await join(first, websocket.token);
     await expect(start(data)).rejects.toThrow(
       new StartError(
-        `${data} is already used by process ${process.pid}. Stop that one, or choose another folder with --data.`,
+        `${data} is already used by process ${process.pid}. Stop it, or choose another folder with --data.`,
       ),
     );
     expect((await rest(first, "GET", `/devices/${deviceId}`)).body).toMatchObject({ online: true });

@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { readLivingGateway } from "@tendon/gateway/living-gateway";
+import { readRunningGateway } from "@tendon/gateway/running-gateway";
 import { NoGateway, UsageError } from "./errors.ts";
 
 export interface TargetOptions {
@@ -96,7 +96,7 @@ interface Announcement {
 }
 
 function readAnnouncement(dataFolder: string): Announcement | undefined {
-  const text = readLivingGateway(dataFolder);
+  const text = readRunningGateway(dataFolder);
   if (text === undefined) return undefined;
   try {
     const { url, certificate, settings } = JSON.parse(text) as Partial<Announcement>;

@@ -7,7 +7,7 @@ import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertifica
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
 import { drainBoards } from "./device/device.ts";
 import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./provisioning/provisioning.ts";
-import { announceGateway, type SecretFile } from "./store/store.ts";
+import { type SecretFile, writeRunFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
   checkStart,
@@ -115,7 +115,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   });
   await listen(http, config.http);
   const url = addresses().local;
-  const removeRunFile = announceGateway(config, {
+  const removeRunFile = writeRunFile(config, {
     url,
     certificate: certificate?.file,
     locked: foundation.folderLock.locked,

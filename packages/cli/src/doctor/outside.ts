@@ -11,9 +11,9 @@ const connectMs = 3_000;
 
 /** Read-only: the gateway creates and migrates the tables when it starts. */
 export async function checkStorage(config: Config): Promise<StorageFindings> {
-  const { place, state, detail, clockAheadMs } = await examineStorage(config.storage, config.data);
+  const { location, state, detail, clockAheadMs } = await examineStorage(config.storage, config.data);
   if (state === "ready" || state === "empty") {
-    return { findings: [fine("storage", `${place}: ${detail}`)], clockAheadMs };
+    return { findings: [fine("storage", `${location}: ${detail}`)], clockAheadMs };
   }
   const todo =
     state === "newer"
@@ -22,7 +22,7 @@ export async function checkStorage(config: Config): Promise<StorageFindings> {
         ? "check the file; you can replace it with a backup while the gateway is stopped"
         : "check that PostgreSQL is running there, and check user, password and database in `storage`";
   const why = "the gateway does not start without it";
-  return { findings: [failed("storage", { message: `${place}: ${detail}`, why, todo })], clockAheadMs };
+  return { findings: [failed("storage", { message: `${location}: ${detail}`, why, todo })], clockAheadMs };
 }
 
 /** Checks whether the other servers in the configuration accept connections. It does not sign in. */

@@ -60,7 +60,7 @@ export interface Grant {
 }
 
 export interface ApprovalsDependencies {
-  readonly store: Pick<Store, "approvals" | "firstAnswers">;
+  readonly store: Pick<Store, "approvals" | "idempotencyRecords">;
   /** This run of the gateway. */
   readonly run: string;
   readonly clock: Clock;
@@ -89,7 +89,7 @@ export class Approvals {
   /** Finds the approval for this call. Without one, requests it and throws `approval_required`. */
   async grant(request: ApprovalRequest, confirm: Elicitation | undefined): Promise<Grant> {
     const call = guardedCall(request);
-    const existing = await this.#dependencies.store.approvals.standing(call);
+    const existing = await this.#dependencies.store.approvals.currentDecision(call);
     if (existing?.state === "approved") return { use: () => this.#use(request, call) };
     if (existing !== undefined)
       throw refusal(existing, `a person has denied \`${request.tool}\` (request ${existing.id})`);
@@ -129,7 +129,7 @@ export class Approvals {
   /** Whether this is the first use of a confirmation's ticket, on any node and in any run. */
   async useTicket(ticket: string, expiresAt: number): Promise<boolean> {
     const { store, run } = this.#dependencies;
-    const before = await store.firstAnswers.claim(ticketPrincipal, ticket, { digest: "", run, expiresAt });
+    const before = await store.idempotencyRecords.claim(ticketPrincipal, ticket, { digest: "", run, expiresAt });
     return before === undefined;
   }
 

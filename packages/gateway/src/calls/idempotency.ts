@@ -8,7 +8,7 @@ import { isErrorCode, isObject, limits } from "@tendon/protocol";
 import type { Principal } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { FirstAnswer, Store } from "../store/store.ts";
+import type { IdempotencyRecord, Store } from "../store/store.ts";
 
 interface Entry {
   readonly digest: string;
@@ -24,7 +24,7 @@ type StoredOutcome =
 
 export interface IdempotencyDependencies {
   readonly clock: Clock;
-  readonly store: Pick<Store, "firstAnswers">;
+  readonly store: Pick<Store, "idempotencyRecords">;
   /** This run of the gateway. */
   readonly run: string;
   readonly isAlive: (run: string) => boolean;
@@ -84,7 +84,7 @@ export class Idempotency {
     digest: string,
     work: () => Promise<Answer>,
   ): Promise<Answer> {
-    const { firstAnswers } = this.#dependencies.store;
+    const { idempotencyRecords } = this.#dependencies.store;
     const known = await this.#claim(principal, key, digest);
     if (known === "unavailable") return await work();
     if (known !== undefined) {
@@ -99,7 +99,7 @@ export class Idempotency {
       if (reachedDevice(error)) {
         const { code, message, context } = error;
         await this.#store(principal, key, { ok: false, code, detail: message, context });
-      } else await firstAnswers.release(principal, key).catch(this.#dependencies.onFault);
+      } else await idempotencyRecords.release(principal, key).catch(this.#dependencies.onFault);
       throw error;
     }
   }
@@ -109,10 +109,10 @@ export class Idempotency {
     principal: string,
     key: string,
     digest: string,
-  ): Promise<FirstAnswer | undefined | "unavailable"> {
+  ): Promise<IdempotencyRecord | undefined | "unavailable"> {
     const { clock, run, store } = this.#dependencies;
     try {
-      return await store.firstAnswers.claim(principal, key, {
+      return await store.idempotencyRecords.claim(principal, key, {
         digest,
         run,
         expiresAt: clock.now() + dayMs,
@@ -126,22 +126,22 @@ export class Idempotency {
   async #store(principal: string, key: string, stored: StoredOutcome): Promise<void> {
     const text = JSON.stringify(stored);
     const small = text.length <= maxStoredLength ? text : JSON.stringify(tooLarge);
-    await this.#dependencies.store.firstAnswers
+    await this.#dependencies.store.idempotencyRecords
       .finish(principal, key, small)
       .catch(this.#dependencies.onFault);
   }
 
   /** Waits for a request that runs on another node or was started by an earlier run of this one. */
-  async #awaitFirstAnswer(principal: string, key: string, first: FirstAnswer): Promise<unknown> {
+  async #awaitFirstAnswer(principal: string, key: string, first: IdempotencyRecord): Promise<unknown> {
     const { clock, store, isAlive } = this.#dependencies;
     const until = clock.monotonic() + limits.callTimeoutMs.max;
-    for (let known: FirstAnswer | undefined = first; ; ) {
+    for (let known: IdempotencyRecord | undefined = first; ; ) {
       if (known?.answer !== undefined) return readStored(known.answer);
       if (known === undefined || !isAlive(known.run) || clock.monotonic() >= until) throw outcomeUnknown();
       await new Promise<void>((resolve) => {
         clock.after(pollMs, resolve);
       });
-      known = await store.firstAnswers.get(principal, key);
+      known = await store.idempotencyRecords.get(principal, key);
     }
   }
 

@@ -38,7 +38,7 @@ export class MutedLevels {
   async level(device: string, tool: string): Promise<number | undefined> {
     const name = `${device}/${tool}`;
     const known = this.#levels.get(name);
-    if (known !== undefined || this.#store.state.away) return known;
+    if (known !== undefined || this.#store.state.unavailable) return known;
     await this.#writes.get(name);
     // Another node may have muted the device.
     const stored = await this.#store.settings.get(`${prefix}${name}`).catch(() => undefined);

@@ -313,7 +313,7 @@ export class Events {
 
   storage(problem: { readonly kind: string; readonly count?: number }): void {
     if (problem.kind === "lost") this.#metrics.rowsLost.inc(problem.count);
-    this.#log[problem.kind === "back" ? "info" : "warn"](problem, "storage");
+    this.#log[problem.kind === "available" ? "info" : "warn"](problem, "storage");
   }
 
   certificate(state: "renewed" | "refused" | "ends soon", detail: string): void {

@@ -72,7 +72,7 @@ export class Copies {
     if (!isObject(question) || typeof question["file"] !== "string") return null;
     const { kind, file, size, sha256, at } = question;
     if (kind === "has") return await files.intact({ file, size: Number(size), sha256: String(sha256) });
-    if (kind === "piece") return (await files.readPiece(file, Number(at), pieceBytes)).toString("base64");
+    if (kind === "piece") return (await files.readChunk(file, Number(at), pieceBytes)).toString("base64");
     if (kind === "remove") await files.remove(file);
     return null;
   }

@@ -107,7 +107,7 @@ export class FirmwareLibrary {
     const image = await this.#find(id);
     await store.transaction(async (parts) => {
       await parts.firmware.remove(id);
-      await parts.firmwareUpdates.forget(id);
+      await parts.firmwareUpdates.removeImage(id);
     });
     this.#known = undefined;
     await copies.remove(image);

@@ -60,7 +60,7 @@ export class Rollout {
   }
 
   static async open(needs: RolloutNeeds): Promise<Rollout> {
-    return new Rollout(needs, await needs.store.firmwareUpdates.waitedFor());
+    return new Rollout(needs, await needs.store.firmwareUpdates.devicesInProgress());
   }
 
   /** A board asks at its boot; it says what it runs, and is told what to install, if anything. */
@@ -98,7 +98,7 @@ export class Rollout {
     const wanted = update?.state === "offered" || update?.state === "fetched";
     if (image?.state !== "offered" || !wanted || !(await copies.ready(image))) return undefined;
     if (!this.#downloads.begin(target.device, cut)) {
-      await store.firmwareUpdates.takeBack(target.image, target.device);
+      await store.firmwareUpdates.withdrawOffer(target.image, target.device);
       throw new TendonError(
         firmwareLimits.downloadsAtOnce.error,
         "too many boards fetch firmware at the moment",

@@ -56,7 +56,7 @@ export class DevicePersistence {
     this.#lastSeen = clock.every(lastSeenEveryMs, () => {
       for (const { deviceId, lastSeenAt } of online()) store.presence.deviceSeen(deviceId, lastSeenAt);
     });
-    store.onBack(() => void this.#retryAll());
+    store.onAvailable(() => void this.#retryAll());
   }
 
   broadcastWith(broadcast: Broadcast): void {
@@ -106,7 +106,7 @@ export class DevicePersistence {
   async #save(record: DeviceRecord, { row, changed }: PendingWrites, parts: Parts): Promise<void> {
     let [next, fields] = [row, changed];
     while ((await parts.devices.save(next, fields)) === "alias_taken") {
-      const holder = await parts.devices.holderOf(next.alias);
+      const holder = await parts.devices.deviceByAlias(next.alias);
       if (holder !== undefined && holder !== record.id) await this.#onAliasTaken(record, holder, parts);
       const since = record.takePendingWrites();
       next = since?.row ?? record.stored();

@@ -2,8 +2,8 @@ import { identifier } from "./codec.ts";
 import type { Database } from "./engine.ts";
 
 /**
- * Gives a device an alias, inside the caller's transaction; false when another device goes by it now. One that
- * another device only used to have changes hands. The device's earlier ones go on resolving.
+ * Gives a device an alias, inside the caller's transaction. Returns false if another device has the alias now.
+ * A former alias of another device is reassigned. The device's own former aliases keep resolving.
  */
 export async function claimAlias(tx: Database, device: string, alias: string, now: number): Promise<boolean> {
   const claimed = await tx

@@ -3,21 +3,21 @@ import type { ApprovalsTable } from "./tables.ts";
 
 export type ApprovalState = "waiting" | "approved" | "denied" | "consumed" | "expired";
 
-/** What a grant is for, and for nothing else. */
+/** The call that a grant is bound to. */
 export interface GuardedCall {
   readonly principal: string;
   readonly device: string;
   readonly tool: string;
   readonly argumentDigest: string;
-  /** Of a call to many devices: which. */
+  /** Set for a fan-out: the digest of its target devices. */
   readonly targetsDigest: string | undefined;
-  /** Of the tool's schema when it was asked: a grant is void once that changes. */
+  /** Digest of the tool's schema at the time of the request. A changed schema voids the grant. */
   readonly schemaDigest: string;
 }
 
 export interface ApprovalRequest {
   readonly call: GuardedCall;
-  /** What the person who decides is shown. */
+  /** Shown to the person who decides. */
   readonly details: unknown;
   readonly expiresAt: number;
 }
@@ -31,9 +31,9 @@ export interface Approval extends ApprovalRequest {
   readonly consumedAt: number | undefined;
 }
 
-/** A request or grant whose time is over has run out, whether or not that has been written down. */
+/** Reports `expired` from `expires_at` on, even if the row still has its earlier state. */
 export function readApproval(row: ApprovalsTable, now: number): Approval {
-  const overdue = row.expires_at <= now && (row.state === "waiting" || row.state === "approved");
+  const expired = row.expires_at <= now && (row.state === "waiting" || row.state === "approved");
   return {
     id: row.id,
     call: {
@@ -46,7 +46,7 @@ export function readApproval(row: ApprovalsTable, now: number): Approval {
     },
     details: row.arguments === null ? undefined : fromJson<unknown>(row.arguments),
     // Safe: only approvals.ts fills this column.
-    state: overdue ? "expired" : (row.state as ApprovalState),
+    state: expired ? "expired" : (row.state as ApprovalState),
     askedAt: row.asked_at,
     expiresAt: row.expires_at,
     decidedAt: optional(row.decided_at),

@@ -13,7 +13,7 @@ import {
 import { identifier, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 
-/** Each may hold the arguments of a call. */
+/** Small, because each row may contain the arguments of a call. */
 const pageRows = 100;
 const attempts = 3;
 const keptMs = 24 * 60 * 60_000;
@@ -27,11 +27,11 @@ export interface ApprovalQuery {
   readonly state?: ApprovalState | undefined;
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** Whether the reader may know of it. */
+  /** Whether the reader may see it. */
   readonly accept: (approval: Approval) => boolean;
 }
 
-/** Calls that wait for a person, and the grants that came of it. Each step is one statement that only one can win. */
+/** Calls that wait for approval, and the decisions. Each step is one statement, so only one of several callers wins. */
 export class Approvals {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class Approvals {
     this.#clock = clock;
   }
 
-  /** Asks, or finds the equal request that waits already; `undefined` when this principal has too many waiting. */
+  /** Creates a request or returns the equal one that is pending. `undefined` if the principal has too many pending. */
   async request(
     request: ApprovalRequest,
   ): Promise<{ readonly approval: Approval; readonly isNew: boolean } | undefined> {
@@ -92,7 +92,7 @@ export class Approvals {
     return row === undefined ? undefined : readApproval(row, this.#clock.now());
   }
 
-  /** Newest first. As many rows are read as it takes to fill the page with what the reader may know of. */
+  /** Newest first. Reads rows until the page is full of approvals that the reader may see. */
   async list(
     query: ApprovalQuery,
   ): Promise<{ readonly approvals: Approval[]; readonly nextCursor?: string }> {
@@ -113,8 +113,8 @@ export class Approvals {
     }
   }
 
-  /** The decision that still counts for exactly this call: a grant, or else a denial. */
-  async standing(call: GuardedCall): Promise<Approval | undefined> {
+  /** The unexpired decision for exactly this call. A grant has precedence over a denial. */
+  async currentDecision(call: GuardedCall): Promise<Approval | undefined> {
     const now = this.#clock.now();
     const row = await this.#matching(call)
       .selectAll()
@@ -126,7 +126,7 @@ export class Approvals {
     return row === undefined ? undefined : readApproval(row, now);
   }
 
-  /** Once, while it waits, and never by whoever asked; `undefined` when one of these does not hold. */
+  /** Decides a pending request. `undefined` if it is not pending, has expired, or `by` is the principal that asked. */
   async decide(
     id: string,
     decision: { readonly approve: boolean; readonly by: string; readonly expiresAt: number },
@@ -150,7 +150,7 @@ export class Approvals {
     return row === undefined ? undefined : readApproval(row, now);
   }
 
-  /** Uses up a grant for exactly this call; of several callers one gets it. */
+  /** Consumes a grant for exactly this call. Of several concurrent callers, one gets it. */
   async consume(call: GuardedCall): Promise<Approval | undefined> {
     const now = this.#clock.now();
     for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -169,8 +169,8 @@ export class Approvals {
     return undefined;
   }
 
-  /** One step of tidying up; says how many went. */
-  async forgetOld(limit: number): Promise<number> {
+  /** One step of retention. Returns the number of deleted rows. */
+  async pruneOld(limit: number): Promise<number> {
     const { numDeletedRows } = await this.#db
       .deleteFrom("tendon_approvals")
       .where("id", "in", (eb) =>
@@ -244,7 +244,8 @@ function cursorOf(last: Approval | undefined): string {
 
 function readCursor(cursor: string): ApprovalKey {
   const [, at = "", id = ""] = /^([0-9a-z]{1,11})\.(.{1,128})$/.exec(cursor) ?? [];
-  if (id === "") throw new TendonError("bad_request", "`cursor` is not one that was given out");
+  if (id === "")
+    throw new TendonError("bad_request", "`cursor` is not valid. Use the `nextCursor` of an earlier page.");
   return { at: Number.parseInt(at, 36), id };
 }
 

@@ -9,8 +9,8 @@ export interface BufferSettings<Row> {
   readonly maxRows: number;
   readonly maxBytes: number;
   readonly bytesOf: (row: Row) => number;
-  /** What becomes of a row that still waits when another comes under its key; without it, the newer one counts. */
+  /** Merges a pending row with a newer one of the same key. Without it, the newer row replaces the pending one. */
   readonly merge?: (old: Row, newer: Row) => Row;
-  /** Must bear being given the same rows again: a write whose answer was lost is repeated. */
+  /** Must be idempotent: a write is repeated if its reply was lost. */
   readonly write: (rows: readonly Row[]) => Promise<void>;
 }

@@ -5,7 +5,7 @@ import { WriteBuffer } from "./write-buffer.ts";
 
 type AnyBuffer = Pick<WriteBuffer<unknown>, "size" | "lost" | "flush" | "close" | "abandon">;
 
-/** Every buffer of a store, to be emptied together. */
+/** All write buffers of a store. */
 export class Buffers {
   readonly #clock: Clock;
   readonly #onProblem: OnProblem;

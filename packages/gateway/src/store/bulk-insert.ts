@@ -1,6 +1,6 @@
 /**
- * Many rows of one shape, in one transaction, by a handful of statements that are made once: writing a new statement
- * for every number of rows would cost more than storing them.
+ * Inserts many rows of one shape in one transaction. It compiles a few statements once and reuses them, because
+ * compiling a statement for every number of rows costs more than the insert.
  */
 import { CompiledQuery } from "kysely";
 import type { Bound } from "./codec.ts";
@@ -9,7 +9,7 @@ import { atomically, type Database } from "./engine.ts";
 const statementRows = [250, 50, 10, 1] as const;
 
 export interface BulkInsertSettings<Row> {
-  /** The statement's text for so many rows, with a parameter for each column of each. */
+  /** The statement for this number of rows, with one parameter per column and row. */
   readonly write: (db: Database, rows: number) => { readonly sql: string };
   /** Adds the row's parameters. */
   readonly bind: (row: Row, into: Bound[]) => void;
@@ -53,7 +53,7 @@ export class BulkInsert<Row> {
   }
 }
 
-/** For writing a statement: so many rows of these columns. */
+/** Placeholder rows, from which a statement is compiled. */
 export function repeated<Columns>(count: number, columns: Columns): Columns[] {
   return Array.from<Columns>({ length: count }).fill(columns);
 }

@@ -3,10 +3,10 @@ import { BulkInsert, repeated } from "./bulk-insert.ts";
 import { type Bound, fromJson, optional } from "./codec.ts";
 import type { CallsTable } from "./tables.ts";
 
-/** One line of the history. */
+/** One row of the history. */
 export interface CallRecord {
   readonly id: string;
-  /** When it ended, however it ended. */
+  /** When it ended. */
   readonly at: number;
   readonly device: string;
   readonly tool: string;
@@ -16,23 +16,22 @@ export interface CallRecord {
   readonly queuedMs: number;
   readonly durationMs: number;
   readonly argumentDigest: string;
-  /** The arguments themselves, only where the settings ask for them. */
+  /** Stored only if the configuration asks for it. */
   readonly arguments: unknown;
-  /** The approval that let it through. */
+  /** The approval that it used. */
   readonly approval: string | undefined;
-  /** The gateway that carried it out. */
+  /** The node that ran it. */
   readonly node: string | undefined;
-  /** The number of its event there: that event is not kept a second time. */
+  /** The number of its `call.finished` event in that node's stream. The event is not stored separately. */
   readonly event: number | undefined;
 }
 
-/** Where a row stands in the history. */
+/** The position of a row in the history. */
 export interface CallKey {
   readonly at: number;
   readonly seq: number;
 }
 
-/** Which calls are asked for. */
 export interface CallFilter {
   readonly device?: string | undefined;
   readonly tool?: string | undefined;
@@ -41,17 +40,17 @@ export interface CallFilter {
   readonly since?: number | undefined;
 }
 
-/** What one bounded look into the history gave. */
+/** The result of one bounded read of the history. */
 export interface Step {
   readonly rows: readonly (Omit<CallsTable, "seq" | "earlier"> & CallKey)[];
-  /** The last that was looked at; none where that was the oldest of all. */
+  /** The last row that was read; `undefined` if it was the oldest of all. */
   readonly end: CallKey | undefined;
 }
 
-/** By so much the clock may have been set back between two calls, or since one was asked for. */
+/** Tolerance for a clock that was set back between two calls, or during one. */
 export const clockSlackMs = 60_000;
 
-/** For writing statements: a row with every column that a call is written to. */
+/** A placeholder row with every column of a call, from which statements are compiled. */
 export const callColumns: Omit<CallsTable, "seq" | "earlier"> = {
   at: 0,
   id: "",
@@ -87,7 +86,7 @@ export function bindCall(call: CallRecord, into: Bound[]): void {
   );
 }
 
-/** How PostgreSQL takes calls in. A connection that broke may have written them all the same. */
+/** The insert for PostgreSQL. It ignores duplicates, because a broken connection may have written the rows. */
 export function callInsert(): BulkInsert<CallRecord> {
   return new BulkInsert<CallRecord>({
     write: (db, rows) =>
@@ -124,6 +123,7 @@ export function writeCursor({ at, seq }: CallKey): string {
 
 export function readCursor(cursor: string): CallKey {
   const [, at = "", seq = ""] = /^([0-9a-z]{1,11})\.([0-9a-z]{1,11})$/.exec(cursor) ?? [];
-  if (seq === "") throw new TendonError("bad_request", "`cursor` is not one that was given out");
+  if (seq === "")
+    throw new TendonError("bad_request", "`cursor` is not valid. Use the `nextCursor` of an earlier page.");
   return { at: Number.parseInt(at, 36), seq: Number.parseInt(seq, 36) };
 }

@@ -2,7 +2,7 @@ import { limits } from "@tendon/protocol";
 import type { ExpressionBuilder, SelectQueryBuilder } from "kysely";
 import { timeOfCallId } from "../call-ids.ts";
 import type { Buffers } from "./buffers.ts";
-import { CallLines } from "./call-lines.ts";
+import { CallChain } from "./call-chain.ts";
 import {
   type CallFilter,
   type CallKey,
@@ -15,7 +15,7 @@ import {
   writeCursor,
 } from "./call-row.ts";
 import { toJson } from "./codec.ts";
-import { atomically, type Database, type Engine, stepAside } from "./engine.ts";
+import { atomically, type Database, type Engine, yieldToEventLoop } from "./engine.ts";
 import { noteForgotten } from "./forgotten-events.ts";
 import type { Tables } from "./tables.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
@@ -23,20 +23,19 @@ import type { WriteBuffer } from "./write-buffer.ts";
 export interface CallQuery extends CallFilter {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
-  /** Which devices whoever asks may know of. */
+  /** Which devices the principal may see. */
   readonly visible?: ((device: string) => boolean) | undefined;
 }
 
 export interface CallPage {
   readonly calls: readonly CallRecord[];
-  /** There may be more; a page can be short of its limit when much had to be passed over. */
+  /** Set if there may be more calls. A page can have fewer calls than its limit if many rows did not match. */
   readonly nextCursor: string | undefined;
 }
 
-/** What is counted of a call. */
-export type EndedCall = Pick<CallRecord, "at" | "tool" | "outcome" | "durationMs">;
+export type FinishedCall = Pick<CallRecord, "at" | "tool" | "outcome" | "durationMs">;
 
-/** Half of what may be lost by kill -9, so that the writing itself has time too. */
+/** Half of the 100 ms that kill -9 may lose; the other half is for the write itself. */
 const delayMs = 50;
 const maxRows = 50_000;
 const maxBytes = 32 * 1024 * 1024;
@@ -44,23 +43,23 @@ const rowBytes = 400;
 const longestCallMs = limits.callTimeoutMs.max;
 const defaultPage = 100;
 const largestPage = 1_000;
-/** Rows looked at in one statement, and statements for one page: a rare outcome must not hold the process up. */
+/** Rows read in one statement, and statements for one page. They bound the work of a filter that rarely matches. */
 const stepRows = 2_000;
 const steps = 50;
-/** Rows fetched at once where some may not be shown. */
-const sievedRows = 500;
+/** Rows per read if `visible` filters them. */
+const filteredRows = 500;
 
-type Doomed = SelectQueryBuilder<Tables, "tendon_calls", { seq: number }>;
+type ExpiredCalls = SelectQueryBuilder<Tables, "tendon_calls", { seq: number }>;
 
 export class Calls {
   readonly #db: Database;
-  readonly #lines: CallLines | undefined;
+  readonly #chain: CallChain | undefined;
   readonly #buffer: WriteBuffer<CallRecord>;
 
   constructor(engine: Engine, buffers: Buffers) {
     this.#db = engine.db;
-    const lines = engine.kind === "sqlite" ? new CallLines() : undefined;
-    this.#lines = lines;
+    const chain = engine.kind === "sqlite" ? new CallChain() : undefined;
+    this.#chain = chain;
     const insert = callInsert();
     this.#buffer = buffers.make<CallRecord>({
       what: "call history",
@@ -69,13 +68,13 @@ export class Calls {
       maxBytes,
       bytesOf: ({ arguments: args }) => rowBytes + (typeof args === "string" ? args.length : 0),
       write: async (rows) =>
-        await engine.relaxed(async (db) => await (lines?.append(db, rows) ?? insert.run(db, rows))),
+        await engine.relaxed(async (db) => await (chain?.append(db, rows) ?? insert.run(db, rows))),
     });
   }
 
-  /** Returns at once; the row is written soon, with others. */
+  /** Returns at once. The row is written soon, in a batch. */
   append(call: CallRecord): void {
-    // As text from here on: the caller may change its arguments, and the bound has to know their size.
+    // Serialised now: the caller may change the arguments, and the buffer's byte limit needs their size.
     const { arguments: args } = call;
     this.#buffer.push(args === undefined ? call : { ...call, arguments: toJson(args) });
   }
@@ -89,7 +88,7 @@ export class Calls {
     let last: CallKey | undefined;
     let before = query.cursor === undefined ? undefined : readCursor(query.cursor);
     for (let step = 0; step < steps; step += 1) {
-      const wanted = query.visible === undefined ? limit - calls.length + 1 : sievedRows;
+      const wanted = query.visible === undefined ? limit - calls.length + 1 : filteredRows;
       const { rows, end } = await this.#step(query, before, wanted);
       for (const row of rows) {
         if (!visible(row.device)) continue;
@@ -101,12 +100,12 @@ export class Calls {
       const cutShort = rows.length === wanted && lastRow !== undefined;
       if (!cutShort && end === undefined) return { calls, nextCursor: undefined };
       before = cutShort ? { at: lastRow.at, seq: lastRow.seq } : end;
-      await stepAside();
+      await yieldToEventLoop();
     }
     return { calls, nextCursor: before && writeCursor(before) };
   }
 
-  /** By its id, which tells when it was asked: it ended then or not long after. */
+  /** Finds a call by its id. The id contains the time of the request, which bounds the time of the end. */
   async find(id: string): Promise<CallRecord | undefined> {
     const askedAt = timeOfCallId(id);
     if (askedAt === undefined) return undefined;
@@ -122,8 +121,8 @@ export class Calls {
   }
 
   /**
-   * Calls whose events have numbers between these two, both excluded, in any order; `undefined` when there are more
-   * than `limit`. They are found from the newest back: they were written in the order of their numbers.
+   * Calls whose events have numbers between `after` and `before`, both excluded, in any order. `undefined` if there
+   * are more than `limit`. Reads from the newest back, because calls are written in the order of their event numbers.
    */
   async eventsBetween(
     node: string,
@@ -143,18 +142,18 @@ export class Calls {
       }
       if (rows.length < stepRows) return found;
       below = rows.at(-1)?.seq;
-      await stepAside();
+      await yieldToEventLoop();
     }
     return undefined;
   }
 
   /**
-   * Gives every call that ended in a span of time, the newest first, in bounded steps. Resolves with the time from which
-   * on they were all given: the beginning of the span, or later where there are more than `limit`.
+   * Passes every call that ended in a time span to `take`, newest first, in bounded steps. Resolves with the time since
+   * which the calls are complete: the start of the span, or later if there are more than `limit`.
    */
-  async endedIn(
+  async finishedIn(
     { since, before, limit }: { readonly since: number; readonly before: number; readonly limit: number },
-    take: (call: EndedCall) => void,
+    take: (call: FinishedCall) => void,
   ): Promise<number> {
     let last: CallKey | undefined;
     for (let given = 0; given < limit; ) {
@@ -169,13 +168,13 @@ export class Calls {
       if (rows.length < wanted) return since;
       given += rows.length;
       last = rows.at(-1);
-      await stepAside();
+      await yieldToEventLoop();
     }
     return last?.at ?? before;
   }
 
-  /** One step of retention; says how many rows went. */
-  async forget(olderThan: number, keepRows: number, limit: number): Promise<number> {
+  /** One step of retention. Returns the number of deleted rows. */
+  async prune(olderThan: number, keepRows: number, limit: number): Promise<number> {
     const newest = await this.#db
       .selectFrom("tendon_calls")
       .select((eb) => eb.fn.max("seq").as("seq"))
@@ -190,14 +189,14 @@ export class Calls {
     return byNumber + byAge;
   }
 
-  async #remove(which: (eb: ExpressionBuilder<Tables, "tendon_calls">) => Doomed): Promise<number> {
+  async #remove(which: (eb: ExpressionBuilder<Tables, "tendon_calls">) => ExpiredCalls): Promise<number> {
     return await atomically(this.#db, async (tx) => {
       const gone = await tx.deleteFrom("tendon_calls").where("seq", "in", which).returningAll().execute();
       const newest = new Map<string, number>();
       for (const { node, event } of gone)
         if (node !== null && event !== null) newest.set(node, Math.max(event, newest.get(node) ?? 0));
       for (const [node, event] of newest) await noteForgotten(tx, { node }, event);
-      await this.#lines?.removed(tx, gone);
+      await this.#chain?.removed(tx, gone);
       return gone.length;
     });
   }
@@ -208,16 +207,16 @@ export class Calls {
     return await select.execute();
   }
 
-  /** The next rows that were asked for, of as many as may be looked at in one go. */
+  /** The matching rows among the next `stepRows`. */
   async #step(query: CallQuery, before: CallKey | undefined, wanted: number): Promise<Step> {
     const { device } = query;
-    if (this.#lines !== undefined && device !== undefined)
-      return await this.#lines.step(this.#db, { ...query, device }, before, { looked: stepRows, wanted });
+    if (this.#chain !== undefined && device !== undefined)
+      return await this.#chain.step(this.#db, { ...query, device }, before, { looked: stepRows, wanted });
     const end = await this.#stepEnd(query, before);
     return { rows: await this.#rows(query, before, end, wanted), end };
   }
 
-  /** The last key this step may look at; none when the step reaches the end. */
+  /** The last key that this step may read; `undefined` if the step reaches the end. */
   async #stepEnd(query: CallQuery, before: CallKey | undefined): Promise<CallKey | undefined> {
     return await this.#walk(query, before)
       .select(["at", "seq"])
@@ -237,7 +236,7 @@ export class Calls {
     return await select.execute();
   }
 
-  /** What an index can find, in its order. */
+  /** Only conditions that an index serves, in the order of the index. */
   #walk(query: CallQuery, before: CallKey | undefined) {
     let select = this.#db.selectFrom("tendon_calls").orderBy("at", "desc").orderBy("seq", "desc");
     if (query.device !== undefined) select = select.where("device", "=", query.device);

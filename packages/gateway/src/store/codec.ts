@@ -1,4 +1,4 @@
-/** How values of the domain become columns and come back. Absent is `undefined` outside and NULL inside. */
+/** Converts values to columns and back. Absent is `undefined` in the program and NULL in the database. */
 import { StoreError } from "./store-error.ts";
 
 export type Bound = string | number | bigint | null;
@@ -9,11 +9,12 @@ const loneSurrogate = /\p{Surrogate}/u;
 
 export function toJson(value: unknown): string {
   const text: unknown = JSON.stringify(value);
-  if (typeof text !== "string") throw new StoreError("refused", "a value that has no JSON cannot be stored");
+  if (typeof text !== "string")
+    throw new StoreError("refused", "a value that JSON cannot represent cannot be stored");
   return text;
 }
 
-/** The caller names the type that `toJson` was given: nobody else writes these columns. */
+/** The caller names the type that it passed to `toJson`. No other program writes these columns. */
 export function fromJson<Value>(text: string): Value {
   return JSON.parse(text) as Value;
 }
@@ -26,24 +27,24 @@ export function flag(value: boolean): number {
   return value ? 1 : 0;
 }
 
-/** Something rows are found by: changed on its way in, it could come to mean somebody else. */
+/** Checks a key. The database must store it unchanged: a changed key could match another device or principal. */
 export function identifier(value: string, what: string): string {
   if (value === "" || value.length > longestIdentifier)
-    throw new StoreError("refused", `${what} has no characters, or more than ${longestIdentifier}`);
+    throw new StoreError("refused", `${what} is empty or longer than ${longestIdentifier} characters`);
   if (value.includes(NUL) || loneSurrogate.test(value))
-    throw new StoreError("refused", `${what} has characters that a database cannot keep`);
+    throw new StoreError("refused", `${what} contains characters that the database cannot store`);
   return value;
 }
 
 /**
- * One parameter, as both databases take it. PostgreSQL has no NUL in texts and SQLite's tools stop reading there: it
- * becomes the replacement character, as a lone surrogate does by itself. Every number column is whole: PostgreSQL
- * refuses a fraction there and SQLite keeps it. A Date or undefined would silently be NULL.
+ * One parameter in a form that both databases accept. NUL becomes the replacement character, because PostgreSQL
+ * rejects NUL in texts and SQLite's tools stop reading there. Numbers are rounded, because all number columns are
+ * integers: PostgreSQL rejects a fraction and SQLite stores it. A Date or undefined would silently become NULL.
  */
 export function bindable(value: unknown): Bound {
   if (typeof value === "string") return value.includes(NUL) ? value.replaceAll(NUL, "\uFFFD") : value;
   if (typeof value === "number" && Number.isFinite(value)) return Math.round(value);
   if (typeof value === "bigint" || value === null) return value;
-  const kind = value instanceof Date ? "a Date" : typeof value;
-  throw new StoreError("refused", `${kind} cannot be stored as it is`);
+  const kind = value instanceof Date ? "Date" : typeof value;
+  throw new StoreError("refused", `a value of type ${kind} cannot be stored`);
 }

@@ -1,12 +1,12 @@
 import { identifier } from "./codec.ts";
 import type { Database } from "./engine.ts";
 
-/** A person who is signed in at the console. */
+/** A session of a person who is signed in to the console. */
 export interface StoredSession {
-  /** SHA-256 of the cookie, in hex: the cookie itself is in the browser and nowhere else. */
+  /** SHA-256 of the cookie, in hex. The cookie itself is only in the browser. */
   readonly key: string;
   readonly principalId: string;
-  /** Names the token it was opened with and opens nothing. */
+  /** Identifies the token that opened the session. It is not a secret. */
   readonly credential: string;
   readonly openedAt: number;
   readonly usedAt: number;
@@ -32,7 +32,7 @@ export class ConsoleSessions {
       .execute();
   }
 
-  /** The one idle longest first. */
+  /** Least recently used first. */
   async all(): Promise<StoredSession[]> {
     const rows = await this.#db
       .selectFrom("tendon_console_sessions")
@@ -49,7 +49,7 @@ export class ConsoleSessions {
     }));
   }
 
-  /** The last use of a session that several nodes know of is the latest one. */
+  /** Keeps the latest time, because several nodes may record uses of one session. */
   async used(key: string, at: number): Promise<void> {
     await this.#db
       .updateTable("tendon_console_sessions")

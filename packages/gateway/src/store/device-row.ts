@@ -3,31 +3,31 @@ import type { DevicesTable } from "./tables.ts";
 
 type DeviceApproval = "approved" | "pending" | "revoked";
 
-/** A device as it is remembered. */
+/** A device as it is stored. */
 export interface StoredDevice {
   readonly id: string;
   readonly kind: string;
-  /** A digest of the Client-Id: the Client-Id itself opens doors and is never stored. */
+  /** A digest of the Client-Id. The Client-Id is a credential and is never stored. */
   readonly clientIdHash: string | undefined;
   readonly alias: string;
-  /** A person chose it, so that it no longer follows the board. */
+  /** A person chose the alias, so the gateway no longer derives it from the board. */
   readonly aliasChosen: boolean;
   readonly tags: readonly string[];
   readonly board: string | undefined;
   readonly firmware: string | undefined;
   readonly protocolVersion: string | undefined;
-  /** The one it last came by. */
+  /** The transport of its last connection. */
   readonly transport: string | undefined;
-  /** The one it is to be offered, where that is not the gateway's own setting. */
+  /** The transport to offer, if it differs from `devices.transport`. */
   readonly transportSetting: string | undefined;
   readonly approval: DeviceApproval;
   readonly serial: string | undefined;
-  /** The key for the serial's challenge, sealed by whoever hands it in. */
+  /** The key for the serial's challenge. The caller encrypts it. */
   readonly sealedKey: string | undefined;
-  /** Which of the pair's credentials count: another number, other credentials. */
+  /** The valid generation of the pair's credentials. Increasing it invalidates the earlier ones. */
   readonly generation: number;
   readonly createdAt: number;
-  /** When credentials that nobody has used end. */
+  /** When unused credentials expire. */
   readonly lapsesAt: number | undefined;
   readonly lastSeenAt: number | undefined;
   readonly lastDisconnectAt: number | undefined;
@@ -107,7 +107,7 @@ const columns = {
   lastDisconnectReason: "last_disconnect_reason",
 } as const satisfies Record<Exclude<keyof StoredDevice, "id">, keyof DevicesTable>;
 
-/** Of a whole row, the columns of these fields. */
+/** The columns of these fields. */
 export function columnsOf(row: DevicesTable, fields: readonly (keyof StoredDevice)[]): Partial<DevicesTable> {
   return Object.fromEntries(
     fields.flatMap((field) => (field === "id" ? [] : [[columns[field], row[columns[field]]]])),

@@ -4,7 +4,7 @@ import { flag, identifier } from "./codec.ts";
 import { columnsOf, readDevice, type StoredDevice, writeDevice } from "./device-row.ts";
 import { atomically, type Database, pagesOf } from "./engine.ts";
 
-/** Every device the gateway knows. What is written here is on the disk when the promise resolves. */
+/** Every device that the gateway knows. A write is durable when its promise resolves. */
 export class Devices {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -14,7 +14,7 @@ export class Devices {
     this.#clock = clock;
   }
 
-  /** All of them, by id. */
+  /** All devices, ordered by id. */
   async all(): Promise<StoredDevice[]> {
     const devices: StoredDevice[] = [];
     const select = this.#db.selectFrom("tendon_devices").selectAll().orderBy("id");
@@ -36,8 +36,8 @@ export class Devices {
   }
 
   /**
-   * Writes the whole device, new or known. `only`: of a known one just these fields, so that what another node has
-   * decided meanwhile, such as that it may not come in any more, is not written over.
+   * Writes the whole device. With `only`, an existing device gets just these fields, so that a concurrent change by
+   * another node, such as a revocation, is not overwritten.
    */
   async save(device: StoredDevice, only?: readonly (keyof StoredDevice)[]): Promise<"saved" | "alias_taken"> {
     const row = writeDevice({ ...device, id: identifier(device.id, "the device's id") });
@@ -75,8 +75,8 @@ export class Devices {
     });
   }
 
-  /** Whose alias this is, or was. */
-  async holderOf(alias: string): Promise<string | undefined> {
+  /** The device that has this alias now or had it before. */
+  async deviceByAlias(alias: string): Promise<string | undefined> {
     const row = await this.#db
       .selectFrom("tendon_aliases")
       .select("device")
@@ -85,7 +85,7 @@ export class Devices {
     return row?.device;
   }
 
-  /** Every alias that resolves, the earlier ones too: alias -> device. */
+  /** Every alias that resolves, former ones included: alias -> device. */
   async aliases(): Promise<Map<string, string>> {
     const aliases = new Map<string, string>();
     const select = this.#db.selectFrom("tendon_aliases").select(["alias", "device"]).orderBy("alias");
@@ -97,7 +97,7 @@ export class Devices {
     return aliases;
   }
 
-  /** Forgets a device and all that hangs on it; its calls stay in the history. */
+  /** Deletes a device and its data. Its calls stay in the history. */
   async remove(id: string): Promise<boolean> {
     return await atomically(this.#db, async (tx) => {
       await tx.deleteFrom("tendon_aliases").where("device", "=", id).execute();

@@ -6,7 +6,7 @@ import type { Database } from "./engine.ts";
 import { ExposedNames } from "./exposed-names.ts";
 import { FirmwareImages } from "./firmware-images.ts";
 import { FirmwareUpdates } from "./firmware-updates.ts";
-import { FirstAnswers } from "./first-answers.ts";
+import { IdempotencyRecords } from "./idempotency-records.ts";
 import { ImportedDevices } from "./imported-devices.ts";
 import { Pairings } from "./pairings.ts";
 import { Settings } from "./settings.ts";
@@ -15,7 +15,7 @@ import { ToolLists } from "./tool-lists.ts";
 import { ToolPins } from "./tool-pins.ts";
 import { VoiceAccounts } from "./voice-accounts.ts";
 
-/** What is durable when its promise resolves, and can be changed together. */
+/** The tables whose writes are durable when the promise resolves, and that one transaction can change together. */
 export interface StoreTransaction {
   readonly devices: Devices;
   readonly toolLists: ToolLists;
@@ -27,7 +27,7 @@ export interface StoreTransaction {
   readonly imports: ImportedDevices;
   readonly firmware: FirmwareImages;
   readonly firmwareUpdates: FirmwareUpdates;
-  readonly firstAnswers: FirstAnswers;
+  readonly idempotencyRecords: IdempotencyRecords;
   readonly settings: Settings;
   readonly voiceAccounts: VoiceAccounts;
   readonly consoleSessions: ConsoleSessions;
@@ -45,7 +45,7 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
     imports: new ImportedDevices(db, clock),
     firmware: new FirmwareImages(db),
     firmwareUpdates: new FirmwareUpdates(db, clock),
-    firstAnswers: new FirstAnswers(db, clock),
+    idempotencyRecords: new IdempotencyRecords(db, clock),
     settings: new Settings(db, clock),
     voiceAccounts: new VoiceAccounts(db, clock),
     consoleSessions: new ConsoleSessions(db),

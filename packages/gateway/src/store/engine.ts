@@ -1,4 +1,4 @@
-/** What the two databases have in common; everything else of this folder is written against this. */
+/** The interface of both databases. The other files of this module use only this. */
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "./tables.ts";
 
@@ -7,18 +7,18 @@ export type Database = Kysely<Tables>;
 export interface Engine {
   readonly kind: "sqlite" | "postgres";
   readonly db: Database;
-  /** Where the data is, for messages: without user and password. */
-  readonly place: string;
-  /** For rows that a power cut may take: written without waiting for the disk where that would hold the process up. */
+  /** Where the data is, for messages; without user and password. */
+  readonly location: string;
+  /** For rows that a power failure may lose. SQLite does not wait for the disk, because that blocks the process. */
   relaxed<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
-  /** One transaction that no other process is in at the same time; for migrations. */
-  alone<Result>(work: (tx: Transaction<Tables>) => Promise<Result>): Promise<Result>;
+  /** One transaction that excludes other processes; for migrations. */
+  exclusive<Result>(work: (tx: Transaction<Tables>) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
-  /** Leaves at once, where closing takes too long. */
-  cut(): void;
+  /** Drops the connections at once, if `close` takes too long. */
+  terminate(): void;
 }
 
-/** Everything or nothing; inside a transaction that is already open, part of that one. */
+/** Runs `work` in a transaction, or in the open one. */
 export async function atomically<Result>(
   db: Database,
   work: (tx: Database) => Promise<Result>,
@@ -26,10 +26,9 @@ export async function atomically<Result>(
   return db.isTransaction ? await work(db) : await db.transaction().execute(work);
 }
 
-/** So many rows are read in one go. */
 const pageRows = 5_000;
 
-/** All rows in the order of their key, a page at a time: a large fleet has millions, and holds nothing else up. */
+/** All rows in the order of their key, one page at a time, so that millions of rows do not block the event loop. */
 export async function* pagesOf<Row>(
   read: (after: string, limit: number) => Promise<readonly Row[]>,
   keyOf: (row: Row) => string,
@@ -40,12 +39,12 @@ export async function* pagesOf<Row>(
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
     after = keyOf(last);
-    await stepAside();
+    await yieldToEventLoop();
   }
 }
 
-/** SQLite answers without ever leaving the thread: long work has to step aside by itself. */
-export async function stepAside(): Promise<void> {
+/** SQLite runs synchronously, so long work must yield explicitly. */
+export async function yieldToEventLoop(): Promise<void> {
   await new Promise<void>((resolve) => {
     setImmediate(resolve);
   });

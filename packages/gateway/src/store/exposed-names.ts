@@ -10,7 +10,7 @@ export interface ExposedName {
 
 const claimRows = 500;
 
-/** The names agents know. One that was given stays its device's for as long as that exists. */
+/** The tool names that agents see. A name belongs to its device for as long as the device exists. */
 export class ExposedNames {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class ExposedNames {
     this.#clock = clock;
   }
 
-  /** Keeps the names; those that belong to another tool already come back as they are held. */
+  /** Stores the names. Returns those that already belong to another tool, with that tool. */
   async claim(names: readonly ExposedName[]): Promise<ExposedName[]> {
     if (names.length === 0) return [];
     const given_at = this.#clock.now();
@@ -67,7 +67,7 @@ export class ExposedNames {
       .execute();
   }
 
-  /** All of them, a page at a time. */
+  /** All names, one page at a time. */
   pages(): AsyncGenerator<readonly ExposedName[]> {
     const select = this.#db.selectFrom("tendon_names").select(["name", "device", "tool"]).orderBy("name");
     return pagesOf(

@@ -1,6 +1,6 @@
 /**
- * The images themselves: files of the data folder, written whole under another name and then renamed. Their names are
- * made of ids of ours, so no text from outside becomes part of a path.
+ * The image files, in the data folder. Each is written under a temporary name and then renamed. File names come
+ * from generated ids, so no outside text becomes part of a path.
  */
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -12,9 +12,9 @@ import { messageOf, StartError } from "../errors.ts";
 export interface ReceivedFile {
   readonly size: number;
   readonly sha256: string;
-  /** The whole of it, to be looked into. */
+  /** The whole content, for checks. */
   readonly bytes: Buffer;
-  /** Gives it its name for good; on the disk when the promise resolves. */
+  /** Renames it to its final name. It is durable when the promise resolves. */
   keep(): Promise<string>;
   discard(): Promise<void>;
 }
@@ -24,7 +24,7 @@ const unfinished = ".part";
 
 export class FirmwareFiles {
   readonly #folder: string;
-  /** Files whose content is being, or has been, compared with what is known of them in this run. */
+  /** Files whose digest was compared since the start, or is being compared. */
   readonly #compared = new Map<string, { readonly stamp: string; readonly same: Promise<boolean> }>();
 
   constructor(dataFolder: string) {
@@ -35,11 +35,13 @@ export class FirmwareFiles {
         if (name.endsWith(unfinished)) fs.rmSync(path.join(this.#folder, name), { force: true });
       }
     } catch (error) {
-      throw new StartError(`The folder ${this.#folder} cannot be used (${messageOf(error)}).`);
+      throw new StartError(
+        `The folder ${this.#folder} cannot be used (${messageOf(error)}). Fix its permissions.`,
+      );
     }
   }
 
-  /** Takes in a stream up to this many bytes; `undefined` where there are more. What breaks off leaves nothing. */
+  /** Receives a stream of at most `maxBytes`; `undefined` if it is longer. A failed upload leaves no file. */
   async receive(
     id: string,
     from: AsyncIterable<Uint8Array>,
@@ -61,7 +63,7 @@ export class FirmwareFiles {
       }
     };
     try {
-      // `flush`: what is renamed later is on the disk by then.
+      // `flush`: the content is on the disk before the rename.
       await pipeline(bounded, fs.createWriteStream(part, { flags: "wx", mode: 0o600, flush: true }));
     } catch (error) {
       await discard();
@@ -83,7 +85,7 @@ export class FirmwareFiles {
     };
   }
 
-  /** Whether the file is here and is what it was when it came; its content is read once, and again if it changes. */
+  /** Whether the file exists with its original content. The digest is computed again only if the file changes. */
   async intact({ file, size, sha256 }: { file: string; size: number; sha256: string }): Promise<boolean> {
     const full = path.join(this.#folder, path.basename(file));
     try {
@@ -101,8 +103,8 @@ export class FirmwareFiles {
     }
   }
 
-  /** A part of it, shorter at its end, empty beyond. */
-  async readPiece(file: string, at: number, length: number): Promise<Buffer> {
+  /** A part of the file: shorter at its end, empty beyond it. */
+  async readChunk(file: string, at: number, length: number): Promise<Buffer> {
     const opened = await fsp.open(path.join(this.#folder, path.basename(file)));
     try {
       const { buffer, bytesRead } = await opened.read(Buffer.alloc(length), 0, length, at);

@@ -8,22 +8,22 @@ export interface FirmwareImage {
   readonly id: string;
   readonly board: string;
   readonly version: string;
-  /** Its name in the data folder. */
+  /** The file name in the data folder. */
   readonly file: string;
   readonly size: number;
   readonly sha256: string;
   readonly chip: string;
   readonly project: string;
-  /** Also for devices that run something newer. */
+  /** Offered also to devices that run a newer version. */
   readonly force: boolean;
-  /** To how many of a hundred devices it is offered. */
+  /** The percentage of devices that it is offered to. */
   readonly share: number;
   readonly state: FirmwareState;
   readonly haltedReason: string | undefined;
   readonly addedAt: number;
 }
 
-/** What is known of the images; the images themselves are files. */
+/** Metadata of the images. Their contents are files (firmware-files.ts). */
 export class FirmwareImages {
   readonly #db: Database;
 
@@ -31,7 +31,7 @@ export class FirmwareImages {
     this.#db = db;
   }
 
-  /** False when the board has this version already. */
+  /** Returns false if the board already has an image of this version. */
   async add(image: FirmwareImage): Promise<boolean> {
     const row: FirmwareTable = {
       id: identifier(image.id, "the image's id"),
@@ -77,7 +77,7 @@ export class FirmwareImages {
     return row === undefined ? undefined : read(row);
   }
 
-  /** Whoever asks first halts it: the others hear `false`. */
+  /** Returns true only for the caller that halted it. */
   async halt(id: string, reason: string): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable("tendon_firmware")

@@ -4,8 +4,8 @@ import type { Database } from "./engine.ts";
 import type { FirmwareUpdatesTable } from "./tables.ts";
 
 /**
- * How far a device has come with an image: `offered`; `fetched`, all of it; `started`, it runs and is to connect;
- * `updated`; `failed`; `excused`, failed before somebody looked at it and went on.
+ * The progress of a device with an image. `fetched`: downloaded completely. `started`: the device runs it and should
+ * connect. `excused`: failed before a person resumed the roll-out.
  */
 export type UpdateState = "offered" | "fetched" | "started" | "updated" | "failed" | "excused";
 
@@ -13,9 +13,9 @@ export interface FirmwareUpdate {
   readonly image: string;
   readonly device: string;
   readonly state: UpdateState;
-  /** How often it has been offered. */
+  /** The number of offers. */
   readonly offers: number;
-  /** When it counts as failed, where it is being waited for. */
+  /** When a pending update counts as failed. */
   readonly dueAt: number | undefined;
   readonly reason: string | undefined;
   readonly changedAt: number;
@@ -23,7 +23,7 @@ export interface FirmwareUpdate {
 
 export type UpdateCounts = { readonly [State in UpdateState]: number };
 
-/** One row for each device and each image it was ever offered. */
+/** One row for each device and each image that it was offered. */
 export class FirmwareUpdates {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -52,7 +52,7 @@ export class FirmwareUpdates {
     return row === undefined ? undefined : read(row);
   }
 
-  /** One more offer. */
+  /** Records one more offer. */
   async offered(image: string, device: string): Promise<void> {
     const changed = { state: "offered", due_at: null, reason: null, changed_at: this.#clock.now() };
     await this.#db
@@ -67,8 +67,8 @@ export class FirmwareUpdates {
       .execute();
   }
 
-  /** The offer could not be taken through no fault of the device: it does not count. */
-  async takeBack(image: string, device: string): Promise<void> {
+  /** Uncounts an offer that the device could not accept for a reason of the gateway. */
+  async withdrawOffer(image: string, device: string): Promise<void> {
     await this.#db
       .updateTable("tendon_firmware_updates")
       .set((eb) => ({ offers: eb("offers", "-", 1) }))
@@ -78,7 +78,7 @@ export class FirmwareUpdates {
       .execute();
   }
 
-  /** Only from one of these states, so that of several who see the same thing one acts on it. */
+  /** Changes the state only from one of `from`, so that only one of several callers acts on a change. */
   async move(
     { image, device }: { readonly image: string; readonly device: string },
     from: readonly UpdateState[],
@@ -99,7 +99,7 @@ export class FirmwareUpdates {
     return numUpdatedRows > 0n;
   }
 
-  /** Those that have been waited for long enough. */
+  /** Pending updates past their due time. */
   async overdue(limit: number): Promise<FirmwareUpdate[]> {
     const rows = await this.#db
       .selectFrom("tendon_firmware_updates")
@@ -111,8 +111,8 @@ export class FirmwareUpdates {
     return rows.map(read);
   }
 
-  /** Devices that something is still expected of. */
-  async waitedFor(): Promise<string[]> {
+  /** Devices with an unfinished update. */
+  async devicesInProgress(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom("tendon_firmware_updates")
       .select("device")
@@ -122,7 +122,7 @@ export class FirmwareUpdates {
     return rows.map(({ device }) => device);
   }
 
-  /** By image; an image that was never offered has none. */
+  /** Counts by image. An image that was never offered has no entry. */
   async counts(image?: string): Promise<Map<string, UpdateCounts>> {
     const rows = await this.#db
       .selectFrom("tendon_firmware_updates")
@@ -137,7 +137,7 @@ export class FirmwareUpdates {
     return counts;
   }
 
-  /** Devices that failed, the latest first. */
+  /** Failed devices, latest first. */
   async failures(image: string, limit: number): Promise<FirmwareUpdate[]> {
     const rows = await this.#db
       .selectFrom("tendon_firmware_updates")
@@ -151,7 +151,7 @@ export class FirmwareUpdates {
     return rows.map(read);
   }
 
-  /** What failed so far no longer counts against the image; with `retry` it is offered there again. */
+  /** Earlier failures no longer count against the image. With `retry`, the failed devices are offered it again. */
   async excuse(image: string, retry: boolean): Promise<void> {
     if (retry) {
       await this.#db
@@ -170,7 +170,7 @@ export class FirmwareUpdates {
       .execute();
   }
 
-  async forget(image: string): Promise<void> {
+  async removeImage(image: string): Promise<void> {
     await this.#db.deleteFrom("tendon_firmware_updates").where("image", "=", image).execute();
   }
 }

@@ -2,52 +2,55 @@ import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf, StartError } from "../errors.ts";
-import { isLocked, lockFileName, runFileName } from "./living-gateway.ts";
+import { isLocked, lockFileName, runFileName } from "./running-gateway.ts";
 import { openSqliteFile, type SqliteDatabase } from "./sqlite-library.ts";
 
-/** For whoever is just leaving, for two that start at once, and for commands, which look at the lock for a moment. */
-const patienceMs = 500;
+/** Covers a gateway that is stopping, two that start at once, and commands, which hold the lock briefly. */
+const busyTimeoutMs = 500;
 
-export interface HeldFolder {
-  /** Commands may then take its word for stale once nobody holds the lock. */
+export interface LockedFolder {
+  /** If true, commands treat the run file as stale once no process holds the lock. */
   readonly locked: boolean;
   release(): void;
 }
 
 /**
- * Held by a lock of the operating system on a file of its own, which ends with the process however that ends. The
- * embedded database is for one gateway: a second would not hear of tokens revoked at the first. On another database
- * the lock only tells commands that this gateway lives, and it goes without where there is none to be had.
+ * Locks the folder by an operating-system lock on a file, which ends with the process. Only one gateway may use the
+ * embedded database: a second one would not learn about tokens that the first revoked. With PostgreSQL the lock only
+ * shows commands that this gateway runs, so a file system without locks is accepted.
  */
-export function holdDataFolder(folder: string, storage: string): HeldFolder {
+export function lockDataFolder(folder: string, storage: string): LockedFolder {
   const file = path.join(folder, lockFileName);
   let database: SqliteDatabase | undefined;
   try {
     makeFile(file);
     database = openSqliteFile(file);
-    database.exec(`pragma busy_timeout = ${patienceMs}`);
+    database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     database.exec("begin immediate");
-    // Before the first moment in which a reader sees the lock: the word of a killed gateway would pass for ours.
+    // Before readers see the lock: they would take the run file of a killed gateway for ours.
     fs.rmSync(path.join(folder, runFileName), { force: true });
     database.exec(`pragma user_version = ${process.pid}`);
     database.exec("commit");
-    // Held from here on, against readers too: that is how commands see it.
+    // Exclusive from here on: commands detect the lock because it excludes readers too.
     database.exec("begin exclusive");
   } catch (error) {
     database?.close();
     if (storage !== "sqlite:") return { locked: false, release: () => undefined };
-    if (!isLocked(error)) throw new StartError(`${file} cannot be used (${messageOf(error)}).`);
+    if (!isLocked(error))
+      throw new StartError(
+        `${file} cannot be locked (${messageOf(error)}). Fix its permissions, or choose another folder with --data.`,
+      );
     const holder = holderIn(file);
     throw new StartError(
       `${folder} is already used by ${holder === undefined ? "another process" : `process ${holder}`}. ` +
-        "Stop that one, or choose another folder with --data.",
+        "Stop it, or choose another folder with --data.",
     );
   }
-  const held = database;
-  return { locked: true, release: () => held.close() };
+  const lock = database;
+  return { locked: true, release: () => lock.close() };
 }
 
-/** Only where it is missing: closing a file gives up all locks that this process has on it. */
+/** Only if it is missing: closing a file releases all locks of this process on it. */
 function makeFile(file: string): void {
   try {
     fs.closeSync(fs.openSync(file, "wx", 0o600));
@@ -56,7 +59,7 @@ function makeFile(file: string): void {
   }
 }
 
-/** Read past the lock. By the library: a file closed by hand would give up a lock that this very process has. */
+/** Reads past the lock through SQLite, because closing a file by hand would release this process's own lock. */
 function holderIn(file: string): number | undefined {
   let database: SqliteDatabase | undefined;
   try {

@@ -1,6 +1,6 @@
 import type { Database } from "./engine.ts";
 
-/** Remembers, with the removal itself, that events up to this number are no longer all there. */
+/** Records, in the transaction of the removal, that events up to this number are incomplete. */
 export async function noteForgotten(
   tx: Database,
   whose: { readonly stream: string } | { readonly node: string },

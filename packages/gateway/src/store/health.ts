@@ -1,41 +1,41 @@
 import type { StoreError } from "./store-error.ts";
 
-/** What the store tells its owner unasked. */
+/** What the store reports to its owner. */
 export type StoreProblem =
-  | { readonly kind: "away"; readonly detail: string }
-  | { readonly kind: "back" }
-  /** At the start, before the first word from it; told again with each attempt. */
+  | { readonly kind: "unavailable"; readonly detail: string }
+  | { readonly kind: "available" }
+  /** At the start, while the database does not answer yet; reported with each attempt. */
   | { readonly kind: "waiting"; readonly detail: string; readonly waitedMs: number }
-  /** Rows that were to be written later and never will be; `total` since the start. */
+  /** Buffered rows that were dropped; `total` since the start. */
   | { readonly kind: "lost"; readonly what: string; readonly count: number; readonly total: number }
   | { readonly kind: "failed"; readonly what: string; readonly detail: string };
 
 export type OnProblem = (problem: StoreProblem) => void;
 
-/** Whether the database answers; says so once when that changes, however many statements find out. */
+/** Whether the database answers. Reports each change once, regardless of how many statements detect it. */
 export class Health {
   readonly #onProblem: OnProblem;
-  readonly #listeners = new Set<(state: "away" | "back") => void>();
-  #away = false;
+  readonly #listeners = new Set<(state: "unavailable" | "available") => void>();
+  #unavailable = false;
 
   constructor(onProblem: OnProblem) {
     this.#onProblem = onProblem;
   }
 
-  get away(): boolean {
-    return this.#away;
+  get unavailable(): boolean {
+    return this.#unavailable;
   }
 
-  /** Told whenever it changes, after the log. */
-  onChange(listener: (state: "away" | "back") => void): void {
+  /** Called on each change, after `onProblem`. */
+  onChange(listener: (state: "unavailable" | "available") => void): void {
     this.#listeners.add(listener);
   }
 
   answered(): void {
-    if (!this.#away) return;
-    this.#away = false;
-    this.#onProblem({ kind: "back" });
-    for (const listener of this.#listeners) listener("back");
+    if (!this.#unavailable) return;
+    this.#unavailable = false;
+    this.#onProblem({ kind: "available" });
+    for (const listener of this.#listeners) listener("available");
   }
 
   failed(error: StoreError): void {
@@ -43,13 +43,13 @@ export class Health {
       this.answered();
       return;
     }
-    this.lost(error.said);
+    this.lost(error.reason);
   }
 
   lost(detail: string): void {
-    if (this.#away) return;
-    this.#away = true;
-    this.#onProblem({ kind: "away", detail });
-    for (const listener of this.#listeners) listener("away");
+    if (this.#unavailable) return;
+    this.#unavailable = true;
+    this.#onProblem({ kind: "unavailable", detail });
+    for (const listener of this.#listeners) listener("unavailable");
   }
 }

@@ -1,13 +1,13 @@
 import type { Clock } from "../clock.ts";
 import { fromJson, identifier, optional, toJson } from "./codec.ts";
-import { type Database, stepAside } from "./engine.ts";
+import { type Database, yieldToEventLoop } from "./engine.ts";
 import type { ImportsTable } from "./tables.ts";
 
-/** A device that is to be let in when it comes, from a list. */
+/** A device of an imported list, which is admitted when it connects. */
 export interface ImportedDevice {
   readonly device: string;
   readonly serial: string | undefined;
-  /** The key for the serial's challenge, sealed by whoever hands it in. */
+  /** The key for the serial's challenge. The caller encrypts it. */
   readonly sealedKey: string | undefined;
   readonly tags: readonly string[];
 }
@@ -24,8 +24,8 @@ export class ImportedDevices {
   }
 
   /**
-   * In batches, each of them kept or not as a whole: an import that breaks off is simply done again. A device that
-   * is named twice keeps the later row. Says how many rows there were.
+   * Adds devices in batches, each in one transaction, so that an interrupted import can be repeated. For a device
+   * that is listed twice, the later row counts. Returns the number of rows.
    */
   async add(
     devices: Iterable<ImportedDevice> | AsyncIterable<ImportedDevice>,
@@ -37,7 +37,7 @@ export class ImportedDevices {
       if (batch.size > 0) await this.#write([...batch.values()]);
       batch = new Map();
       onProgress(rows);
-      await stepAside();
+      await yieldToEventLoop();
     };
     for await (const device of devices) {
       batch.set(device.device, {
@@ -63,7 +63,7 @@ export class ImportedDevices {
     return row === undefined ? undefined : read(row);
   }
 
-  /** Those of the devices that are on the list. */
+  /** The subset of the devices that was imported. */
   async of(devices: readonly string[]): Promise<Map<string, ImportedDevice>> {
     if (devices.length === 0) return new Map();
     const rows = await this.#db

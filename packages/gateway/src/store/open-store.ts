@@ -13,30 +13,29 @@ import { Health, type OnProblem } from "./health.ts";
 import { Presence } from "./presence.ts";
 import { Prober } from "./prober.ts";
 import { defaultRules, Retention, type RetentionRules } from "./retention.ts";
+import { retryUntilAvailable } from "./retry-until-available.ts";
 import { updateSchema } from "./schema.ts";
-
 import { openSqlite } from "./sqlite-engine.ts";
 import { StoreError } from "./store-error.ts";
 import { StoredEvents } from "./stored-events.ts";
-import { untilAnswering } from "./until-answering.ts";
 
 export interface StoreSettings {
-  /** `sqlite:` or nothing for a file in the data folder, or `postgres://…`. */
+  /** `sqlite:` (the default) for a file in the data folder, or `postgres://…`. */
   readonly url?: string | undefined;
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly onProblem: OnProblem;
   readonly retention?: Partial<RetentionRules> | undefined;
-  /** How long a database that does not answer at the start is waited for; half a minute where it is left out. */
-  readonly patienceMs?: number | undefined;
+  /** How long the start waits for a database that does not answer; 30 s by default. */
+  readonly connectTimeoutMs?: number | undefined;
   /** Ends that wait. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface StoreState {
   readonly kind: Engine["kind"];
-  /** Whether the last statement found the database. */
-  readonly away: boolean;
+  /** Whether the last statement got no answer. */
+  readonly unavailable: boolean;
   readonly waitingRows: number;
   readonly lostRows: number;
 }
@@ -54,11 +53,11 @@ export class Store implements StoreTransaction {
   readonly imports: StoreTransaction["imports"];
   readonly firmware: StoreTransaction["firmware"];
   readonly firmwareUpdates: StoreTransaction["firmwareUpdates"];
-  readonly firstAnswers: StoreTransaction["firstAnswers"];
+  readonly idempotencyRecords: StoreTransaction["idempotencyRecords"];
   readonly settings: StoreTransaction["settings"];
   readonly voiceAccounts: StoreTransaction["voiceAccounts"];
   readonly consoleSessions: StoreTransaction["consoleSessions"];
-  /** Written a moment after they are handed over; the rest of the store waits for the disk. */
+  /** These three are buffered and written soon after. The rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
   readonly presence: Presence;
@@ -82,7 +81,7 @@ export class Store implements StoreTransaction {
     this.imports = parts.imports;
     this.firmware = parts.firmware;
     this.firmwareUpdates = parts.firmwareUpdates;
-    this.firstAnswers = parts.firstAnswers;
+    this.idempotencyRecords = parts.idempotencyRecords;
     this.settings = parts.settings;
     this.voiceAccounts = parts.voiceAccounts;
     this.consoleSessions = parts.consoleSessions;
@@ -97,12 +96,12 @@ export class Store implements StoreTransaction {
     const rules = { ...defaultRules, ...settings.retention };
     this.#retention = new Retention(
       new Map([
-        ["calls", (limit) => this.calls.forget(clock.now() - rules.callsForMs, rules.calls, limit)],
-        ["events", (limit) => this.events.forget(clock.now() - rules.eventsForMs, rules.events, limit)],
-        ["approvals", (limit) => this.approvals.forgetOld(limit)],
-        ["pairings", (limit) => this.pairings.forgetOld(limit)],
-        ["first answers", (limit) => this.firstAnswers.forget(limit)],
-        ["tool lists", (limit) => this.toolLists.forgetUnused(limit)],
+        ["calls", (limit) => this.calls.prune(clock.now() - rules.callsForMs, rules.calls, limit)],
+        ["events", (limit) => this.events.prune(clock.now() - rules.eventsForMs, rules.events, limit)],
+        ["approvals", (limit) => this.approvals.pruneOld(limit)],
+        ["pairings", (limit) => this.pairings.pruneOld(limit)],
+        ["idempotency records", (limit) => this.idempotencyRecords.prune(limit)],
+        ["tool lists", (limit) => this.toolLists.pruneUnused(limit)],
       ]),
       clock,
       onProblem,
@@ -111,30 +110,30 @@ export class Store implements StoreTransaction {
 
   get state(): StoreState {
     const { waitingRows, lostRows } = this.#buffers;
-    return { kind: this.#engine.kind, away: this.#health.away, waitingRows, lostRows };
+    return { kind: this.#engine.kind, unavailable: this.#health.unavailable, waitingRows, lostRows };
   }
 
-  /** All or nothing. Inside, only what is handed in may be used: SQLite has one connection, and it is taken. */
+  /** Runs `work` in a transaction. It must use only `parts`, because the transaction holds SQLite's one connection. */
   async transaction<Result>(work: (parts: StoreTransaction) => Promise<Result>): Promise<Result> {
     return await this.#engine.db
       .transaction()
       .execute(async (tx) => await work(durableParts(tx, this.#clock)));
   }
 
-  /** Told when the database answers again. */
-  onBack(listener: () => void): void {
+  /** Called when the database answers again. */
+  onAvailable(listener: () => void): void {
     this.#health.onChange((state) => {
-      if (state === "back") listener();
+      if (state === "available") listener();
     });
   }
 
   /**
-   * Whether the database answers, and would take a word; rejects when there is no answer in time. Asked before
-   * something is changed in memory that has to be written down as well.
+   * Checks that the database answers and accepts writes; rejects otherwise. Callers use it before they change
+   * something in memory that must be stored too.
    */
   async ping(): Promise<void> {
-    // While it is away a word is really written: a full disk takes everything but that.
-    const version = this.#health.away ? 1 : 0;
+    // While it is unavailable, a row is really written: a full disk accepts every statement except writes.
+    const version = this.#health.unavailable ? 1 : 0;
     await this.#engine.db
       .updateTable("tendon_schema")
       .set((eb) => ({ name: eb.ref("name") }))
@@ -142,26 +141,26 @@ export class Store implements StoreTransaction {
       .execute();
   }
 
-  /** Writes everything that waits. */
+  /** Writes all buffered rows. */
   async flush(): Promise<void> {
     await this.#buffers.flush();
   }
 
-  /** One step of retention now; says how many rows went. */
-  async forgetOld(): Promise<number> {
+  /** Runs one step of retention. Returns the number of deleted rows. */
+  async pruneOld(): Promise<number> {
     return await this.#retention.step();
   }
 
-  /** Writes what waits, as far as that is possible in a short time, and says what was not. */
+  /** Writes the buffered rows within a short time, and reports those that were lost. */
   async close(): Promise<void> {
     this.#prober.close();
-    await this.#inTime(Promise.all([this.#retention.close(), this.#buffers.close()]), closeMs);
+    await this.#withTimeout(Promise.all([this.#retention.close(), this.#buffers.close()]), closeMs);
     this.#buffers.abandon();
-    await this.#inTime(this.#engine.close(), closeMs / 2);
-    this.#engine.cut();
+    await this.#withTimeout(this.#engine.close(), closeMs / 2);
+    this.#engine.terminate();
   }
 
-  async #inTime(work: Promise<unknown>, ms: number): Promise<void> {
+  async #withTimeout(work: Promise<unknown>, ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = this.#clock.after(ms, resolve);
       const done = () => {
@@ -177,13 +176,15 @@ export async function openStore(settings: StoreSettings): Promise<Store> {
   const health = new Health(settings.onProblem);
   const engine = await openEngine(settings, health);
   try {
-    await untilAnswering(settings, async () => await updateSchema(engine, settings.clock));
+    await retryUntilAvailable(settings, async () => await updateSchema(engine, settings.clock));
   } catch (error) {
     const closed = engine.close();
-    engine.cut();
+    engine.terminate();
     await closed;
     if (!(error instanceof StoreError)) throw error;
-    throw new StartError(`The storage at ${engine.place} cannot be used (${error.said}).`);
+    throw new StartError(
+      `The storage at ${engine.location} cannot be used (${error.reason}). Check the \`storage\` setting and the database.`,
+    );
   }
   return new Store(engine, health, settings);
 }
@@ -194,7 +195,7 @@ async function openEngine(
 ): Promise<Engine> {
   if (url === "sqlite:") return await openSqlite(openDataFolder(dataFolder), health, clock);
   if (/^postgres(ql)?:\/\//.test(url)) {
-    // Loaded only where it is used: most gateways never are.
+    // Loaded on demand, because most gateways use SQLite.
     const { openPostgres } = await import("./postgres-engine.ts");
     return openPostgres(url, health);
   }

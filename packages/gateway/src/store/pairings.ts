@@ -5,18 +5,18 @@ import { fromJson, identifier, optional, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 import type { PairingsTable } from "./tables.ts";
 
-/** A board that shows a code and waits to be let in. */
+/** A board that shows an activation code and waits for approval. */
 export interface Pairing {
   readonly device: string;
   readonly clientIdHash: string;
   readonly code: string;
   readonly challenge: string;
-  /** What it said of itself, for whoever decides. */
+  /** What the board reported about itself, for the person who decides. */
   readonly details: unknown;
   readonly attempts: number;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** When it proved to be the board of its serial number. */
+  /** When it proved that it has the key of its serial number. */
   readonly provenAt: number | undefined;
 }
 
@@ -26,9 +26,9 @@ export interface PairingRequest {
   readonly challenge: string;
   readonly details: unknown;
   readonly expiresAt: number;
-  /** Where it asked from; one source may have only so many codes. */
+  /** The address of the board. The number of codes per source is limited. */
   readonly source: string;
-  /** Asked again while the code it gives is another pair's. */
+  /** Called again if another pair has the code. */
   readonly makeCode: () => string;
 }
 
@@ -44,7 +44,7 @@ export class Pairings {
     this.#clock = clock;
   }
 
-  /** The pair's code, new or the one it has; `undefined` when too many wait already. */
+  /** The pair's code, new or existing; `undefined` if too many boards are pending. */
   async open(request: PairingRequest): Promise<Pairing | undefined> {
     const now = this.#clock.now();
     return await atomically(this.#db, async (tx) => {
@@ -70,7 +70,7 @@ export class Pairings {
           .where("code", "=", code)
           .where("expires_at", "<=", now)
           .execute();
-        // Without a target: the pair and the code can both be taken by another node just now.
+        // No conflict target: another node may have taken either the pair or the code.
         const made = await tx
           .insertInto("tendon_pairings")
           .values({
@@ -113,13 +113,13 @@ export class Pairings {
     return rows.map(read);
   }
 
-  /** Every board that waits under this id: copies of an id each have a code of their own. */
+  /** Every pending board with this id. Boards that share an id each have their own code. */
   async ofDevice(device: string): Promise<Pairing[]> {
     const rows = await this.#live().where("device", "=", device).orderBy("code").limit(listed).execute();
     return rows.map(read);
   }
 
-  /** How many wait. */
+  /** The number of pending boards. */
   async count(): Promise<number> {
     return await this.#pending(this.#db);
   }
@@ -134,7 +134,7 @@ export class Pairings {
       .execute();
   }
 
-  /** Uses the code up; of several callers one gets it. */
+  /** Consumes the code. Of several concurrent callers, one gets it. */
   async take(code: string): Promise<Pairing | undefined> {
     const row = await this.#db
       .deleteFrom("tendon_pairings")
@@ -145,7 +145,7 @@ export class Pairings {
     return row === undefined ? undefined : read(row);
   }
 
-  /** One more failed proof; says how many there were. */
+  /** Records a failed proof. Returns the number of failures. */
   async failed(device: string, clientIdHash: string): Promise<number> {
     const row = await this.#db
       .updateTable("tendon_pairings")
@@ -157,7 +157,7 @@ export class Pairings {
     return row?.attempts ?? 0;
   }
 
-  /** Every code of the device, whichever Client-Id it came with; says whether there was one. */
+  /** Removes every code of the device, for any Client-Id. Returns whether there was one. */
   async remove(device: string): Promise<boolean> {
     const { numDeletedRows } = await this.#db
       .deleteFrom("tendon_pairings")
@@ -166,8 +166,8 @@ export class Pairings {
     return numDeletedRows > 0n;
   }
 
-  /** One step of tidying up; says how many went. */
-  async forgetOld(limit: number): Promise<number> {
+  /** One step of retention. Returns the number of deleted rows. */
+  async pruneOld(limit: number): Promise<number> {
     const { numDeletedRows } = await this.#db
       .deleteFrom("tendon_pairings")
       .where("code", "in", (eb) =>

@@ -1,4 +1,4 @@
-/** A pool of PostgreSQL connections under kysely, with every wait bounded and broken connections thrown away. */
+/** A pool of PostgreSQL connections for kysely. Every wait is bounded, and broken connections are discarded. */
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from "kysely";
 import pg from "pg";
 import { messageOf } from "../errors.ts";
@@ -6,12 +6,12 @@ import { bindable } from "./codec.ts";
 import type { Health } from "./health.ts";
 import { StoreError } from "./store-error.ts";
 
-/** Data exceptions, broken constraints, statements that do not fit the tables: the same again fails again. */
+/** Data exceptions, constraint violations, invalid statements: a retry fails again. */
 const refusals = new Set(["22", "23", "42"]);
-/** The server goes on, only this statement did not: deadlocks, lock and statement timeouts. */
-const passing = new Set(["40", "55"]);
-/** Wrong name or password, no such database: nothing that waiting would mend. */
-const hopeless = new Set(["28", "3D"]);
+/** Deadlocks, lock and statement timeouts: only this statement failed. */
+const transient = new Set(["40", "55"]);
+/** Wrong user or password, missing database: a retry cannot succeed. */
+const permanent = new Set(["28", "3D"]);
 
 class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
@@ -33,14 +33,14 @@ class PostgresConnection implements DatabaseConnection {
       return { rows: rows as Row[], ...(rowCount === null ? {} : { numAffectedRows: BigInt(rowCount) }) };
     } catch (error) {
       const fault = faultOf(error);
-      this.#broken ||= fault.fault === "unavailable" && !isPassing(error);
-      if (isPassing(error)) this.#health.answered();
+      this.#broken ||= fault.fault === "unavailable" && !isTransient(error);
+      if (isTransient(error)) this.#health.answered();
       else this.#health.failed(fault);
       throw fault;
     }
   }
 
-  // biome-ignore lint/correctness/useYield: nothing is streamed, pages are read instead.
+  // biome-ignore lint/correctness/useYield: the store reads pages and streams nothing.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new StoreError("refused", "streaming is not used");
   }
@@ -54,23 +54,23 @@ class PostgresConnection implements DatabaseConnection {
 export class PostgresDriver implements Driver {
   readonly #pool: pg.Pool;
   readonly #health: Health;
-  /** Connections that somebody uses or waits for. */
+  /** Connections in use or being acquired. */
   #busy = 0;
 
   constructor(pool: pg.Pool, health: Health) {
     this.#pool = pool;
     this.#health = health;
-    // A connection that drops says so as an event; unheard, it would end the process.
+    // Without listeners, the error event of a dropped connection would end the process.
     pool.on("error", (error) => health.lost(`PostgreSQL: ${error.message}`));
     pool.on("connect", (client) => client.on("error", () => {}));
   }
 
   async init(): Promise<void> {}
 
-  /** While the server is away one at a time finds out whether it is back; the others need not wait for that. */
+  /** While the server is unavailable, one caller at a time tries to connect. The others fail at once. */
   async acquireConnection(): Promise<DatabaseConnection> {
-    if (this.#health.away && this.#busy > 0)
-      throw new StoreError("unavailable", "PostgreSQL has not answered lately");
+    if (this.#health.unavailable && this.#busy > 0)
+      throw new StoreError("unavailable", "PostgreSQL is not answering");
     this.#busy += 1;
     const done = () => {
       this.#busy -= 1;
@@ -106,8 +106,8 @@ export class PostgresDriver implements Driver {
   }
 }
 
-function isPassing(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && passing.has(error.code?.slice(0, 2) ?? "");
+function isTransient(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && transient.has(error.code?.slice(0, 2) ?? "");
 }
 
 function faultOf(error: unknown): StoreError {
@@ -116,6 +116,6 @@ function faultOf(error: unknown): StoreError {
   const refused = refusals.has(state?.slice(0, 2) ?? "");
   const detail = `PostgreSQL: ${messageOf(error)}${state === undefined ? "" : ` (${state})`}`;
   return new StoreError(refused ? "refused" : "unavailable", detail, {
-    hopeless: hopeless.has(state?.slice(0, 2) ?? ""),
+    permanent: permanent.has(state?.slice(0, 2) ?? ""),
   });
 }

@@ -7,34 +7,34 @@ import type { Health } from "./health.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
 import type { Tables } from "./tables.ts";
 
-interface Waits {
+interface PoolLimits {
   readonly connections: number;
   readonly statementMs: number;
   readonly lockMs: number;
 }
 
-/** Few: the gateway's own work is short, and many nodes share one server. */
-const usual: Waits = { connections: 4, statementMs: 5_000, lockMs: 3_000 };
-/** A migration may have to rewrite a large table, and wait for another node's. */
-const migrating: Waits = { connections: 1, statementMs: 10 * 60_000, lockMs: 60_000 };
+/** Few connections: statements are short, and many nodes share one server. */
+const usual: PoolLimits = { connections: 4, statementMs: 5_000, lockMs: 3_000 };
+/** A migration may rewrite a large table and wait for another node's migration. */
+const migrating: PoolLimits = { connections: 1, statementMs: 10 * 60_000, lockMs: 60_000 };
 const connectMs = 3_000;
-/** Longer than the server's own limit, so that the server's word comes first where it still speaks. */
+/** Longer than the server's own limit, so that the server's error arrives first. */
 const extraMs = 1_000;
-/** Any number, as long as every version of Tendon uses the same. */
+/** Arbitrary, but the same in every version of Tendon. */
 const migrationLock = 7_310_579;
 const INT8 = 20;
 
 export function openPostgres(url: string, health: Health): Engine {
-  const place = placeOf(url);
+  const location = locationOf(url);
   const sockets = new Set<net.Socket>();
   const db = connect(url, health, usual, sockets);
   return {
     kind: "postgres",
     db,
-    place,
-    // Batches wait for nobody here: the disk that is waited for is the server's.
+    location,
+    // Waiting for the server's disk does not block this process.
     relaxed: async (work) => await work(db),
-    alone: async (work) => {
+    exclusive: async (work) => {
       const own = connect(url, health, migrating, sockets);
       try {
         return await own.transaction().execute(async (tx) => {
@@ -46,14 +46,14 @@ export function openPostgres(url: string, health: Health): Engine {
       }
     },
     close: async () => await db.destroy(),
-    cut() {
+    terminate() {
       for (const socket of sockets) socket.destroy();
     },
   };
 }
 
-/** `sockets` has the open ones, so that a server that does not say goodbye can be left. */
-function connect(url: string, health: Health, waits: Waits, sockets: Set<net.Socket>): Database {
+/** `sockets` gets the open sockets, so that `terminate` can drop them. */
+function connect(url: string, health: Health, limits: PoolLimits, sockets: Set<net.Socket>): Database {
   const pool = new pg.Pool({
     connectionString: url,
     stream: () => {
@@ -62,12 +62,12 @@ function connect(url: string, health: Health, waits: Waits, sockets: Set<net.Soc
       socket.once("close", () => sockets.delete(socket));
       return socket;
     },
-    max: waits.connections,
+    max: limits.connections,
     connectionTimeoutMillis: connectMs,
-    statement_timeout: waits.statementMs,
-    query_timeout: waits.statementMs + extraMs,
-    lock_timeout: waits.lockMs,
-    idle_in_transaction_session_timeout: waits.statementMs + extraMs,
+    statement_timeout: limits.statementMs,
+    query_timeout: limits.statementMs + extraMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.statementMs + extraMs,
     keepAlive: true,
     application_name: "tendon",
     types: { getTypeParser },
@@ -82,15 +82,17 @@ function connect(url: string, health: Health, waits: Waits, sockets: Set<net.Soc
   });
 }
 
-/** Milliseconds and counts fit into a number; the library would give them as text. */
+/** Milliseconds and counts fit into a number. By default the library returns them as text. */
 const getTypeParser: typeof pg.types.getTypeParser = (id: number, format?: "text" | "binary") =>
   id === INT8 ? Number : pg.types.getTypeParser(id, format as "text");
 
-function placeOf(url: string): string {
+function locationOf(url: string): string {
   try {
     const { host, pathname } = new URL(url);
     return `${host}${pathname}`;
   } catch (error) {
-    throw new StartError(`\`storage\` is not an address (${messageOf(error)}).`);
+    throw new StartError(
+      `\`storage\` is not a valid URL (${messageOf(error)}). Use \`postgres://user:password@host/database\`.`,
+    );
   }
 }

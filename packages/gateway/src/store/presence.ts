@@ -1,36 +1,36 @@
-/** When devices and tokens were last heard of: told often, written together, the newest word only. */
+/** When devices and tokens were last active. Updates are frequent, so they are merged and written in batches. */
 import { type RawBuilder, sql } from "kysely";
 import type { Buffers } from "./buffers.ts";
 import type { Database, Engine } from "./engine.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-interface DeviceNews {
+interface DeviceActivity {
   readonly id: string;
   readonly seenAt: number;
   readonly transport: string | undefined;
   readonly left: { readonly at: number; readonly reason: string } | undefined;
 }
 
-interface TokenNews {
+interface TokenUse {
   readonly id: string;
   readonly usedAt: number;
 }
 
-/** Devices come and go seldom; tokens are used all the time. */
+/** Devices connect rarely; tokens are used all the time. */
 const deviceDelayMs = 50;
 const tokenDelayMs = 1_000;
-/** More than one node can hold; beyond it, the oldest news are the least missed. */
+/** More devices than one node can serve. Beyond it, the oldest updates are dropped. */
 const maxRows = 200_000;
 const maxBytes = 64 * 1024 * 1024;
 const rowBytes = 200;
 
 export class Presence {
-  readonly #devices: WriteBuffer<DeviceNews>;
-  readonly #tokens: WriteBuffer<TokenNews>;
+  readonly #devices: WriteBuffer<DeviceActivity>;
+  readonly #tokens: WriteBuffer<TokenUse>;
 
   constructor(engine: Engine, buffers: Buffers) {
     const shared = { maxRows, maxBytes };
-    this.#devices = buffers.make<DeviceNews>({
+    this.#devices = buffers.make<DeviceActivity>({
       ...shared,
       what: "last seen of devices",
       delayMs: deviceDelayMs,
@@ -42,7 +42,7 @@ export class Presence {
       }),
       write: async (rows) => await engine.relaxed(async (db) => await writeDevices(db, rows)),
     });
-    this.#tokens = buffers.make<TokenNews>({
+    this.#tokens = buffers.make<TokenUse>({
       ...shared,
       what: "last use of tokens",
       delayMs: tokenDelayMs,
@@ -64,33 +64,33 @@ export class Presence {
   }
 }
 
-/** Both databases call the columns of a bare VALUES column1, column2, …; PostgreSQL wants to be told their types. */
-async function writeDevices(db: Database, rows: readonly DeviceNews[]): Promise<void> {
+/** Both databases name the columns of VALUES column1, column2, …; PostgreSQL needs explicit types. */
+async function writeDevices(db: Database, rows: readonly DeviceActivity[]): Promise<void> {
   const values = rows.map(
     ({ id, seenAt, transport, left }) =>
       sql`(${text(id)}, ${whole(seenAt)}, ${text(transport ?? null)}, ${whole(left?.at ?? null)}, ${text(left?.reason ?? null)})`,
   );
   await sql`
     update tendon_devices set
-      last_seen_at = news.column2,
-      transport = coalesce(news.column3, tendon_devices.transport),
-      last_disconnect_at = coalesce(news.column4, tendon_devices.last_disconnect_at),
-      last_disconnect_reason = coalesce(news.column5, tendon_devices.last_disconnect_reason)
-    from (values ${sql.join(values)}) as news
-    where tendon_devices.id = news.column1 and tendon_devices.id in (${idsOf(rows)})
+      last_seen_at = activity.column2,
+      transport = coalesce(activity.column3, tendon_devices.transport),
+      last_disconnect_at = coalesce(activity.column4, tendon_devices.last_disconnect_at),
+      last_disconnect_reason = coalesce(activity.column5, tendon_devices.last_disconnect_reason)
+    from (values ${sql.join(values)}) as activity
+    where tendon_devices.id = activity.column1 and tendon_devices.id in (${idsOf(rows)})
   `.execute(db);
 }
 
-async function writeTokens(db: Database, rows: readonly TokenNews[]): Promise<void> {
+async function writeTokens(db: Database, rows: readonly TokenUse[]): Promise<void> {
   const values = rows.map(({ id, usedAt }) => sql`(${text(id)}, ${whole(usedAt)})`);
   await sql`
-    update tendon_tokens set last_used_at = news.column2
-    from (values ${sql.join(values)}) as news
-    where tendon_tokens.id = news.column1 and tendon_tokens.id in (${idsOf(rows)})
+    update tendon_tokens set last_used_at = activity.column2
+    from (values ${sql.join(values)}) as activity
+    where tendon_tokens.id = activity.column1 and tendon_tokens.id in (${idsOf(rows)})
   `.execute(db);
 }
 
-/** Said twice, because SQLite would otherwise walk through the whole table and look for each row in the news. */
+/** Repeats the ids, because SQLite would otherwise scan the whole table. */
 function idsOf(rows: readonly { readonly id: string }[]): RawBuilder<unknown> {
   return sql.join(rows.map(({ id }) => id));
 }

@@ -3,7 +3,7 @@ import type { Health } from "./health.ts";
 
 const everyMs = 1_000;
 
-/** Asks a database that is away again and again, so that its return is noticed although nobody needs it just now. */
+/** Pings an unavailable database periodically, so that its recovery is noticed without other statements. */
 export class Prober {
   readonly #ping: () => Promise<void>;
   readonly #clock: Clock;
@@ -14,7 +14,7 @@ export class Prober {
     this.#ping = ping;
     this.#clock = clock;
     health.onChange((state) => {
-      if (state === "away") this.#later();
+      if (state === "unavailable") this.#later();
     });
   }
 

@@ -18,17 +18,17 @@ export const defaultRules: RetentionRules = {
   events: limits.eventsKept.max,
 };
 
-/** One step of forgetting one kind of thing: at most so many rows; says how many went. */
-export type Forget = (limit: number) => Promise<number>;
+/** Deletes at most `limit` old rows of one kind. Returns the number of deleted rows. */
+export type Prune = (limit: number) => Promise<number>;
 
 const stepRows = 1_000;
 const everyMs = 10_000;
-/** While there is more to do; ten thousand rows a second outrun what comes in. */
+/** While there is more to delete. 10,000 rows a second are more than the gateway adds. */
 const soonMs = 100;
 
-/** Forgets what is old, a little at a time, so that nobody notices. */
+/** Deletes old rows in small steps, so that other work is not delayed. */
 export class Retention {
-  readonly #parts: ReadonlyMap<string, Forget>;
+  readonly #parts: ReadonlyMap<string, Prune>;
   readonly #clock: Clock;
   readonly #onProblem: OnProblem;
   readonly #timer: Timer;
@@ -36,14 +36,14 @@ export class Retention {
   #running: Promise<number> | undefined;
   #closed = false;
 
-  constructor(parts: ReadonlyMap<string, Forget>, clock: Clock, onProblem: OnProblem) {
+  constructor(parts: ReadonlyMap<string, Prune>, clock: Clock, onProblem: OnProblem) {
     this.#parts = parts;
     this.#clock = clock;
     this.#onProblem = onProblem;
     this.#timer = clock.every(everyMs, () => this.#run());
   }
 
-  /** One step of everything; says how many rows went. */
+  /** One step for every kind of row. Returns the number of deleted rows. */
   async step(): Promise<number> {
     this.#running ??= this.#step().finally(() => {
       this.#running = undefined;
@@ -68,10 +68,10 @@ export class Retention {
   async #step(): Promise<number> {
     let gone = 0;
     let more = false;
-    for (const [what, forget] of this.#parts) {
+    for (const [what, prune] of this.#parts) {
       if (this.#closed) break;
       try {
-        const count = await forget(stepRows);
+        const count = await prune(stepRows);
         gone += count;
         more ||= count >= stepRows;
       } catch (error) {
@@ -85,7 +85,7 @@ export class Retention {
     return gone;
   }
 
-  /** A database that is away is told of elsewhere, and the next step will come. */
+  /** Ignores an unavailable database: `Health` reports it, and the next step retries. */
   #report(what: string, error: unknown): void {
     if (error instanceof StoreError && error.fault === "unavailable") return;
     this.#onProblem({ kind: "failed", what: `retention of ${what}`, detail: messageOf(error) });

@@ -1,8 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
-import { readText, runFileName } from "./living-gateway.ts";
+import { readText, runFileName } from "./running-gateway.ts";
 
-/** Settings that decide about addresses, and about who is let in there. */
+/** Settings that determine addresses and admission. */
 interface AddressConfig {
   readonly data: string;
   readonly http: { readonly host: string; readonly publicUrl?: string; readonly trustProxy: boolean };
@@ -18,19 +18,19 @@ interface AddressConfig {
 
 interface Listening {
   readonly url: string;
-  /** Those it got, whichever were asked for. */
+  /** The actual ports, also if port 0 was configured. */
   readonly ports: { readonly http: number; readonly mqtt: number };
-  /** A file: commands trust what is in it, whoever has signed it. */
+  /** The path of a certificate that commands trust, regardless of its issuer. */
   readonly certificate: string | undefined;
-  /** Whether the data folder is held by a lock, by which commands tell that this gateway lives. */
+  /** Whether the gateway locked the data folder. Commands use the lock to see whether it runs. */
   readonly locked: boolean;
 }
 
 /**
- * Leaves word in the data folder where this gateway listens, so that commands find it on any port, and of the settings
- * behind its addresses: the flags and variables of its start are known to nobody else.
+ * Writes the gateway's address to the data folder, so that commands find it on any port, and the settings behind its
+ * addresses, because commands do not know its flags and environment. Returns a function that removes the file.
  */
-export function announceGateway(config: AddressConfig, listening: Listening): () => void {
+export function writeRunFile(config: AddressConfig, listening: Listening): () => void {
   const { url, ports, certificate, locked } = listening;
   const file = path.resolve(config.data, runFileName);
   const { host, publicUrl, trustProxy } = config.http;
@@ -51,7 +51,7 @@ export function announceGateway(config: AddressConfig, listening: Listening): ()
   fs.writeFileSync(`${file}.${process.pid}`, text);
   fs.renameSync(`${file}.${process.pid}`, file);
   return () => {
-    // Another gateway on the same folder may have written its own since.
+    // Another gateway on the same folder may have replaced the file.
     if (readText(file) === text) fs.rmSync(file, { force: true });
   };
 }

@@ -3,13 +3,13 @@ import { StartError } from "../errors.ts";
 import type { Engine } from "./engine.ts";
 import { type Migration, migrations } from "./migrations/migrations.ts";
 
-/** Brings the tables to the newest version, whoever else tries the same at the same time. */
+/** Updates the tables to the newest version. Safe if several processes do so at the same time. */
 export async function updateSchema(
   engine: Engine,
   clock: Clock,
   known: readonly Migration[] = migrations,
 ): Promise<void> {
-  await engine.alone(async (tx) => {
+  await engine.exclusive(async (tx) => {
     await tx.schema
       .createTable("tendon_schema")
       .ifNotExists()
@@ -36,7 +36,7 @@ export async function updateSchema(
 
 function tooNew(found: number, known: number): StartError {
   return new StartError(
-    `The database was written by a newer Tendon: its schema is version ${found}, this program knows up to ${known}.`,
-    ["Start the newer program again, or choose another place with --data or `storage`."],
+    `The database was created by a newer version of Tendon: its schema is version ${found}, this version supports up to ${known}.`,
+    ["Start the newer version, or choose another database with --data or `storage`."],
   );
 }

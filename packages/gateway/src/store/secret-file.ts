@@ -1,7 +1,7 @@
 /**
- * Secrets that only the owner of the data folder can read: made at the first start, found by later ones. They are
- * written whole under another name and then given their own, so that a crash leaves no half of one; what is found and
- * can be no secret of ours stops the start, since a new one would shut out whoever came in with the old one.
+ * Secrets that only the owner of the data folder can read, created at the first start. Each is written under a
+ * temporary name and then linked, so that a crash leaves no partial file. An invalid file stops the start, because a
+ * new secret would invalidate all credentials that were made with the old one.
  */
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
@@ -14,26 +14,26 @@ export interface SecretFile {
   readonly isNew: boolean;
 }
 
-/** As many characters as TENDON_TOKEN must have; ours have twice as many. */
+/** The minimum of TENDON_TOKEN. Generated secrets have 32 characters. */
 const shortestSecret = 16;
 
-/** An empty file is one that was begun and never used: it is made anew. */
+/** An empty file was never used, so a new secret replaces it. */
 export function readOrMakeSecret(dataFolder: string, name: string): SecretFile {
   const found = readOrMake(dataFolder, name, () => randomBytes(24).toString("base64url"));
   if (found.secret.length >= shortestSecret) return found;
   throw new StartError(
-    `${found.file} has ${found.secret.length} characters, and a secret needs ${shortestSecret} or more. Put the ` +
-      "right one back, from a back-up. If there is none, remove the file: the next start makes a new secret, and " +
-      "what came in with the old one has to be let in again.",
+    `${found.file} has ${found.secret.length} characters; a secret needs at least ${shortestSecret}. Restore the file ` +
+      "from a backup. Without a backup, remove the file: the next start creates a new secret, and credentials that " +
+      "depend on the old one must be issued again.",
   );
 }
 
-/** What this gateway is called among those that share a database: it belongs to the data folder, not to the machine. */
+/** Identifies this node among those that share a database. It belongs to the data folder, not to the machine. */
 export function readOrMakeNodeId(dataFolder: string): string {
   return readOrMake(dataFolder, "node-id", () => randomBytes(6).toString("hex")).secret;
 }
 
-/** Whether the file is there and has nothing in it. */
+/** Whether the file exists and is empty. */
 export function isEmptySecret(dataFolder: string, name: string): boolean {
   return read(path.join(dataFolder, name)) === "";
 }
@@ -48,13 +48,15 @@ function readOrMake(dataFolder: string, name: string, make: () => string): Secre
   } catch (error) {
     throw new StartError(`${file} cannot be written (${messageOf(error)}).`);
   }
-  const theirs = read(file);
-  if (theirs === undefined || theirs === "")
-    throw new StartError(`${file} is written by somebody else just now.`);
-  return { secret: theirs, file, isNew: false };
+  const existing = read(file);
+  if (existing === undefined || existing === "")
+    throw new StartError(
+      `${file} is being written by another process. Start again when that process has finished.`,
+    );
+  return { secret: existing, file, isNew: false };
 }
 
-/** Says whether ours is there now; of two first starts at once, one makes the secret and the other reads it. */
+/** Returns whether our secret was written. Of two concurrent first starts, one writes it and the other reads it. */
 function write(file: string, text: string, overEmpty: boolean): boolean {
   const draft = `${file}.${process.pid}`;
   try {
@@ -63,14 +65,14 @@ function write(file: string, text: string, overEmpty: boolean): boolean {
       fs.renameSync(draft, file);
       return true;
     }
-    return giveName(draft, file, text);
+    return linkExclusively(draft, file, text);
   } finally {
     fs.rmSync(draft, { force: true });
   }
 }
 
-/** A link takes no name that somebody has; where the file system has none, the name is taken while writing. */
-function giveName(draft: string, file: string, text: string): boolean {
+/** A link never replaces an existing file. A file system without links gets an exclusive write instead. */
+function linkExclusively(draft: string, file: string, text: string): boolean {
   try {
     fs.linkSync(draft, file);
     return true;
@@ -86,7 +88,7 @@ function giveName(draft: string, file: string, text: string): boolean {
   }
 }
 
-/** `undefined` where there is none; a file that is there and cannot be read stops the start. */
+/** `undefined` if the file does not exist. An unreadable file stops the start. */
 function read(file: string): string | undefined {
   try {
     return fs.readFileSync(file, "utf8").trim();

@@ -5,7 +5,7 @@ import { StoreError } from "./store-error.ts";
 
 const attempts = 3;
 
-/** Single values by name: keys the nodes share, and whatever else has no table of its own. */
+/** Single values by name: keys that the nodes share, and other values without their own table. */
 export class Settings {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class Settings {
     return row === undefined ? undefined : fromJson<unknown>(row.value);
   }
 
-  /** All whose names begin like this, by the rest of their names. */
+  /** All settings with this prefix, keyed by the rest of their names. */
   async startingWith(prefix: string): Promise<Map<string, unknown>> {
     const rows = await this.#db
       .selectFrom("tendon_settings")
@@ -35,7 +35,7 @@ export class Settings {
     return new Map(found.map(({ key, value }) => [key.slice(prefix.length), fromJson<unknown>(value)]));
   }
 
-  /** Whoever comes first decides, and everybody gets that value. */
+  /** The first caller sets the value. All callers get that value. */
   async getOrMake(key: string, make: () => unknown): Promise<unknown> {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const known = await this.get(key);
@@ -46,7 +46,7 @@ export class Settings {
         .onConflict((conflict) => conflict.column("key").doNothing())
         .execute();
     }
-    throw new StoreError("unavailable", "a setting was removed again and again while it was made");
+    throw new StoreError("unavailable", "a setting was removed repeatedly while it was created");
   }
 
   async set(key: string, value: unknown): Promise<void> {

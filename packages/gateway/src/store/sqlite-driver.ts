@@ -1,4 +1,4 @@
-/** One SQLite connection under kysely. Whoever needs it waits for a turn, and not for ever. */
+/** One SQLite connection for kysely. Callers queue for it, for a bounded time. */
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
@@ -7,15 +7,15 @@ import type { Health } from "./health.ts";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-library.ts";
 import { StoreError } from "./store-error.ts";
 
-const longestTurnMs = 10_000;
+const acquireTimeoutMs = 10_000;
 const statementsKept = 256;
-/** SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, RANGE: the statement's own fault. */
+/** SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, RANGE: errors of the statement itself. */
 const refusals = new Set([1, 18, 19, 20, 25]);
-const refusalWords = /constraint failed|datatype mismatch|too big|syntax error|no such (table|column)/i;
+const refusalMessages = /constraint failed|datatype mismatch|too big|syntax error|no such (table|column)/i;
 
 interface Prepared {
   readonly statement: SqliteStatement;
-  /** Only a statement with columns gives rows. */
+  /** Only a statement with columns returns rows. */
   readonly reader: boolean;
 }
 
@@ -24,7 +24,7 @@ class SqliteConnection implements DatabaseConnection {
   readonly #health: Health;
   readonly #prepared = new Map<string, Prepared>();
   #inTransaction = false;
-  /** Whether the file has to take something when the transaction ends. */
+  /** Whether the commit writes to the file. */
   #changed = false;
 
   constructor(database: SqliteDatabase, health: Health) {
@@ -36,7 +36,7 @@ class SqliteConnection implements DatabaseConnection {
     const parameters = query.parameters.map(bindable);
     try {
       const { statement, reader } = this.#prepare(query.sql);
-      // Also those that write and give rows: what they wrote is known at the end of their transaction.
+      // Also statements that write and return rows. Their success is known at the commit.
       if (reader) return { rows: statement.all(...parameters) as Row[] };
       const { changes } = statement.run(...parameters);
       this.#changed ||= changes > 0;
@@ -47,7 +47,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** At once, so that two processes cannot both read and then both want to write. */
+  /** `immediate`, so that two processes cannot both read and then both try to write. */
   begin(): void {
     this.#do("begin immediate");
     this.#inTransaction = true;
@@ -60,7 +60,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#written();
   }
 
-  /** A full disk, among others, has undone everything already, and then there is nothing to be undone. */
+  /** Some errors, such as a full disk, have already rolled the transaction back. */
   rollback(): void {
     this.#inTransaction = false;
     this.#changed = false;
@@ -79,7 +79,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** Only what the file has taken shows that it takes anything: a full disk lets one begin, and change nothing. */
+  /** Only a completed write proves that the database is available: on a full disk, `begin` and reads succeed. */
   #written(): void {
     if (this.#changed) this.#health.answered();
     this.#changed = false;
@@ -91,7 +91,7 @@ class SqliteConnection implements DatabaseConnection {
     return fault;
   }
 
-  // biome-ignore lint/correctness/useYield: nothing is streamed, pages are read instead.
+  // biome-ignore lint/correctness/useYield: the store reads pages and streams nothing.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new StoreError("refused", "streaming is not used");
   }
@@ -123,7 +123,7 @@ export class SqliteDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    if (this.#taken) await this.#turn();
+    if (this.#taken) await this.#waitForConnection();
     this.#taken = true;
     return this.#connection;
   }
@@ -140,7 +140,7 @@ export class SqliteDriver implements Driver {
     this.#connection.rollback();
   }
 
-  /** The turn is handed on directly: between two holders nobody can slip in. */
+  /** Passes the connection directly to the next caller, so that no other can take it in between. */
   async releaseConnection(): Promise<void> {
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken = false;
@@ -151,15 +151,15 @@ export class SqliteDriver implements Driver {
     this.#database.close();
   }
 
-  #turn(): Promise<void> {
+  #waitForConnection(): Promise<void> {
     return new Promise((resolve, reject) => {
       const go = () => {
         timer.cancel();
         resolve();
       };
-      const timer = this.#clock.after(longestTurnMs, () => {
+      const timer = this.#clock.after(acquireTimeoutMs, () => {
         this.#waiting.splice(this.#waiting.indexOf(go), 1);
-        reject(new StoreError("unavailable", "the database was in use for too long"));
+        reject(new StoreError("unavailable", "the database was busy for too long"));
       });
       this.#waiting.push(go);
     });
@@ -170,6 +170,6 @@ function faultOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const message = messageOf(error);
   const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
-  const refused = number === undefined ? refusalWords.test(message) : refusals.has(number);
+  const refused = number === undefined ? refusalMessages.test(message) : refusals.has(number);
   return new StoreError(refused ? "refused" : "unavailable", `SQLite: ${message}`);
 }

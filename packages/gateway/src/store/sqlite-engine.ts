@@ -11,10 +11,10 @@ import { openSqliteFile, type SqliteDatabase } from "./sqlite-library.ts";
 import type { Tables } from "./tables.ts";
 
 const FILE_NAME = "tendon.db";
-/** Other processes on the same file: patient while starting, when several migrate; short later, as it blocks. */
-const patienceAtStartMs = 5_000;
-const patienceMs = 1_000;
-/** The history touches the same index pages again and again: each is copied into the file once in 16 MB, not in 4. */
+/** Waits for other processes on the file: long at the start, when several may migrate; short later, as it blocks. */
+const startBusyTimeoutMs = 5_000;
+const busyTimeoutMs = 1_000;
+/** The history changes the same index pages often. A checkpoint every 16 MB, not 4, copies each page less often. */
 const checkpointPages = 4_000;
 const cacheKb = 16 * 1024;
 const walAttempts = 50;
@@ -34,7 +34,7 @@ export async function openSqlite(dataFolder: string, health: Health, clock: Cloc
   return {
     kind: "sqlite",
     db,
-    place: file,
+    location: file,
     relaxed: async (work) =>
       await db.connection().execute(async (connection) => {
         database.exec("pragma synchronous = normal");
@@ -44,26 +44,26 @@ export async function openSqlite(dataFolder: string, health: Health, clock: Cloc
           database.exec("pragma synchronous = full");
         }
       }),
-    alone: async (work) => {
+    exclusive: async (work) => {
       try {
         return await db.transaction().execute(work);
       } finally {
-        database.exec(`pragma busy_timeout = ${patienceMs}`);
+        database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
       }
     },
     close: async () => await db.destroy(),
-    cut() {},
+    terminate() {},
   };
 }
 
-/** Full synchronisation is the rule, so that whoever forgets to choose loses nothing even to a power cut. */
+/** Full synchronisation is the default, so that a power failure loses nothing unless `relaxed` is used. */
 async function prepareFile(file: string): Promise<SqliteDatabase> {
   try {
-    // Made here for its mode: SQLite gives its companion files the same one.
+    // Created here to set its mode. SQLite gives its companion files the same mode.
     fs.closeSync(fs.openSync(file, "a", 0o600));
     const database = openSqliteFile(file);
     try {
-      database.exec(`pragma busy_timeout = ${patienceAtStartMs}`);
+      database.exec(`pragma busy_timeout = ${startBusyTimeoutMs}`);
       await useWriteAheadLog(database);
       database.exec("pragma synchronous = full");
       database.exec(`pragma wal_autocheckpoint = ${checkpointPages}`);
@@ -74,11 +74,13 @@ async function prepareFile(file: string): Promise<SqliteDatabase> {
       throw error;
     }
   } catch (error) {
-    throw new StartError(`The database ${file} cannot be opened (${messageOf(error)}).`);
+    throw new StartError(
+      `The database ${file} cannot be opened (${messageOf(error)}). Restore it from a backup, or choose another folder with --data.`,
+    );
   }
 }
 
-/** SQLite does not wait for another process that is changing the mode too; real time has to pass, whatever the clock. */
+/** SQLite does not wait for another process that changes the mode too. The pause needs real time. */
 async function useWriteAheadLog(database: SqliteDatabase): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

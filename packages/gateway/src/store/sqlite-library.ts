@@ -16,13 +16,13 @@ interface Library {
   readonly DatabaseSync: new (file: string) => SqliteDatabase;
 }
 
-/** Before it, the runtime says with every start that its own SQLite may change at any time. */
-const firstSettledMajor = 24;
+/** Earlier versions of Node print a warning that their SQLite is experimental. */
+const firstStableMajor = 24;
 
-/** The runtime's own SQLite where that is settled, else the same API from npm. */
+/** Uses Node's own SQLite where it is stable, otherwise the same API from npm. */
 export function openSqliteFile(file: string): SqliteDatabase {
   const major = Number.parseInt(process.versions.node, 10);
   const own =
-    major < firstSettledMajor ? undefined : (process.getBuiltinModule("node:sqlite") as Library | undefined);
+    major < firstStableMajor ? undefined : (process.getBuiltinModule("node:sqlite") as Library | undefined);
   return new (own?.DatabaseSync ?? DatabaseSync)(file);
 }

@@ -1,30 +1,34 @@
 import { TendonError } from "../errors.ts";
 
-/** `unavailable`: the database is away, busy or full, and later may do. `refused`: the same again fails again. */
+/** `unavailable`: the database is unreachable, busy or full; a retry may succeed. `refused`: a retry fails again. */
 export type StoreFault = "unavailable" | "refused";
 
-/** By then a restarted database is back, or has been asked again. */
+/** Enough for a database to restart, or for the next probe. */
 const retryAfterMs = 5_000;
 
 /**
- * What the database said is kept as a sentence only: the errors of the libraries carry values, and those may be
- * secrets. Callers are told even less; the log has the sentence.
+ * Keeps only the message of the database's error, because the errors of the libraries contain values, which may be
+ * secrets. Clients get a general text; the log has the message.
  */
 export class StoreError extends TendonError {
   readonly fault: StoreFault;
-  readonly said: string;
-  /** Whoever is in charge has to change something first: a wrong password, a database that was never made. */
-  readonly hopeless: boolean;
+  readonly reason: string;
+  /** A retry cannot succeed until the operator changes something, such as a wrong password or a missing database. */
+  readonly permanent: boolean;
 
-  constructor(fault: StoreFault, said: string, { hopeless = false }: { readonly hopeless?: boolean } = {}) {
+  constructor(
+    fault: StoreFault,
+    reason: string,
+    { permanent = false }: { readonly permanent?: boolean } = {},
+  ) {
     if (fault === "unavailable") {
-      super("storage_unavailable", "the database does not answer; this needs it", { retryAfterMs });
+      super("storage_unavailable", "the database does not answer. Retry in a few seconds.", { retryAfterMs });
     } else {
-      super("internal", said);
+      super("internal", reason);
     }
     this.name = "StoreError";
     this.fault = fault;
-    this.said = said;
-    this.hopeless = hopeless;
+    this.reason = reason;
+    this.permanent = permanent;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What must survive a restart. Small files of the data folder are written whole under another name and then renamed,
- * so that a crash leaves the old one or the new one, never half of either. Everything else is in one database:
- * SQLite in the data folder, or PostgreSQL. Callers see the domain's words only. Devices, tokens and approvals are
- * on the disk when a promise resolves; history, events and last-seen times are handed over at once, written within
- * a tenth of a second, and wait in bounded memory while the database is away.
+ * Stores what must survive a restart. Small files of the data folder are written under a temporary name and then
+ * renamed, so that a crash leaves the old or the new version. Everything else is in one database: SQLite in the data
+ * folder, or PostgreSQL. Callers see domain types only. Devices, tokens and approvals are durable when a promise
+ * resolves. History, events and last-seen times are buffered in bounded memory and written within 100 ms, or when an
+ * unavailable database answers again.
  */
 export type { Approval, GuardedCall } from "./approval-row.ts";
 export type { CallRecord } from "./call-row.ts";
@@ -13,13 +13,13 @@ export { examineStorage } from "./examine-storage.ts";
 export { FirmwareFiles } from "./firmware-files.ts";
 export type { FirmwareImage } from "./firmware-images.ts";
 export type { FirmwareUpdate, UpdateCounts } from "./firmware-updates.ts";
-export type { FirstAnswer } from "./first-answers.ts";
-export { type HeldFolder, holdDataFolder } from "./folder-lock.ts";
+export { type LockedFolder, lockDataFolder } from "./folder-lock.ts";
 export type { StoreProblem } from "./health.ts";
+export type { IdempotencyRecord } from "./idempotency-records.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export type { Pairing } from "./pairings.ts";
-export { announceGateway } from "./run-file.ts";
+export { writeRunFile } from "./run-file.ts";
 export { isEmptySecret, readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";
 export type { StoredToken } from "./tokens.ts";

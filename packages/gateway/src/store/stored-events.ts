@@ -7,9 +7,9 @@ import { noteForgotten } from "./forgotten-events.ts";
 import { StoreError } from "./store-error.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-/** An event as it is kept for those who come back and ask what they missed. */
+/** An event as it is stored for clients that resume. */
 export interface StoredEvent {
-  /** Whoever numbers: each node its own. */
+  /** Each node numbers the events of its own stream. */
   readonly stream: string;
   readonly sequence: number;
   readonly type: string;
@@ -18,7 +18,7 @@ export interface StoredEvent {
   readonly data: unknown;
 }
 
-/** Numbers that one run of one node may give to its events, and nobody else. */
+/** Event numbers that are reserved for one run of one node. */
 interface EventNumbers {
   readonly stream: string;
   readonly first: number;
@@ -51,8 +51,8 @@ export class StoredEvents {
   }
 
   /**
-   * The next `count` numbers of a node, on the disk as taken before the first is used: a run that is killed leaves
-   * some unused, and the run after it repeats none.
+   * Reserves the next `count` numbers of a node. The reservation is durable before the first number is used, so a run
+   * after a kill repeats none.
    */
   async reserve(node: string, count: number): Promise<EventNumbers> {
     const row = await this.#db
@@ -68,16 +68,16 @@ export class StoredEvents {
       )
       .returning(["stream", "next"])
       .executeTakeFirst();
-    if (row === undefined) throw new StoreError("unavailable", "no numbers were given for events");
+    if (row === undefined) throw new StoreError("unavailable", "the database returned no event numbers");
     return { stream: row.stream, first: row.next - count };
   }
 
-  /** Returns at once; the event is written soon, with others. */
+  /** Returns at once. The event is written soon, in a batch. */
   append(event: StoredEvent): void {
     this.#buffer.push({ ...event, data: toJson(event.data ?? null) });
   }
 
-  /** The newest number of this stream that may be missing; `undefined` for a stream that is not known. */
+  /** The newest number of this stream that may be missing; `undefined` for an unknown stream. */
   async forgotten(stream: string): Promise<number | undefined> {
     const row = await this.#db
       .selectFrom("tendon_event_streams")
@@ -87,7 +87,7 @@ export class StoredEvents {
     return row?.forgotten;
   }
 
-  /** What is kept between two numbers, both excluded, in order. */
+  /** The stored events between two numbers, both excluded, in order. */
   async between(stream: string, after: number, before: number, limit: number): Promise<StoredEvent[]> {
     await this.#buffer.flush();
     const rows = await this.#db
@@ -109,19 +109,19 @@ export class StoredEvents {
     }));
   }
 
-  /** One step of retention for every stream; says how many went. */
-  async forget(olderThan: number, keepRows: number, limit: number): Promise<number> {
+  /** One step of retention for every stream. Returns the number of deleted events. */
+  async prune(olderThan: number, keepRows: number, limit: number): Promise<number> {
     const streams = await this.#db.selectFrom("tendon_events").select("stream").distinct().execute();
     let gone = 0;
     for (const { stream } of streams) {
-      const end = await this.#lastDoomed(stream, olderThan, keepRows);
+      const end = await this.#lastExpired(stream, olderThan, keepRows);
       if (end === undefined) continue;
-      gone += await atomically(this.#db, async (tx) => await forgetUpTo(tx, stream, end, limit));
+      gone += await atomically(this.#db, async (tx) => await pruneUpTo(tx, stream, end, limit));
     }
     return gone;
   }
 
-  async #lastDoomed(stream: string, olderThan: number, keepRows: number): Promise<number | undefined> {
+  async #lastExpired(stream: string, olderThan: number, keepRows: number): Promise<number | undefined> {
     const surplus = await this.#db
       .selectFrom("tendon_events")
       .select("sequence")
@@ -141,8 +141,8 @@ export class StoredEvents {
   }
 }
 
-async function forgetUpTo(tx: Database, stream: string, end: number, limit: number): Promise<number> {
-  const doomed = await tx
+async function pruneUpTo(tx: Database, stream: string, end: number, limit: number): Promise<number> {
+  const expired = await tx
     .selectFrom("tendon_events")
     .select("sequence")
     .where("stream", "=", stream)
@@ -150,11 +150,11 @@ async function forgetUpTo(tx: Database, stream: string, end: number, limit: numb
     .orderBy("sequence")
     .limit(limit)
     .execute();
-  const last = doomed.at(-1)?.sequence;
+  const last = expired.at(-1)?.sequence;
   if (last === undefined) return 0;
   await tx.deleteFrom("tendon_events").where("stream", "=", stream).where("sequence", "<=", last).execute();
   await noteForgotten(tx, { stream }, last);
-  return doomed.length;
+  return expired.length;
 }
 
 function eventInsert(): BulkInsert<Written> {

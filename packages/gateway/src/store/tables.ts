@@ -1,8 +1,8 @@
-/** The tables as the newest migration leaves them. Times are milliseconds since 1970, yes and no are 1 and 0. */
+/** The tables after the newest migration. Times are milliseconds since 1970; booleans are 1 and 0. */
 import type { Generated } from "kysely";
 
 export interface Tables {
-  tendon_first_answers: FirstAnswersTable;
+  tendon_first_answers: IdempotencyRecordsTable;
   tendon_schema: SchemaTable;
   tendon_devices: DevicesTable;
   tendon_aliases: AliasesTable;
@@ -122,7 +122,7 @@ interface SettingsTable {
 }
 
 export interface CallsTable {
-  /** In the order of writing; retention by number counts with it. */
+  /** In the order of writing. Retention by count uses it. */
   seq: Generated<number>;
   at: number;
   id: string;
@@ -138,11 +138,11 @@ export interface CallsTable {
   node: string | null;
   /** The number of its `call.finished` event in the node's stream. */
   event: number | null;
-  /** The device's call before it; in SQLite alone. */
+  /** The device's call before it; SQLite only. */
   earlier: Generated<number | null>;
 }
 
-/** In SQLite alone. */
+/** SQLite only. */
 interface LastCallsTable {
   device: string;
   seq: number;
@@ -158,7 +158,7 @@ export interface ApprovalsTable {
   schema_digest: string;
   arguments: string | null;
   state: string;
-  /** What the request is for, while it waits: two equal ones cannot wait at the same time. */
+  /** A digest of a pending request. It is unique, so that two equal requests cannot be pending. */
   waiting_for: string | null;
   asked_at: number;
   expires_at: number;
@@ -169,11 +169,11 @@ export interface ApprovalsTable {
 
 interface EventStreamsTable {
   node: string;
-  /** Part of every id, and random: ids of another database are not taken for ours. */
+  /** A random part of every event id, so that ids of another database are not mistaken for ours. */
   stream: string;
-  /** The first number that nobody has taken. */
+  /** The first free number. */
   next: number;
-  /** The newest number of an event, kept here or as a call, that is no longer there. */
+  /** The newest number of an event, stored as an event or as a call, that was deleted. */
   forgotten: number;
 }
 
@@ -233,7 +233,7 @@ export interface FirmwareUpdatesTable {
   changed_at: number;
 }
 
-interface FirstAnswersTable {
+interface IdempotencyRecordsTable {
   principal: string;
   request_key: string;
   digest: string;

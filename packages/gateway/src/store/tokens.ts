@@ -2,7 +2,7 @@ import { fromJson, identifier, optional, toJson } from "./codec.ts";
 import type { Database } from "./engine.ts";
 import type { TokensTable } from "./tables.ts";
 
-/** Which devices a token reaches, where it does not reach all. */
+/** The devices of a token that is limited to some. */
 interface TokenDevices {
   readonly ids: readonly string[];
   readonly tags: readonly string[];
@@ -11,7 +11,7 @@ interface TokenDevices {
 export interface StoredToken {
   readonly id: string;
   readonly name: string;
-  /** SHA-256 of the token, in hex: the token itself is shown once and kept nowhere. */
+  /** SHA-256 of the token, in hex. The token itself is shown once and never stored. */
   readonly hash: string;
   readonly scopes: readonly string[];
   readonly devices: TokenDevices | undefined;
@@ -45,7 +45,7 @@ export class Tokens {
       .execute();
   }
 
-  /** Oldest first; the revoked ones too. */
+  /** Oldest first, revoked tokens included. */
   async all(): Promise<StoredToken[]> {
     const rows = await this.#db
       .selectFrom("tendon_tokens")
@@ -65,7 +65,7 @@ export class Tokens {
     return row === undefined ? undefined : read(row);
   }
 
-  /** True for the one caller whose doing it was. */
+  /** Returns true only for the caller that revoked it. */
   async revoke(id: string, at: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable("tendon_tokens")

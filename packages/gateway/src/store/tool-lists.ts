@@ -22,8 +22,8 @@ export interface StoredToolList extends ToolList {
 const unusedForMs = 24 * 60 * 60_000;
 
 /**
- * What each device can do, as it last said. Devices with one firmware say the same: a content is kept once, under its
- * digest, in the tables and in what `all` gives.
+ * The tools that each device last listed. Devices with the same firmware list the same tools, so each content is
+ * stored once, under its digest; `all` shares one object too.
  */
 export class ToolLists {
   readonly #db: Database;
@@ -40,7 +40,7 @@ export class ToolLists {
     const now = this.#clock.now();
     const rest = { digest, complete: flag(list.complete), problem: list.problem ?? null, listed_at: now };
     await atomically(this.#db, async (tx) => {
-      // Touched even when known: that keeps `forgetUnused` away from it until this is done.
+      // Updated even if it exists, so that `pruneUnused` does not delete it meanwhile.
       await tx
         .insertInto("tendon_tool_contents")
         .values({ digest, content, used_at: now })
@@ -83,8 +83,8 @@ export class ToolLists {
     return lists;
   }
 
-  /** One step of tidying up; says how many contents went. */
-  async forgetUnused(limit: number): Promise<number> {
+  /** One step of retention. Returns the number of deleted contents. */
+  async pruneUnused(limit: number): Promise<number> {
     const { numDeletedRows } = await this.#db
       .deleteFrom("tendon_tool_contents")
       .where("digest", "in", (eb) =>
@@ -96,7 +96,7 @@ export class ToolLists {
           .where("content.used_at", "<", this.#clock.now() - unusedForMs)
           .limit(limit),
       )
-      // Looked at again when another node has just touched the row.
+      // Checked again, because another node may have used the row meanwhile.
       .where("used_at", "<", this.#clock.now() - unusedForMs)
       .executeTakeFirst();
     return Number(numDeletedRows);

@@ -10,7 +10,7 @@ export interface StoredPin {
   readonly notedAt: number;
 }
 
-/** Tools that are not, or no longer, what was accepted; a tool without a row is accepted as its device lists it. */
+/** Tools that differ from what was accepted. A tool without a row is accepted as its device lists it. */
 export class ToolPins {
   readonly #db: Database;
 
@@ -40,7 +40,7 @@ export class ToolPins {
     return rows.map(readPin);
   }
 
-  /** All pins of a device, in place of those it had. */
+  /** Replaces all pins of a device. */
   async save(device: string, pins: readonly Omit<StoredPin, "device">[]): Promise<void> {
     const rows = pins.map(({ tool, known, notedAt }) => ({
       device: identifier(device, "the device's id"),

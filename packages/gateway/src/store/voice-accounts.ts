@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { identifier } from "./codec.ts";
 import type { Database } from "./engine.ts";
 
-/** What boards sign in with at their voice servers. Sealed by whoever hands it over: nothing here can open it. */
+/** The boards' credentials for their voice servers. The caller encrypts them; the store cannot read them. */
 export class VoiceAccounts {
   readonly #db: Database;
   readonly #clock: Clock;

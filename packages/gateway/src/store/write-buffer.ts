@@ -1,11 +1,11 @@
 /**
- * Rows that are handed over at once and written a little later, many at a time. While the database is away they wait
- * in bounded memory, and what finds no room is counted and said. The oldest give way: what is new is asked for more.
+ * Buffers rows and writes them a little later, in batches. While the database is unavailable they wait in bounded
+ * memory. If the buffer is full, the oldest rows are dropped, counted and reported: newer rows are read more often.
  */
 import type { Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { BufferSettings } from "./buffer-settings.ts";
-import { stepAside } from "./engine.ts";
+import { yieldToEventLoop } from "./engine.ts";
 import { StoreError } from "./store-error.ts";
 
 const batchRows = 250;
@@ -20,9 +20,9 @@ interface Entry<Row> {
 
 export class WriteBuffer<Row> {
   readonly #settings: BufferSettings<Row>;
-  /** In order of arrival. */
+  /** In the order of arrival. */
   #waiting: Entry<Row>[] = [];
-  /** Those with a key: another row under it takes their place. */
+  /** Rows with a key. A newer row with the same key replaces or merges with them. */
   readonly #keyed = new Map<string, Entry<Row>>();
   #bytes = 0;
   #timer: Timer | undefined;
@@ -30,7 +30,7 @@ export class WriteBuffer<Row> {
   #writingSince = 0;
   #retryMs = firstRetryMs;
   #lost = 0;
-  #lostSaid = 0;
+  #lostReported = 0;
   #closed = false;
   #abandoned = false;
 
@@ -50,41 +50,41 @@ export class WriteBuffer<Row> {
   push(row: Row, key?: string): void {
     if (this.#closed) {
       this.#lost += 1;
-      this.#sayLosses();
+      this.#reportLosses();
       return;
     }
     this.#add({ key, row });
-    this.#makeRoom();
+    this.#dropOldest();
     if (this.#writing === undefined) this.#timer ??= this.#later(this.#settings.delayMs);
   }
 
-  /** Writes all that waits now; rejects when that does not succeed. */
+  /** Writes all buffered rows; rejects if that fails. */
   async flush(): Promise<void> {
     await this.#writing?.catch(() => {});
     if (this.#waiting.length === 0) return;
     await this.#start();
   }
 
-  /** Tries once more, and says what could not be written. */
+  /** Tries to write once more. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.flush().catch(() => {});
   }
 
-  /** After this nothing is tried any more. */
+  /** Drops the remaining rows and stops retrying. */
   abandon(): void {
     this.#closed = true;
     this.#abandoned = true;
     this.#timer?.cancel();
     this.#timer = undefined;
     while (this.#waiting.length > 0) this.#drop(this.#waiting.length);
-    this.#sayLosses();
+    this.#reportLosses();
   }
 
   #later(ms: number): Timer {
     return this.#settings.clock.after(ms, () => {
       this.#timer = undefined;
-      // Health tells of failures, and the next attempt is arranged already.
+      // Health reports the failure, and the next attempt is already scheduled.
       this.#start().catch(() => {});
     });
   }
@@ -102,10 +102,10 @@ export class WriteBuffer<Row> {
 
   #finished(error: unknown): void {
     this.#writing = undefined;
-    this.#sayLosses();
+    this.#reportLosses();
     if (error === undefined) {
       this.#retryMs = firstRetryMs;
-      // What came meanwhile has waited through a write already.
+      // Rows that arrived during the write have already waited for that long.
       const waitedMs = this.#settings.clock.monotonic() - this.#writingSince;
       const leftMs = Math.max(this.#settings.delayMs / 5, this.#settings.delayMs - waitedMs);
       if (this.#waiting.length > 0) this.#timer ??= this.#later(leftMs);
@@ -117,7 +117,7 @@ export class WriteBuffer<Row> {
     throw error;
   }
 
-  /** Only what waited at the start: a stream that never pauses must not hold up whoever waits for a flush. */
+  /** Writes only the rows that were buffered at the start, so that a steady stream cannot delay `flush` for ever. */
   async #drain(): Promise<void> {
     let left = this.#waiting.length;
     while (left > 0) {
@@ -130,11 +130,11 @@ export class WriteBuffer<Row> {
         this.#putBack(batch);
         throw error;
       }
-      if (left > 0) await stepAside();
+      if (left > 0) await yieldToEventLoop();
     }
   }
 
-  /** One bad row must not keep the others out for ever: the batch is halved until it stands alone. */
+  /** Halves a failing batch until the bad row is alone, so that it does not block the others. */
   async #write(rows: readonly Row[]): Promise<void> {
     try {
       await this.#settings.write(rows);
@@ -151,7 +151,7 @@ export class WriteBuffer<Row> {
     }
   }
 
-  /** The oldest, at most so many. */
+  /** Removes and returns at most `count` of the oldest rows. */
   #take(count: number): Entry<Row>[] {
     let rows = 0;
     let bytes = 0;
@@ -171,7 +171,7 @@ export class WriteBuffer<Row> {
     this.#keyed.clear();
     this.#bytes = 0;
     for (const entry of [...batch, ...newer]) this.#add(entry);
-    this.#makeRoom();
+    this.#dropOldest();
   }
 
   #add(entry: Entry<Row>): void {
@@ -189,8 +189,8 @@ export class WriteBuffer<Row> {
     }
   }
 
-  /** In blocks: moving all others up costs, and must not be paid for every row. */
-  #makeRoom(): void {
+  /** Drops in blocks, because moving the remaining rows is too expensive to do for every row. */
+  #dropOldest(): void {
     const { maxRows, maxBytes } = this.#settings;
     while (this.#waiting.length > maxRows || (this.#bytes > maxBytes && this.#waiting.length > 1))
       this.#drop(Math.ceil(maxRows / 100));
@@ -200,10 +200,10 @@ export class WriteBuffer<Row> {
     this.#lost += this.#take(count).length;
   }
 
-  #sayLosses(): void {
-    const count = this.#lost - this.#lostSaid;
+  #reportLosses(): void {
+    const count = this.#lost - this.#lostReported;
     if (count === 0) return;
-    this.#lostSaid = this.#lost;
+    this.#lostReported = this.#lost;
     this.#settings.onProblem({ kind: "lost", what: this.#settings.what, count, total: this.#lost });
   }
 }

@@ -36,7 +36,7 @@ export async function openConsole(http: Http, dependencies: ConsoleDependencies)
     ...rest,
     startDemoDevice,
     sessionStorage: store.consoleSessions,
-    callHistory: (span, take) => store.calls.endedIn({ ...span, limit: maxCallsRead }, take),
+    callHistory: (span, take) => store.calls.finishedIn({ ...span, limit: maxCallsRead }, take),
     onlineAlready: rest.services.fleet.sessions().length,
     frames: (device) => frames.of(device),
     instanceId: String(instanceId),

@@ -12,8 +12,8 @@ import { Events, Metrics, storedEventLog } from "../events/events.ts";
 import { createLogger } from "../logging.ts";
 import { deviceSecretOf } from "../provisioning/provisioning.ts";
 import {
-  type HeldFolder,
-  holdDataFolder,
+  type LockedFolder,
+  lockDataFolder,
   openDataFolder,
   openStore,
   readOrMakeNodeId,
@@ -40,7 +40,7 @@ export interface Foundation {
   readonly clock: Clock;
   readonly log: Logger;
   readonly dataFolder: string;
-  readonly folderLock: HeldFolder;
+  readonly folderLock: LockedFolder;
   /** The file of the admin token; `undefined` if the options contain the token. */
   readonly adminToken: SecretFile | undefined;
   readonly adminSecret: string;
@@ -70,7 +70,7 @@ export async function openFoundation(
   const clock = options.clock ?? systemClock;
   const log = options.logger ?? (await createLogger(config.log.level));
   const dataFolder = openDataFolder(config.data);
-  const folderLock = holdDataFolder(dataFolder, config.storage);
+  const folderLock = lockDataFolder(dataFolder, config.storage);
   started.push(folderLock.release);
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;

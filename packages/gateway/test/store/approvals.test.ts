@@ -22,12 +22,12 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const id = asked?.approval.id ?? "";
     expect(await approvals.request(request)).toEqual({ approval: asked?.approval, isNew: false });
     expect(await waitingIn(store)).toEqual([asked?.approval]);
-    expect(await approvals.standing(guarded())).toBeUndefined();
+    expect(await approvals.currentDecision(guarded())).toBeUndefined();
     expect(await approvals.consume(guarded())).toBeUndefined();
     expect(await approvals.decide(id, { approve: true, by: "agent", expiresAt })).toBeUndefined();
     const granted = await approvals.decide(id, { approve: true, by: "owner", expiresAt: expiresAt + 5 });
     expect(granted).toMatchObject({ state: "approved", decidedBy: "owner", expiresAt: expiresAt + 5 });
-    expect(await approvals.standing(guarded())).toEqual(granted);
+    expect(await approvals.currentDecision(guarded())).toEqual(granted);
     expect(await approvals.decide(id, { approve: false, by: "owner", expiresAt })).toBeUndefined();
     expect(await waitingIn(store)).toEqual([]);
     const others = [
@@ -39,7 +39,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
       { schemaDigest: "s2" },
     ];
     for (const other of others) {
-      expect(await approvals.standing(guarded(other))).toBeUndefined();
+      expect(await approvals.currentDecision(guarded(other))).toBeUndefined();
       expect(await approvals.consume(guarded(other))).toBeUndefined();
     }
     expect(await approvals.consume(guarded())).toMatchObject({
@@ -65,11 +65,11 @@ describe.each(kinds)("approvals in %s", (kind) => {
     const [denied, granted, forgotten] = [await ask("denied"), await ask("granted"), await ask("forgotten")];
     await decide(denied?.id, false);
     await decide(granted?.id, true);
-    expect(await approvals.standing(guarded({ argumentDigest: "denied" }))).toMatchObject({
+    expect(await approvals.currentDecision(guarded({ argumentDigest: "denied" }))).toMatchObject({
       state: "denied",
     });
     clock.advance(tenMinutes);
-    expect(await approvals.standing(guarded({ argumentDigest: "denied" }))).toBeUndefined();
+    expect(await approvals.currentDecision(guarded({ argumentDigest: "denied" }))).toBeUndefined();
     for (const digest of ["denied", "granted", "forgotten"])
       expect(await approvals.consume(guarded({ argumentDigest: digest }))).toBeUndefined();
     expect(await waitingIn(store)).toEqual([]);
@@ -77,7 +77,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     expect((await ask("forgotten"))?.id).not.toBe(forgotten?.id);
     expect(await approvals.get(forgotten?.id ?? "")).toMatchObject({ state: "expired" });
     clock.advance(25 * 60 * 60_000);
-    await store.forgetOld();
+    await store.pruneOld();
     expect(await approvals.get(denied?.id ?? "")).toBeUndefined();
   });
 
@@ -204,7 +204,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
     expect(await store.pairings.open({ ...later, makeCode: codes("333333") })).toMatchObject({
       code: "333333",
     });
-    expect(await store.forgetOld()).toBe(0);
+    expect(await store.pruneOld()).toBe(0);
     await store.pairings.remove(deviceId(1));
     expect(await store.pairings.find(deviceId(1), "h1")).toBeUndefined();
   });
@@ -224,8 +224,8 @@ describe.each(kinds)("pairing in %s", (kind) => {
     expect(await open()).toBeUndefined();
     clock.advance(900_000);
     expect(await open()).toMatchObject({ code: "999999" });
-    expect(await store.forgetOld()).toBe(1_000);
-    expect(await store.forgetOld()).toBe(1_000);
+    expect(await store.pruneOld()).toBe(1_000);
+    expect(await store.pruneOld()).toBe(1_000);
   });
 
   it("gives one source a part of the codes only, and knows who has proved itself", async () => {

@@ -211,10 +211,10 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(all.get(deviceId(1))?.tools).toBe(all.get(deviceId(2))?.tools);
     await store.toolLists.save(deviceId(3), whole);
     const contents = async () => await databases.query(place, "select digest from tendon_tool_contents");
-    await store.forgetOld();
+    await store.pruneOld();
     expect(await contents()).toHaveLength(2);
     clock.advance(25 * 60 * 60_000);
-    await store.forgetOld();
+    await store.pruneOld();
     expect(await contents()).toEqual([{ digest }]);
     expect((await store.toolLists.all()).size).toBe(3);
   });

@@ -44,10 +44,10 @@ describe.each(kinds)("events in %s", (kind) => {
     const numbers = Array.from({ length: 1_600 }, (_, at) => (at < 1_000 ? at + 1 : at + 1_000_001));
     for (const sequence of numbers) store.events.append(event(sequence, { stream }));
     await store.flush();
-    expect(await store.forgetOld()).toBe(1_000);
+    expect(await store.pruneOld()).toBe(1_000);
     expect(await store.events.forgotten(stream)).toBe(1_000);
-    expect(await store.forgetOld()).toBe(500);
-    expect(await store.forgetOld()).toBe(0);
+    expect(await store.pruneOld()).toBe(500);
+    expect(await store.pruneOld()).toBe(0);
     expect(await store.events.forgotten(stream)).toBe(1_001_500);
     expect(await store.events.between(stream, 0, 2_000_000, 1_000)).toHaveLength(100);
     expect(await store.events.forgotten("no stream")).toBeUndefined();
@@ -59,7 +59,7 @@ describe.each(kinds)("events in %s", (kind) => {
     store.events.append(event(1, { stream, at: clock.now() - 2 * day }));
     store.events.append(event(2, { stream, at: clock.now() }));
     await store.flush();
-    expect(await store.forgetOld()).toBe(1);
+    expect(await store.pruneOld()).toBe(1);
     expect(await store.events.forgotten(stream)).toBe(1);
     expect(await store.events.between(stream, 0, 10, 10)).toMatchObject([{ sequence: 2 }]);
   });
@@ -78,7 +78,7 @@ describe.each(kinds)("events in %s", (kind) => {
     expect(await found(1_004, 1_013, 10)).toEqual([1_012, 1_010, 1_008, 1_006]);
     expect(await found(0, 2_000, 9)).toBeUndefined();
     expect(await found(0, 2_000, 10)).toHaveLength(10);
-    expect(await store.forgetOld()).toBe(16);
+    expect(await store.pruneOld()).toBe(16);
     expect(await store.events.forgotten(stream)).toBe(1_016);
     expect(await found(1_016, 2_000, 10)).toEqual([1_020, 1_018]);
   });

@@ -71,21 +71,21 @@ describe("while PostgreSQL is away", () => {
     ).rejects.toMatchObject({
       fault: "unavailable",
     });
-    expect(store.state).toMatchObject({ away: true, waitingRows: 601 });
+    expect(store.state).toMatchObject({ unavailable: true, waitingRows: 601 });
     store.presence.deviceSeen(deviceId(1), 200);
     clock.advance(60_000);
-    expect(problems).toEqual([{ kind: "away", detail: expect.stringContaining("PostgreSQL") }]);
+    expect(problems).toEqual([{ kind: "unavailable", detail: expect.stringContaining("PostgreSQL") }]);
     await databases.server.startAgain();
     await until(async () => {
       clock.advance(5_000);
       return store.state.waitingRows === 0;
     }, "the rows to be written");
     await store.flush();
-    expect(problems).toEqual([{ kind: "away", detail: expect.any(String) }, { kind: "back" }]);
+    expect(problems).toEqual([{ kind: "unavailable", detail: expect.any(String) }, { kind: "available" }]);
     expect((await store.calls.query({ limit: 1_000 })).calls).toHaveLength(600);
     expect(await store.events.between("one", 0, 10, 10)).toEqual([event(1)]);
     expect(await store.devices.get(deviceId(1))).toEqual(device(1, { lastSeenAt: 200 }));
-    expect(store.state).toMatchObject({ away: false, lostRows: 0 });
+    expect(store.state).toMatchObject({ unavailable: false, lostRows: 0 });
     await store.ping();
   }, 60_000);
 
@@ -175,7 +175,10 @@ describe("while SQLite's file is held by another process", () => {
     clock.advance(5_000);
     await store.flush();
     expect((await store.calls.query({})).calls).toEqual([call(1)]);
-    expect(problems).toEqual([{ kind: "away", detail: expect.stringContaining("locked") }, { kind: "back" }]);
+    expect(problems).toEqual([
+      { kind: "unavailable", detail: expect.stringContaining("locked") },
+      { kind: "available" },
+    ]);
   });
 
   it("whoever uses the store inside its own transaction is told so, and others go on", async () => {
@@ -216,13 +219,13 @@ describe("on a disk that is full", () => {
     await expect(store.flush()).rejects.toMatchObject({ fault: "unavailable" });
     const saving = store.devices.save(device(1, { tags: ["x".repeat(20_000)] }));
     await expect(saving).rejects.toMatchObject({ code: "storage_unavailable" });
-    await store.forgetOld();
-    expect(store.state).toMatchObject({ away: true, waitingRows: 900, lostRows: 0 });
-    expect(problems).toEqual([{ kind: "away", detail: expect.stringMatching(/full/) }]);
+    await store.pruneOld();
+    expect(store.state).toMatchObject({ unavailable: true, waitingRows: 900, lostRows: 0 });
+    expect(problems).toEqual([{ kind: "unavailable", detail: expect.stringMatching(/full/) }]);
     await room(10_000);
     await store.flush();
     await store.ping();
-    expect(problems.slice(1)).toEqual([{ kind: "back" }]);
+    expect(problems.slice(1)).toEqual([{ kind: "available" }]);
     expect((await store.calls.query({ limit: 1_000 })).calls).toHaveLength(901);
     expect((await store.calls.query({ device: deviceId(0), limit: 1_000 })).calls).toHaveLength(301);
     await store.close();

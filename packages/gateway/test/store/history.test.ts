@@ -59,7 +59,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     await store.flush();
     const read = async (limit: number) => {
       const times: number[] = [];
-      const from = await store.calls.endedIn({ since: 1_002, before: 1_010, limit }, ({ at }) =>
+      const from = await store.calls.finishedIn({ since: 1_002, before: 1_010, limit }, ({ at }) =>
         times.push(at),
       );
       return { from, first: times[0], count: times.length };
@@ -160,7 +160,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
       store.calls.append(call(number, { device: "d", at: number % 3 === 2 ? 1_000 : now + number }));
     store.calls.append(call(6, { device: "other", at: 1_000 }));
     await store.flush();
-    expect(await store.forgetOld()).toBe(3);
+    expect(await store.pruneOld()).toBe(3);
     const numbers = async (device: string) =>
       (await store.calls.query({ device })).calls.map(({ id }) => Number(id.slice(5)));
     expect(await numbers("d")).toEqual([4, 3, 1, 0]);
@@ -171,8 +171,8 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await numbers("other")).toEqual([8]);
     clock.advance(2 * day);
     // The clock has started a step of its own by now, at its first moment.
-    await store.forgetOld();
-    while ((await store.forgetOld()) > 0);
+    await store.pruneOld();
+    while ((await store.pruneOld()) > 0);
     expect(await numbers("d")).toEqual([]);
     store.calls.append(call(9, { device: "other", at: clock.now() }));
     store.calls.append(call(10, { device: "d", at: clock.now() }));
@@ -189,15 +189,15 @@ describe.each(kinds)("the call history in %s", (kind) => {
     await store.flush();
     const left = async () => (await databases.query(place, "select seq from tendon_calls")).length;
     expect(await left()).toBe(5_000);
-    expect(await store.forgetOld()).toBe(1_500);
-    expect(await store.forgetOld()).toBe(1_000);
+    expect(await store.pruneOld()).toBe(1_500);
+    expect(await store.pruneOld()).toBe(1_000);
     expect(await left()).toBe(2_500);
-    expect(await store.forgetOld()).toBe(0);
+    expect(await store.pruneOld()).toBe(0);
     expect((await store.calls.query({})).calls[0]?.id).toBe(call(4_999).id);
     clock.advance(2 * day);
     // The clock has started a step of its own by now, at its first moment.
-    await store.forgetOld();
-    while ((await store.forgetOld()) > 0);
+    await store.pruneOld();
+    while ((await store.pruneOld()) > 0);
     expect(await left()).toBe(0);
     store.calls.append(call(6_000, { at: clock.now() }));
     expect((await store.calls.query({})).calls).toHaveLength(1);

@@ -85,7 +85,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     const opening = databases.open(place);
     await expect(opening).rejects.toThrow(StartError);
     await expect(opening).rejects.toThrow(
-      /newer Tendon: its schema is version 99, this program knows up to \d+/,
+      /newer version of Tendon: its schema is version 99, this version supports up to \d+/,
     );
     expect(await versions(place)).toEqual([...newest, { version: 99, name: "later" }]);
   });
@@ -133,7 +133,7 @@ describe("a place that cannot be used", () => {
       { url: "postgres://", words: /StartError|cannot be used|not an address/ },
     ];
     for (const { url, words } of cases) {
-      const opening = databases.open({ dataFolder, url, patienceMs: 0 });
+      const opening = databases.open({ dataFolder, url, connectTimeoutMs: 0 });
       await expect(opening).rejects.toThrow(StartError);
       await expect(opening).rejects.toThrow(words);
       await expect(opening).rejects.not.toThrow(/hidden/);

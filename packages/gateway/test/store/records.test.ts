@@ -116,12 +116,12 @@ describe.each(kinds)("records in %s", (kind) => {
     const one = { image: "image-1", device: deviceId(1) };
     await updates.offered("image-1", deviceId(1));
     await updates.offered("image-1", deviceId(1));
-    await updates.takeBack("image-1", deviceId(1));
+    await updates.withdrawOffer("image-1", deviceId(1));
     await updates.offered("image-1", deviceId(2));
     await updates.offered("image-2", deviceId(1));
     expect(await updates.get("image-1", deviceId(1))).toMatchObject({ state: "offered", offers: 1 });
     expect((await updates.ofDevice(deviceId(1))).length).toBe(2);
-    expect((await updates.waitedFor()).sort()).toEqual([deviceId(1), deviceId(2)]);
+    expect((await updates.devicesInProgress()).sort()).toEqual([deviceId(1), deviceId(2)]);
     const fetched = { state: "fetched", dueAt: clock.now() + 10 } as const;
     expect(await updates.move(one, ["offered"], fetched)).toBe(true);
     expect(await updates.move(one, ["offered"], fetched)).toBe(false);
@@ -139,7 +139,7 @@ describe.each(kinds)("records in %s", (kind) => {
     await updates.excuse("image-1", true);
     expect((await updates.counts()).get("image-1")).toEqual({ ...counts, offered: 2, failed: 0 });
     expect(await updates.get("image-1", deviceId(1))).toMatchObject({ state: "offered", offers: 0 });
-    await updates.forget("image-1");
+    await updates.removeImage("image-1");
     expect((await updates.counts()).get("image-1")).toBeUndefined();
     await store.devices.remove(deviceId(1));
     expect(await updates.ofDevice(deviceId(1))).toEqual([]);

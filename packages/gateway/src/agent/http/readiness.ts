@@ -31,7 +31,7 @@ export async function unreadyParts({
 }
 
 function answers(clock: Clock, store: Store): Promise<boolean> {
-  if (store.state.away) return Promise.resolve(false);
+  if (store.state.unavailable) return Promise.resolve(false);
   return new Promise((resolve) => {
     const timer = clock.after(pingTimeoutMs, () => resolve(false));
     const end = (answered: boolean) => {

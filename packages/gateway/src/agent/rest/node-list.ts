@@ -23,7 +23,7 @@ export function nodeList({
   nodeId,
   startedAt,
 }: NodeListDependencies): NodeList {
-  const { kind, away } = store.state;
+  const { kind, unavailable } = store.state;
   const alone = {
     instance: nodeId,
     node,
@@ -44,7 +44,7 @@ export function nodeList({
       draining: member.draining,
     })),
     engines: {
-      storage: { kind, connected: !away },
+      storage: { kind, connected: !unavailable },
       cluster: cluster === undefined ? null : { server: cluster.server, connected: cluster.connected },
     },
   };

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** What was called, what a person was asked about it, what happened. */
+/** Calls, approvals and events. */
 export async function createHistory(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole } = columnTypes(kind);
   const { schema } = tx;
@@ -26,7 +26,7 @@ export async function createHistory(tx: Transaction<Tables>, kind: Engine["kind"
     .addColumn("approval", text)
     .addColumn("node", text)
     .execute();
-  // Few indexes, as every row pays for each: other filters walk one of these in bounded steps.
+  // Few indexes, because each one slows every insert. Other filters scan one of these in bounded steps.
   await schema.createIndex("tendon_calls_newest").unique().on("tendon_calls").columns(["at", "id"]).execute();
   await schema
     .createIndex("tendon_calls_device")

@@ -3,8 +3,8 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 
 /**
- * Every call pays for each index it is in, and pages of the file for each device it is sorted under. SQLite needs no
- * ids in them: its row numbers are in every index already and tell calls of the same instant apart.
+ * Smaller indexes make inserts cheaper. SQLite needs no ids in them: every index already contains the row number,
+ * which orders calls of the same millisecond.
  */
 export async function lightenHistory(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   if (kind !== "sqlite") return;

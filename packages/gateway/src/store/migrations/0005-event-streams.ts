@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** Which numbers events have had, and which event each call was, so that a restart neither repeats nor hides any. */
+/** The event numbers in use, and the event of each call, so that a restart neither repeats nor loses a number. */
 export async function createEventStreams(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole } = columnTypes(kind);
   const { schema } = tx;

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** Where a board that waits asked from, so that one host cannot take all codes; and when it proved who it is. */
+/** The source of a pairing, so that one host cannot take all codes, and the time of its proof. */
 export async function addPairingSources(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, whole } = columnTypes(kind);
   const { schema } = tx;

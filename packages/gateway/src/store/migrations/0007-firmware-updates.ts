@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** What more is known of an image, and how far each device has come with it. */
+/** More metadata of images, and the progress of each device. */
 export async function createFirmwareUpdates(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole, flag } = columnTypes(kind);
   const { schema } = tx;

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** What a board's voice server has given it, sealed. */
+/** Encrypted credentials of boards for their voice servers. */
 export async function createVoiceAccounts(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole } = columnTypes(kind);
   await tx.schema

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** What requests with an Idempotency-Key were answered, so that a repeat runs nothing again, here or elsewhere. */
+/** Replies to requests with an Idempotency-Key, so that a repeat does not run again on any node. */
 export async function createFirstAnswers(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole } = columnTypes(kind);
   await tx.schema

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** What was known of a tool before its device said something else of it. */
+/** The accepted definitions of tools whose device now lists another one. */
 export async function createToolPins(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole } = columnTypes(kind);
   await tx.schema

@@ -3,8 +3,8 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 
 /**
- * An index by device costs a page of the file for nearly every call. In SQLite each call names the one before it
- * instead; PostgreSQL writes in its own time, and several nodes write there at once, so it keeps its index.
+ * An index by device costs a page write for nearly every call. In SQLite each call refers to the device's call before
+ * it instead. PostgreSQL keeps its index: it writes in the background, and several nodes write at once.
  */
 export async function linkCalls(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   if (kind !== "sqlite") return;
@@ -19,7 +19,7 @@ export async function linkCalls(tx: Transaction<Tables>, kind: Engine["kind"]): 
   await sql`insert into tendon_last_calls (device, seq) select device, max(seq) from tendon_calls group by device`.execute(
     tx,
   );
-  // Under no device's name: up to which call the others are right.
+  // The row with the empty name records up to which call the table is complete.
   await sql`insert into tendon_last_calls (device, seq) select '', coalesce(max(seq), 0) from tendon_calls`.execute(
     tx,
   );

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** A restart of the gateway does not sign people out. */
+/** Sessions of the console, so that a restart does not sign people out. */
 export async function createConsoleSessions(tx: Transaction<Tables>, kind: Engine["kind"]): Promise<void> {
   const { key, text, whole } = columnTypes(kind);
   await tx.schema

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Engine } from "../engine.ts";
 
-/** What the two databases call the same thing. */
+/** The column types of the two databases. */
 export interface ColumnTypes {
-  /** Texts that are compared and sorted: by their bytes on both, whatever language the server was set up for. */
+  /** Texts that are compared and sorted by their bytes, regardless of the server's locale. */
   readonly key: "text" | RawBuilder<unknown>;
   readonly text: "text";
   /** Milliseconds and counts. */

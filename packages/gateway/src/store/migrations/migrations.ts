@@ -1,6 +1,6 @@
 /**
- * Every change of the tables, in order. A row that has been released is never edited or moved: a change of mind is a
- * new row. Each runs inside one transaction with all others that a database lacks.
+ * Every migration, in order. A released migration is never edited or moved; a later change is a new one. All missing
+ * migrations of a database run in one transaction.
  */
 import type { Transaction } from "kysely";
 import type { Engine } from "../engine.ts";
@@ -23,7 +23,7 @@ export interface Migration {
   readonly run: (tx: Transaction<Tables>, kind: Engine["kind"]) => Promise<void>;
 }
 
-/** The version of a schema is the number of rows that have run. */
+/** The version of a schema is the number of migrations that have run. */
 export const migrations: readonly Migration[] = [
   { name: "devices", run: createDevices },
   { name: "history", run: createHistory },

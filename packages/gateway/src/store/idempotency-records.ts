@@ -1,16 +1,16 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "./engine.ts";
 
-export interface FirstAnswer {
+export interface IdempotencyRecord {
   readonly digest: string;
-  /** The run of the gateway that took it on. */
+  /** The run of the gateway that executes the request. */
   readonly run: string;
-  /** `undefined` while it is not known. */
+  /** `undefined` until the request has finished. */
   readonly answer: string | undefined;
 }
 
-/** Requests that run once under their key; whoever inserts the row runs it. */
-export class FirstAnswers {
+/** Requests that run once per idempotency key. The caller that inserts the row runs the request. */
+export class IdempotencyRecords {
   readonly #db: Database;
   readonly #clock: Clock;
 
@@ -19,12 +19,12 @@ export class FirstAnswers {
     this.#clock = clock;
   }
 
-  /** `undefined`: it is the caller's to run; else what is known of it. */
+  /** `undefined`: the caller runs the request. Otherwise the record of the earlier request. */
   async claim(
     principal: string,
     key: string,
     { digest, run, expiresAt }: { digest: string; run: string; expiresAt: number },
-  ): Promise<FirstAnswer | undefined> {
+  ): Promise<IdempotencyRecord | undefined> {
     await this.#db
       .deleteFrom("tendon_first_answers")
       .where("principal", "=", principal)
@@ -39,7 +39,7 @@ export class FirstAnswers {
     return numInsertedOrUpdatedRows === 1n ? undefined : await this.get(principal, key);
   }
 
-  async get(principal: string, key: string): Promise<FirstAnswer | undefined> {
+  async get(principal: string, key: string): Promise<IdempotencyRecord | undefined> {
     const row = await this.#db
       .selectFrom("tendon_first_answers")
       .select(["digest", "run", "answer"])
@@ -58,7 +58,7 @@ export class FirstAnswers {
       .execute();
   }
 
-  /** It never reached its device, and may be tried again. */
+  /** Deletes the record of a request that never reached its device, so that a client can retry. */
   async release(principal: string, key: string): Promise<void> {
     await this.#db
       .deleteFrom("tendon_first_answers")
@@ -67,7 +67,7 @@ export class FirstAnswers {
       .execute();
   }
 
-  async forget(limit: number): Promise<number> {
+  async prune(limit: number): Promise<number> {
     const { numDeletedRows } = await this.#db
       .deleteFrom("tendon_first_answers")
       .where(({ eb, refTuple, selectFrom }) =>

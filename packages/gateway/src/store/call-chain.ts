@@ -1,7 +1,6 @@
 /**
- * How SQLite finds the calls of one device: each call names the one before it, and a table names the last. An index
- * by device would have another page of the file written for nearly every call; here only the page that is being filled
- * is, and the few that name the last.
+ * How SQLite finds the calls of one device: each call has the number of the device's call before it, and a table has
+ * the last call of each device. An index by device would write one more page of the file for nearly every call.
  */
 import { sql } from "kysely";
 import { BulkInsert, repeated } from "./bulk-insert.ts";
@@ -23,22 +22,21 @@ interface Linked {
   readonly call: CallRecord;
 }
 
-/** A call that is no longer there. */
-interface Gone {
+interface RemovedCall {
   readonly seq: number;
   readonly device: string;
   readonly earlier: number | null;
 }
 
-/** How many devices' last calls are kept in memory. */
-const headsRemembered = 100_000;
-/** The table is behind by so many calls, and then catches up, at most so many devices at a time. */
-const behindBy = 10_000;
-const caughtUpAtOnce = 500;
-/** Not a device: up to which call the table is right. */
-const upTo = "";
+/** Devices whose last call is kept in memory. */
+const maxHeads = 100_000;
+/** The table of last calls is updated after this many calls, at most this many devices at a time. */
+const catchUpAfter = 10_000;
+const catchUpBatch = 500;
+/** The key of the row that records up to which call the table is complete. No device has it. */
+const writtenUpToKey = "";
 
-export class CallLines {
+export class CallChain {
   readonly #calls = new BulkInsert<Linked>({
     write: (db, rows) =>
       db
@@ -61,11 +59,11 @@ export class CallLines {
         .compile(),
     bind: (device, into) => into.push(device, this.#heads.get(device) ?? 0),
   });
-  /** The last call of each device that was called in this run. */
+  /** The last call of each device that was called since the start. */
   readonly #heads = new Map<string, number>();
-  /** Those of which the table does not know yet. */
+  /** Devices whose last call is not in the table yet. */
   readonly #unwritten = new Set<string>();
-  /** The newest call of all, when the above was true; nothing while it may not be. */
+  /** The newest call for which `#heads` is valid; `undefined` if `#heads` may be stale. */
   #newest: number | undefined;
   #writtenUpTo = 0;
 
@@ -80,26 +78,26 @@ export class CallLines {
 
   async #append(tx: Database, calls: readonly CallRecord[]): Promise<void> {
     let seq = await newestOf(tx);
-    if (seq !== this.#newest || this.#heads.size > headsRemembered) await this.#catchUp(tx, seq);
+    if (seq !== this.#newest || this.#heads.size > maxHeads) await this.#catchUp(tx, seq);
     await this.#readHeads(tx, calls);
     const linked = calls.map((call) => {
       seq += 1;
       const before = this.#heads.get(call.device) ?? 0;
       this.#heads.set(call.device, seq);
       this.#unwritten.add(call.device);
-      // Numbers begin again only where all calls were forgotten: what was last then is not the one before this.
+      // Numbers restart after retention has deleted all calls. A head from before then is not an earlier call.
       return { seq, earlier: before > 0 && before < seq ? before : null, call };
     });
     await this.#calls.run(tx, linked);
     this.#newest = seq;
-    if (seq - this.#writtenUpTo >= behindBy) await this.#writeSome(tx, seq);
+    if (seq - this.#writtenUpTo >= catchUpAfter) await this.#writeSome(tx, seq);
   }
 
-  /** A table that knew every last call at once would have each of its pages written for every few calls. */
+  /** In batches: updating the table at once would rewrite all of its pages every few calls. */
   async #writeSome(tx: Database, seq: number): Promise<void> {
     const devices: string[] = [];
     for (const device of this.#unwritten) {
-      if (devices.length === caughtUpAtOnce) break;
+      if (devices.length === catchUpBatch) break;
       devices.push(device);
       this.#unwritten.delete(device);
     }
@@ -109,12 +107,12 @@ export class CallLines {
     this.#writtenUpTo = seq;
   }
 
-  /** What an earlier run, or a transaction that failed, has left undone. */
+  /** Completes the table after a restart or a failed transaction. */
   async #catchUp(tx: Database, newest: number): Promise<void> {
     this.#heads.clear();
     this.#unwritten.clear();
-    const written = await lastOf(tx, upTo);
-    // The newest of all is gone, and with it everything.
+    const written = await lastOf(tx, writtenUpToKey);
+    // The newest recorded call was deleted, and so were all others.
     const from = written !== undefined && written <= newest ? written : 0;
     await sql`
       insert into tendon_last_calls (device, seq)
@@ -136,7 +134,7 @@ export class CallLines {
     for (const { device, seq } of rows) this.#heads.set(device, seq);
   }
 
-  /** The device's calls before this one, newest first, from among the next so many. */
+  /** The device's calls before `before`, newest first. Reads at most `looked` rows. */
   async step(
     db: Database,
     { device, since = 0, tool, principal, outcome }: CallFilter & { readonly device: string },
@@ -164,7 +162,7 @@ export class CallLines {
     return { rows: rows.rows, end: ends.rows[0] };
   }
 
-  /** From the one before the cursor's; a cursor of another list says only from when on. */
+  /** The call before the cursor's. A cursor from another list does not name a call of this device. */
   async #stepFrom(db: Database, device: string, before: CallKey | undefined): Promise<number | undefined> {
     const known =
       before &&
@@ -186,10 +184,10 @@ export class CallLines {
   }
 
   /**
-   * To be told, inside the same transaction, which calls were removed. They are the oldest of their devices, but for
-   * those made while the clock was wrong: where older ones stay, they are linked anew.
+   * Updates the chain after calls were deleted in the same transaction. Deleted calls are the oldest of their device,
+   * unless the clock was wrong. If older calls remain, the device's calls are linked again.
    */
-  async removed(tx: Database, gone: readonly Gone[]): Promise<void> {
+  async removed(tx: Database, gone: readonly RemovedCall[]): Promise<void> {
     if (gone.length === 0) return;
     const devices = [...new Set(gone.map(({ device }) => device))];
     const seqs = new Set(gone.map(({ seq }) => seq));
@@ -207,7 +205,7 @@ export class CallLines {
       .execute();
     if (left.length === 0) return;
     this.#newest = undefined;
-    await linkAnew(
+    await relink(
       tx,
       left.map(({ device }) => device),
     );
@@ -232,11 +230,13 @@ async function lastOf(db: Database, device: string): Promise<number | undefined>
 }
 
 async function writeUpTo(tx: Database, seq: number): Promise<void> {
-  await sql`insert or replace into tendon_last_calls (device, seq) values (${upTo}, ${seq})`.execute(tx);
+  await sql`insert or replace into tendon_last_calls (device, seq) values (${writtenUpToKey}, ${seq})`.execute(
+    tx,
+  );
 }
 
 /** Reads the whole history once. */
-async function linkAnew(tx: Database, devices: readonly string[]): Promise<void> {
+async function relink(tx: Database, devices: readonly string[]): Promise<void> {
   await sql`
     update tendon_calls set earlier = linked.before
     from (
