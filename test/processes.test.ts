@@ -136,7 +136,7 @@ describe("a program that speaks lines of JSON", () => {
     await until(() => lines.filter((line) => line.includes("lamp program starts")).length === 1);
     expect((await site.call("lamp", "lamp.get")).body["code"]).toBe("tool_unknown");
     clock.advance(10_000);
-    await until(() => lines.some((line) => line.includes("did not say what it can do in time")));
+    await until(() => lines.some((line) => line.includes("did not list its tools in time")));
     clock.advance(1_000);
     await until(() => lines.filter((line) => line.includes("lamp program starts")).length === 2);
   });
@@ -145,7 +145,7 @@ describe("a program that speaks lines of JSON", () => {
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
     const site = await siteWith("lamp.mjs", ["flood"], { restart: "never" }, { logger });
-    await until(() => lines.some((line) => line.includes("says too much")));
+    await until(() => lines.some((line) => line.includes("writes too many lines")));
     expect((await site.device("lamp"))["online"]).toBe(false);
   });
 
@@ -157,7 +157,9 @@ describe("a program that speaks lines of JSON", () => {
     const [first, second] = await Promise.all(waiting);
     expect(first?.body).toMatchObject({ code: "device_disconnected", sent: true });
     expect(second?.body["code"]).toMatch(/device_disconnected|device_offline/);
-    expect((await site.device("lamp"))["lastDisconnect"]).toMatchObject({ reason: "it ended with code 7" });
+    expect((await site.device("lamp"))["lastDisconnect"]).toMatchObject({
+      reason: "the process exited with code 7",
+    });
     expect(await site.toolNames("lamp")).toContain("lamp.get");
     clock.advance(1_000);
     await online(site);
@@ -169,7 +171,7 @@ describe("a program that speaks lines of JSON", () => {
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
     await siteWith("lamp.mjs", ["exit-at-once"], {}, { clock, logger });
-    const ends = () => lines.filter((line) => line.includes("it ended with code 3")).length;
+    const ends = () => lines.filter((line) => line.includes("the process exited with code 3")).length;
     for (const [round, longest] of [750, 1_500, 3_000, 6_000].entries()) {
       await until(() => ends() === round + 1);
       clock.advance(longest);
@@ -198,7 +200,7 @@ describe("a program that speaks lines of JSON", () => {
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
     const site = await siteWith("lamp.mjs", [], { command: "/nowhere/at-all" }, { logger });
-    await until(() => lines.some((line) => line.includes("it cannot be run")));
+    await until(() => lines.some((line) => line.includes("the command cannot be run")));
     expect(await site.device("lamp")).toMatchObject({ online: false, kind: "process" });
     expect((await site.call("lamp", "lamp.get")).body["code"]).toBe("tool_unknown");
   });
@@ -211,7 +213,9 @@ describe("a program that speaks lines of JSON", () => {
       const site = await siteWith("lamp.mjs", faults, {}, { logger });
       await online(site);
       await site.tendon.stop();
-      const reason = faults.includes("deaf") ? "it was ended by SIGKILL" : "it ended with code 0";
+      const reason = faults.includes("deaf")
+        ? "the process was ended by SIGKILL"
+        : "the process exited with code 0";
       const told = lines.filter((line) => line.includes("process ended")).map((line) => JSON.parse(line));
       // Nobody is warned of what was asked for.
       expect(told).toEqual([expect.objectContaining({ reason, level: pino.levels.values["info"] })]);

@@ -146,7 +146,7 @@ describe("a virtual device with a fault", () => {
     const site = await openSite();
     const device = await start(site, ["cursor-loop"]);
     const view = await listed(site, device);
-    expect(view["toolsProblem"]).toContain("came a second time");
+    expect(view["toolsProblem"]).toContain("was repeated");
     expect((await site.call(device.id, volume, { volume: 5 })).status).toBe(200);
   });
 

@@ -36,7 +36,7 @@ describe("bounds on what a device sends", () => {
 
   it.each([
     ["an oversize frame", [0x81, 0xff, 0, 0, 0, 0, 0, 15, 0, 0], "the device sent a frame that is too large"],
-    ["a frame that is none", [0xf3, 0x80], "the device broke the rules of WebSocket"],
+    ["a frame that is none", [0xf3, 0x80], "the device violated the WebSocket protocol"],
     ["its own Close frame", [0x88, 0x80], "the device closed the connection (1005)"],
   ])("[DEV-8] [DEV-11] a device that stays on after %s is offline and cut", async (_, bytes, reason) => {
     const site = await openSite();
@@ -132,7 +132,7 @@ describe("bounds on what a device sends", () => {
       return body["code"] === "device_timeout" ? undefined : body;
     });
     expect(outcome).toMatchObject({ code: "device_disconnected" });
-    expect(await offlineReason(site)).toBe("the device does not read what it is sent");
+    expect(await offlineReason(site)).toBe("the device stopped reading from its connection");
   });
 });
 

@@ -53,8 +53,8 @@ describe("an older server", () => {
     expect(asked.waiting).toHaveLength(8);
     const quick = await agentOf(site, "legacy", server);
     quick.setRequestHandler("elicitation/create", () => named("Ada") as never);
-    expect(textOf(await quick.callTool({ name: "endless" }))).toMatch(/^100 -32600 .*100 questions at most/);
-    expect(textOf(await quick.callTool({ name: "huge" }))).toMatch(/^-32602 .*262144 bytes at most/);
+    expect(textOf(await quick.callTool({ name: "endless" }))).toMatch(/^100 -32600 .*at most 100 questions/);
+    expect(textOf(await quick.callTool({ name: "huge" }))).toMatch(/^-32602 .*at most 262144 bytes/);
     expect(textOf(await quick.callTool({ name: "unknown" }))).toMatch(/^-32601 /);
   });
 

@@ -80,7 +80,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       await page(device, { withUserTools: true }, [tool("a")], "b");
       await page(device, { withUserTools: true, cursor: "b" }, [tool("b"), tool("u")], "b");
       await page(device, { withUserTools: true, cursor: "self.get_system_info" }, []);
-      expect(await problemOf(site, device)).toContain('the cursor "b" came a second time');
+      expect(await problemOf(site, device)).toContain('the cursor "b" was repeated');
       expect(await site.toolNames(device.id)).toEqual(["a", "b", "u"]);
     });
 

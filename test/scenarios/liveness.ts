@@ -35,10 +35,10 @@ export function livenessScenarios(transport: DeviceTransport): void {
       clock.advance(29_000);
       expect((await site.device(device.id))["online"]).toBe(true);
       clock.advance(5_000);
-      expect((await events.next()).data["reason"]).toBe("the device fell silent");
+      expect((await events.next()).data["reason"]).toBe("the device stopped responding");
       expect((await answer).body).toMatchObject({ code: "device_disconnected", sent: true });
       expect((await site.device(device.id))["lastDisconnect"]).toMatchObject({
-        reason: "the device fell silent",
+        reason: "the device stopped responding",
       });
       clock.advance(1_000);
       await device.wire.ended;

@@ -111,7 +111,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     authentication,
     credentials: provisioning.credentials,
     sessions: console.authentication.sessions,
-    cut: (id, reason) => liveness.cut(id, reason),
+    cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);
   const url = addresses().local;
@@ -126,14 +126,14 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping = true;
-    devices.webSocket.refuseNew();
-    mqtt.refuseNew();
+    devices.webSocket.rejectNew();
+    mqtt.rejectNew();
     cluster?.cluster.drain();
     removeRunFile();
     log.info("gateway stopping");
     await within(clock, drainMs, services.drain());
     await drainBoards(services.fleet.sessions(), cluster !== undefined, clock);
-    const closed = within(clock, deviceCloseMs, devices.webSocket.allClosed());
+    const closed = within(clock, deviceCloseMs, devices.webSocket.closeAll());
     await Promise.all([closed, devices.stopPrograms()]);
     devices.webSocket.stop();
     for (const undo of started.reverse()) await undo();

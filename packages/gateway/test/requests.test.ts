@@ -13,7 +13,7 @@ function makeRequests(firstId: number) {
     firstId,
     send: (payload) => sent.push(Number(payload["id"])) > 0,
     onLate: (call) => late.push(call.callId),
-    onStray: () => strays.push(true),
+    onUnexpectedReply: () => strays.push(true),
   });
   return { requests, sent, late, strays };
 }

@@ -198,13 +198,13 @@ export class EmbeddedBroker {
   }
 
   /** From now on nobody comes in: a balancer finds the port shut, who has dialled already hears why. */
-  refuseNew(): void {
+  rejectNew(): void {
     this.#refusing = true;
     for (const server of this.#servers) server.close();
   }
 
   async stop(): Promise<void> {
-    this.refuseNew();
+    this.rejectNew();
     await new Promise<void>((resolve) => this.#aedes.close(() => resolve()));
     for (const socket of this.#sockets.keys()) socket.destroy();
   }

@@ -81,7 +81,7 @@ export class OutsideBroker {
   }
 
   /** From now on nobody comes in. */
-  refuseNew(): void {
+  rejectNew(): void {
     this.#refusing = true;
   }
 

@@ -1,6 +1,6 @@
 /**
- * One connection of one board, from its hello to its end. The state is one union with one transition function;
- * what a message means is decided in `handlers/`, and what it means for the rest of the world by the owner.
+ * One connection of one board, from its hello to its end. The state is one union with one transition function.
+ * `handlers/` interpret the messages; the owner connects the session to the rest of the gateway.
  */
 import {
   type AudioFraming,
@@ -34,10 +34,10 @@ import type { BoardHello, VoiceConversation, VoiceService } from "./voice-servic
 import { VoiceSession } from "./voice-session.ts";
 
 export type SessionState =
-  | { readonly kind: "greeting" }
-  /** Hello said; the device offers no tools. */
+  | { readonly kind: "awaiting_hello" }
+  /** The hello was received; the device offers no tools. */
   | { readonly kind: "plain" }
-  /** Hello said; being initialised and listed, or done with it. */
+  /** The hello was received; the device speaks MCP. */
   | { readonly kind: "mcp" }
   | { readonly kind: "closed"; readonly reason: string };
 
@@ -57,19 +57,19 @@ function transition(state: SessionState, event: SessionStep): SessionState {
   }
 }
 
-export interface SessionNeeds {
+export interface BoardSessionDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly owner: SessionOwner;
   readonly firstRequestId: number;
   readonly queueLimit: number;
-  /** Merged into `initialize`; read for every one, so that it may change while the gateway runs. */
+  /** Merged into `initialize`. Read each time, because the value can change while the gateway runs. */
   readonly capabilities: () => JsonObject;
-  /** Where audio of this device would go, for transports that carry it apart from the messages. */
+  /** The UDP address for this device's audio, for transports that do not carry audio on the connection. */
   readonly audioAddress: () => UdpAddress;
   readonly newSessionId: () => string;
-  readonly frames: Pick<FrameLog, "note">;
-  /** `undefined` where no voice server is configured at all. */
+  readonly frames: Pick<FrameLog, "record">;
+  /** `undefined` if no voice server is configured. */
   readonly voice: VoiceService | undefined;
 }
 
@@ -85,60 +85,61 @@ export class BoardSession implements DeviceSession {
   readonly owner: SessionOwner;
   readonly audioAddress: () => UdpAddress;
   readonly #newSessionId: () => string;
-  readonly #frames: Pick<FrameLog, "note">;
+  readonly #frames: Pick<FrameLog, "record">;
   #sessionId: string;
   readonly #clock: Clock;
   readonly #rate: TokenBucket;
-  #state: SessionState = { kind: "greeting" };
+  #state: SessionState = { kind: "awaiting_hello" };
   #framing: AudioFraming = 1;
-  #lastLife: number;
-  /** Set while an answer to a probe is awaited; any sign of life clears it. */
+  #lastActivity: number;
+  /** Set while a probe is unanswered. Any activity clears it. */
   #probedAt: number | undefined;
-  /** Outlives the wait, so that the probe's late answer is not taken for a stray reply. */
+  /** Kept after the wait, so that a late answer to the probe is not reported as unexpected. */
   #lastProbeId: number | undefined;
   #helloTimer: Timer | undefined;
   readonly #voice: VoiceService | undefined;
   #conversation: VoiceConversation | undefined;
   droppedAudioFrames = 0;
 
-  constructor(identity: DeviceIdentity, link: DeviceLink, needs: SessionNeeds) {
+  constructor(identity: DeviceIdentity, link: DeviceLink, dependencies: BoardSessionDependencies) {
     this.identity = identity;
     this.link = link;
-    this.#sessionId = needs.newSessionId();
-    this.#newSessionId = needs.newSessionId;
-    this.#frames = needs.frames;
-    this.audioAddress = needs.audioAddress;
-    this.#voice = needs.voice;
-    this.events = needs.events;
-    this.owner = needs.owner;
-    this.#clock = needs.clock;
-    this.connectedAt = needs.clock.now();
-    this.#lastLife = needs.clock.monotonic();
+    this.#sessionId = dependencies.newSessionId();
+    this.#newSessionId = dependencies.newSessionId;
+    this.#frames = dependencies.frames;
+    this.audioAddress = dependencies.audioAddress;
+    this.#voice = dependencies.voice;
+    this.events = dependencies.events;
+    this.owner = dependencies.owner;
+    this.#clock = dependencies.clock;
+    this.connectedAt = dependencies.clock.now();
+    this.#lastActivity = dependencies.clock.monotonic();
     this.#rate = new TokenBucket(
       { burst: limits.deviceFrameBurst.max, everyMs: perSecond(limits.deviceFramesPerSecond.max) },
-      this.#lastLife,
+      this.#lastActivity,
     );
     this.requests = new Requests({
-      clock: needs.clock,
-      queueLimit: needs.queueLimit,
-      firstId: needs.firstRequestId,
+      clock: dependencies.clock,
+      queueLimit: dependencies.queueLimit,
+      firstId: dependencies.firstRequestId,
       send: (payload, envelope) => {
         this.#rate.allowOne();
         return this.sendRpc(payload, envelope);
       },
-      onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
-      onStray: () => needs.events.strayReply(this.deviceId),
+      onLate: (call, lateMs, failed) =>
+        dependencies.events.callLate(this.deviceId, { ...call, lateMs, failed }),
+      onUnexpectedReply: () => dependencies.events.unexpectedReply(this.deviceId),
     });
-    this.setup = new Setup(this, needs.clock, needs.capabilities);
-    this.toolsOnly = new ToolsOnly(this, needs.clock);
-    this.#helloTimer = needs.clock.after(limits.deviceHelloMs.max, () => this.#helloOverdue());
+    this.setup = new Setup(this, dependencies.clock, dependencies.capabilities);
+    this.toolsOnly = new ToolsOnly(this, dependencies.clock);
+    this.#helloTimer = dependencies.clock.after(limits.deviceHelloMs.max, () => this.#helloTimedOut());
   }
 
   get deviceId(): string {
     return this.identity.deviceId;
   }
 
-  /** Over MQTT it changes with every audio session; what was asked before goes on under the new one. */
+  /** Over MQTT it changes with every audio session. Running requests continue under the new id. */
   get sessionId(): string {
     return this.#sessionId;
   }
@@ -155,8 +156,8 @@ export class BoardSession implements DeviceSession {
     return this.requests.queued;
   }
 
-  /** No call runs or waits, and the device is not being listed. */
-  get nothingDue(): boolean {
+  /** No call is running or queued, and the device is not being listed. */
+  get isIdle(): boolean {
     return this.requests.idle && !this.setup.running;
   }
 
@@ -169,7 +170,7 @@ export class BoardSession implements DeviceSession {
   }
 
   get silentForMs(): number {
-    return this.#clock.monotonic() - this.#lastLife;
+    return this.#clock.monotonic() - this.#lastActivity;
   }
 
   call(
@@ -187,28 +188,28 @@ export class BoardSession implements DeviceSession {
     return this.requests.request(method, params, options);
   }
 
-  /** Any sign of life: a frame, or an answer to a transport's ping [DEV-12]. */
+  /** Records activity: a frame, or an answer to a ping of the transport [DEV-12]. */
   alive(): void {
-    this.#lastLife = this.#clock.monotonic();
+    this.#lastActivity = this.#clock.monotonic();
     this.#probedAt = undefined;
   }
 
   receiveText(text: string): void {
     if (!this.#admitFrame()) return;
-    const kept = this.conversation === undefined ? text : this.#voice?.kept(text);
-    this.#frames.note(this.deviceId, "in", kept ?? "");
+    const logged = this.conversation === undefined ? text : this.#voice?.loggable(text);
+    this.#frames.record(this.deviceId, "in", logged ?? "");
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
         handleMessage(this, decoded.message, text);
         return;
       case "unknown":
-        // A kind that is unknown here may be known to the voice server.
+        // The voice server may know a kind that the gateway does not.
         this.conversation?.fromBoard(text, { type: decoded.kind });
         this.events.frameNotUnderstood(this.deviceId, "unknown", decoded.kind);
         return;
       case "invalid":
-        this.#passOnUnread(text);
+        this.#forwardUnread(text);
         this.events.frameNotUnderstood(this.deviceId, "invalid", decoded.reason);
         return;
       default:
@@ -216,15 +217,15 @@ export class BoardSession implements DeviceSession {
     }
   }
 
-  /** [VOI-4] What is odd here may be new and known to the voice server; MCP and hellos are for us alone. */
-  #passOnUnread(text: string): void {
+  /** [VOI-4] The voice server may understand a message that the gateway cannot read. MCP and hellos are only for us. */
+  #forwardUnread(text: string): void {
     const { conversation } = this;
     const message = conversation === undefined ? undefined : parseJson(text);
     if (!isObject(message) || typeof message["type"] !== "string") return;
     if (message["type"] !== "mcp" && message["type"] !== "hello") conversation?.fromBoard(text, message);
   }
 
-  /** [AUD-4] Audio is counted and dropped until there is somebody to hear it. */
+  /** [AUD-4] Audio is counted and dropped while there is no conversation. */
   receiveBinary(bytes: Uint8Array): void {
     if (!this.#admitFrame()) return;
     const { conversation } = this;
@@ -236,7 +237,7 @@ export class BoardSession implements DeviceSession {
     if (decoded.outcome === "ok") {
       this.droppedAudioFrames += 1;
       this.events.audioDropped(bytes.byteLength);
-      this.toolsOnly.streams();
+      this.toolsOnly.audioReceived();
     } else {
       this.events.frameNotUnderstood(
         this.deviceId,
@@ -246,27 +247,27 @@ export class BoardSession implements DeviceSession {
     }
   }
 
-  greet(mcp: boolean, version: unknown): void {
+  helloReceived(mcp: boolean, version: unknown): void {
     this.#helloTimer?.cancel();
     this.#helloTimer = undefined;
     this.#framing = audioFramingOf(version);
     this.#state = transition(this.#state, { step: "hello", mcp });
-    this.owner.greeted(this);
+    this.owner.online(this);
   }
 
-  /** The one under way; one that is over takes no part in anything. */
+  /** The running conversation; `undefined` if it has ended. */
   get conversation(): VoiceConversation | undefined {
     return this.#conversation?.over === false ? this.#conversation : undefined;
   }
 
-  /** Begins to talk through the board's voice server; false where it has none. */
-  converse(hello: BoardHello): boolean {
+  /** Starts a conversation with the board's voice server; false if it has none. */
+  startConversation(hello: BoardHello): boolean {
     const voice = this.#voice;
     if (voice?.serves(this.deviceId) !== true) return false;
     this.toolsOnly.end();
     this.endConversation("the board said hello again");
     const mcp = speaksMcp(hello.message);
-    this.greet(mcp, hello.message.version);
+    this.helloReceived(mcp, hello.message.version);
     this.#conversation = voice.begin(new VoiceSession(this, mcp), hello);
     return true;
   }
@@ -277,15 +278,15 @@ export class BoardSession implements DeviceSession {
     conversation?.leave(reason);
   }
 
-  /** Devices over MQTT and processes are there as soon as they are connected [MQT-4]. */
+  /** Devices over MQTT are online as soon as they are connected [MQT-4]. */
   beginWithoutHello(): void {
-    this.greet(true, undefined);
-    const sessionId = this.#voice?.takeCutOff(this.deviceId);
+    this.helloReceived(true, undefined);
+    const sessionId = this.#voice?.takeInterruptedSession(this.deviceId);
     if (sessionId !== undefined) this.send({ type: "goodbye", session_id: sessionId });
     this.setup.start();
   }
 
-  /** A new audio session has an id of its own; a goodbye for an old one must not end it. */
+  /** Each audio session has its own id, so that a goodbye for an old one does not end it. */
   renewSessionId(): void {
     const old = this.#sessionId;
     this.#sessionId = this.#newSessionId();
@@ -297,16 +298,16 @@ export class BoardSession implements DeviceSession {
     return this.#sendText(text, message.type === "hello" ? withoutKey(text) : text);
   }
 
-  /** A text that a voice server has written. */
-  sendAsItIs(text: string): boolean {
-    return this.#sendText(text, this.#voice?.kept(text) ?? "");
+  /** Sends a text of a voice server unchanged. */
+  sendRaw(text: string): boolean {
+    return this.#sendText(text, this.#voice?.loggable(text) ?? "");
   }
 
   sendRpc(payload: JsonObject, envelope?: JsonObject): boolean {
     return this.#sendText(encodeMcp(this.sessionId, payload, envelope));
   }
 
-  /** [DEV-13] Asks over MCP whether anybody is there; the firmware's answer is an error, and that is life. */
+  /** [DEV-13] Pings over MCP. The firmware answers with an error, which counts as activity. */
   probe(): void {
     if (this.#probedAt !== undefined || this.#state.kind !== "mcp") return;
     this.#probedAt = this.#clock.monotonic();
@@ -314,7 +315,7 @@ export class BoardSession implements DeviceSession {
     this.sendRpc(encodeRequest(this.#lastProbeId, "ping"));
   }
 
-  /** Whether a reply answers the last probe; its id is nobody else's. */
+  /** Whether a reply answers the last probe. No other request has its id. */
   takeProbeReply(id: number): boolean {
     if (this.#lastProbeId !== id) return false;
     this.#lastProbeId = undefined;
@@ -326,57 +327,57 @@ export class BoardSession implements DeviceSession {
   }
 
   /**
-   * Ends the connection from our side; the device is told why as far as its transport can say it. `deviceLeft`: it is
-   * gone already, or has come back on another connection.
+   * Closes the connection. The device gets the reason if its transport can carry one. `deviceLeft`: the device has
+   * already gone, or has reconnected on another connection.
    */
   close(closeCode: number, reason: string, deviceLeft = true): void {
     if (this.#state.kind === "closed") return;
-    // First, because closing a link may report the end at once, as if the device had left.
+    // First, because `link.close` may call `linkClosed` at once, as if the device had left.
     this.linkClosed(reason, deviceLeft);
     this.link.close(closeCode, reason);
   }
 
-  /** The connection has ended, whoever ended it. */
+  /** Called when the connection has ended, from either side. */
   linkClosed(reason: string, deviceLeft = true): void {
     if (this.#state.kind === "closed") return;
-    const wasGreeted = this.#state.kind !== "greeting";
+    const wasOnline = this.#state.kind !== "awaiting_hello";
     this.#state = transition(this.#state, { step: "close", reason });
     this.#helloTimer?.cancel();
     if (this.conversation !== undefined && this.transport === "mqtt") {
-      this.#voice?.boardCutOff(this.deviceId, this.sessionId);
+      this.#voice?.sessionInterrupted(this.deviceId, this.sessionId);
     }
     this.toolsOnly.end();
     this.endConversation(reason);
     this.setup.stop();
     this.requests.close(reason, deviceLeft);
-    if (wasGreeted) this.owner.offline(this, reason);
+    if (wasOnline) this.owner.offline(this, reason);
   }
 
   #admitFrame(): boolean {
     if (this.#state.kind === "closed") return false;
     this.alive();
-    if (this.#rate.take(this.#lastLife)) return true;
+    if (this.#rate.take(this.#lastActivity)) return true;
     const error = new TendonError("rate_limited", "the device sends too many frames");
     this.events.connectionRefused({ code: error.code, reason: error.message, device: this.deviceId });
     this.close(error.kind.closeCode, error.message, false);
     return false;
   }
 
-  /** `kept`: what of it may be shown to whoever looks for a fault. */
-  #sendText(text: string, kept = text): boolean {
+  /** `logged`: the text for the frame log, with secrets masked. */
+  #sendText(text: string, logged = text): boolean {
     if (this.#state.kind === "closed") return false;
-    this.#frames.note(this.deviceId, "out", kept);
+    this.#frames.record(this.deviceId, "out", logged);
     if (this.link.send(text)) return true;
-    this.close(1013, "the device does not read what it is sent", false);
+    this.close(1013, "the device stopped reading from its connection", false);
     return false;
   }
 
-  #helloOverdue(): void {
+  #helloTimedOut(): void {
     this.events.connectionRefused({
       code: limits.deviceHelloMs.error,
       reason: `no hello within ${limits.deviceHelloMs.max} ms`,
       device: this.deviceId,
     });
-    this.close(1008, "no hello in time");
+    this.close(1008, "no hello within the deadline");
   }
 }

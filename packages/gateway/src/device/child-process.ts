@@ -1,6 +1,6 @@
 /**
- * A program that is kept running: started with a small environment of its own, watched, ended politely and then
- * firmly, started again after a growing, uneven pause. What it says is somebody else's business.
+ * Supervises a program: starts it with a minimal environment, stops it by request, then SIGTERM, then SIGKILL, and
+ * restarts it after a growing, randomised pause. `ProcessUser` handles its input and output.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -21,12 +21,12 @@ export interface ProcessPipes {
   readonly stderr: Readable;
 }
 
-/** What runs on top of the process, from its start to its end. */
+/** Uses the process from its start to its end. */
 export interface ProcessUser {
-  /** The process has been started; its end is told by `ended`, once. */
+  /** The process has started. `ended` is called once, when it ends. */
   started(pipes: ProcessPipes): void;
-  /** Asks it to go in its own words; what does not go is ended. */
-  farewell(): void;
+  /** Asks the process to exit, in its own protocol. A process that does not exit is killed. */
+  requestExit(): void;
   ended(reason: string): void;
 }
 
@@ -37,10 +37,10 @@ type State =
   | { readonly kind: "pausing"; readonly timer: Timer };
 
 const firstPauseMs = 500;
-const longestPauseMs = 60_000;
-/** A process that ran for this long has recovered: the next pause is short again. */
-const steadyAfterMs = 30_000;
-const farewellMs = 800;
+const maxPauseMs = 60_000;
+/** A process that ran for this long is stable: the next pause is short again. */
+const stableAfterMs = 30_000;
+const exitGraceMs = 800;
 const terminateMs = 600;
 
 export class SupervisedProcess {
@@ -63,7 +63,7 @@ export class SupervisedProcess {
     this.#run({ ...environment, ...this.#settings.env });
   }
 
-  /** Ends the process, whatever it is doing; a fresh one is started if its policy says so. */
+  /** Kills the process. It is restarted if its policy says so. */
   kill(): void {
     if (this.#state.kind !== "running") return;
     this.#state.child.kill("SIGKILL");
@@ -77,10 +77,10 @@ export class SupervisedProcess {
     const { child } = state;
     this.#state = { kind: "ending", child };
     const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
-    this.#user.farewell();
+    this.#user.requestExit();
     const timers = [
-      this.#clock.after(farewellMs, () => child.kill("SIGTERM")),
-      this.#clock.after(farewellMs + terminateMs, () => child.kill("SIGKILL")),
+      this.#clock.after(exitGraceMs, () => child.kill("SIGTERM")),
+      this.#clock.after(exitGraceMs + terminateMs, () => child.kill("SIGKILL")),
     ];
     await gone;
     for (const timer of timers) timer.cancel();
@@ -92,15 +92,16 @@ export class SupervisedProcess {
     this.#state = { kind: "running", child, since: this.#clock.monotonic() };
     let failure: string | undefined;
     child.on("error", (error) => {
-      failure = `it cannot be run (${messageOf(error)})`;
-      // A command that does not exist has no process, and so no `close` either.
+      failure = `the command cannot be run (${messageOf(error)})`;
+      // A command that does not exist has no process, so `close` never comes.
       if (child.pid === undefined) this.#ended(env, failure, false);
     });
-    // A pipe whose other end has gone tells it by an error; the end of the process is what counts.
+    // A broken pipe raises an error. The end of the process is handled by `close`.
     child.stdin.on("error", () => undefined);
     child.on("close", (code, signal) => {
       const reason =
-        failure ?? (signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`);
+        failure ??
+        (signal === null ? `the process exited with code ${code}` : `the process was ended by ${signal}`);
       this.#ended(env, reason, code === 0);
     });
     if (child.pid !== undefined) this.#user.started(child);
@@ -113,9 +114,9 @@ export class SupervisedProcess {
     this.#user.ended(reason);
     const { restart } = this.#settings;
     if (this.#stopping || restart === "never" || (restart === "on-failure" && cleanly)) return;
-    const steady = state.kind === "running" && this.#clock.monotonic() - state.since >= steadyAfterMs;
-    const pause = steady ? firstPauseMs : this.#pauseMs;
-    this.#pauseMs = Math.min(pause * 2, longestPauseMs);
+    const stable = state.kind === "running" && this.#clock.monotonic() - state.since >= stableAfterMs;
+    const pause = stable ? firstPauseMs : this.#pauseMs;
+    this.#pauseMs = Math.min(pause * 2, maxPauseMs);
     const timer = this.#clock.after(pause * (0.5 + this.#random()), () => this.#run(env));
     this.#state = { kind: "pausing", timer };
   }

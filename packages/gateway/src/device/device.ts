@@ -1,7 +1,7 @@
 /**
- * SOUTH: from a socket to a session. A transport turns bytes into frames; a session speaks the device's protocol and
- * is its MCP client; the owner is told what comes of it. This room knows one device at a time: which devices exist,
- * what may be called and by whom is the services's business, and it is handed in.
+ * SOUTH: connections and sessions of devices. A transport turns bytes into frames. A session speaks the device's
+ * protocol, is its MCP client, and reports to its owner. This module handles one device at a time; the fleet, the
+ * calls and the access rules are dependencies.
  */
 export { type DeviceClaim, readClaim } from "./admission.ts";
 export { BoardSession } from "./board-session.ts";
@@ -9,8 +9,8 @@ export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from "./device-session.ts";
 export { drainBoards } from "./drain-boards.ts";
 export { FrameLog } from "./frame-log.ts";
-export { withoutKey, withoutWords } from "./frame-masking.ts";
-export type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";
+export { withoutKey, withoutSpeech } from "./frame-masking.ts";
+export type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";
 export { type MqttConnection, type MqttListener, openMqttDevice } from "./mqtt.ts";

@@ -5,13 +5,13 @@ const groups = 20;
 const shortestMs = 15;
 const jitterMs = 30;
 
-/** Closes the connections of boards. In small groups where other nodes take them in: all at once would be a storm for those. */
+/** Closes the connections of boards: in small groups if other nodes take them over, so that those are not flooded. */
 export async function drainBoards(
   sessions: readonly DeviceSession[],
   inGroups: boolean,
   clock: Clock,
 ): Promise<void> {
-  // Programs end with their processes.
+  // Programs are stopped with their processes.
   const boards = sessions.filter(({ kind }) => kind === "esp32");
   const size = inGroups ? Math.max(1, Math.ceil(boards.length / groups)) : boards.length;
   for (let at = 0; at < boards.length; at += size) {

@@ -1,29 +1,29 @@
 /**
- * The last frames to and from devices, for whoever has to find out what went wrong [CON-6]. One small ring for all of
- * them costs next to nothing; a device that somebody looks at gets a longer one of its own, for as long as they look.
+ * The last frames to and from devices, for diagnosis [CON-6]. All devices share one small ring buffer. A device that
+ * a person watches gets a longer buffer of its own for that time.
  */
 import { limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 
-export interface KeptFrame {
+export interface LoggedFrame {
   readonly at: number;
   readonly way: "in" | "out";
-  /** How long it was; the text may have been cut. */
+  /** The full length; `text` may be truncated. */
   readonly length: number;
   readonly text: string;
 }
 
 interface Watched {
-  readonly frames: KeptFrame[];
+  readonly frames: LoggedFrame[];
   until: number;
 }
 
 const watchMs = 60_000;
-const mostWatched = 32;
+const maxWatched = 32;
 
 export class FrameLog {
   readonly #clock: Clock;
-  readonly #ring: (KeptFrame & { readonly device: string })[] = [];
+  readonly #ring: (LoggedFrame & { readonly device: string })[] = [];
   #at = 0;
   readonly #watched = new Map<string, Watched>();
 
@@ -31,36 +31,36 @@ export class FrameLog {
     this.#clock = clock;
   }
 
-  note(device: string, way: "in" | "out", text: string): void {
+  record(device: string, way: "in" | "out", text: string): void {
     const frame = { device, at: this.#clock.now(), way, length: text.length, text: cut(text) };
     this.#ring[this.#at] = frame;
     this.#at = (this.#at + 1) % limits.framesKept.max;
-    if (this.#watched.size > 0) this.#noteWatched(device, frame);
+    if (this.#watched.size > 0) this.#recordWatched(device, frame);
   }
 
-  /** The oldest first. From now on more of this device is kept, until nobody asks for a minute. */
-  of(device: string): readonly KeptFrame[] {
+  /** Oldest first. Watches the device from now on, until it is not requested for a minute. */
+  framesOf(device: string): readonly LoggedFrame[] {
     const now = this.#clock.now();
     for (const [id, { until }] of this.#watched) if (until <= now) this.#watched.delete(id);
     const known = this.#watched.get(device);
     const watched = known ?? { frames: this.#inRing(device), until: 0 };
     watched.until = now + watchMs;
-    // Whoever was asked for last is kept longest.
+    // Moves the device to the end: the least recently requested one is removed first.
     this.#watched.delete(device);
     this.#watched.set(device, watched);
-    if (this.#watched.size > mostWatched) {
+    if (this.#watched.size > maxWatched) {
       const [first] = this.#watched.keys();
       if (first !== undefined) this.#watched.delete(first);
     }
     return watched.frames;
   }
 
-  #inRing(device: string): KeptFrame[] {
+  #inRing(device: string): LoggedFrame[] {
     const inOrder = [...this.#ring.slice(this.#at), ...this.#ring.slice(0, this.#at)];
     return inOrder.filter((frame) => frame.device === device).slice(-limits.framesWatched.max);
   }
 
-  #noteWatched(device: string, frame: KeptFrame): void {
+  #recordWatched(device: string, frame: LoggedFrame): void {
     const watched = this.#watched.get(device);
     if (watched === undefined) return;
     watched.frames.push(frame);
@@ -68,7 +68,7 @@ export class FrameLog {
   }
 }
 
-/** A copy, because a part of a long text would keep all of it in memory. */
+/** A copy, because a slice would keep the whole text in memory. */
 function cut(text: string): string {
   const most = limits.frameTextKept.max;
   return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString();

@@ -1,6 +1,6 @@
 /**
- * Lines of JSON, the protocol of the simulated home [PRC-2…5]: the process says `ready` with its tools, is sent
- * `call`, answers `result` or `error` by id, and goes on `quit`.
+ * JSON lines, the protocol of the simulated home [PRC-2…5]: the process sends `ready` with its tools, receives
+ * `call`, replies `result` or `error` by id, and exits on `quit`.
  */
 import { decodeServerLine, encodeCall, encodeQuit, type JsonObject, repairTool } from "@tendon/protocol";
 import type { Listing } from "./listing.ts";
@@ -48,7 +48,7 @@ export class LineDialect implements Dialect {
 
   send(id: number, method: string, params: JsonObject): boolean {
     if (method !== "tools/call") {
-      // Answered after the request has been noted as sent, as any answer would be.
+      // Settled after the request is recorded as sent, as any reply is.
       const message = `Method not implemented: ${method}`;
       queueMicrotask(() => this.#session.settle({ kind: "error", id, message, salvaged: false }));
       return true;
@@ -56,16 +56,16 @@ export class LineDialect implements Dialect {
     return this.#session.write(encodeCall(id, String(params["name"]), params["arguments"] as JsonObject));
   }
 
-  giveUp(): void {
-    // The protocol has no word for it; the late answer is told apart by its id.
+  abandon(): void {
+    // The protocol has no cancellation. A late reply is recognised by its id.
   }
 
-  farewell(): void {
+  requestExit(): void {
     this.#session.write(encodeQuit());
   }
 
   ended(): void {
-    // Nothing is held for the process.
+    // There is nothing to release.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * DeviceLock a stream of bytes into lines, bounded: a line that grows too long is reported once and skipped to its end, and
- * never kept. Characters that are split between two chunks come out whole.
+ * Splits a stream of bytes into lines of bounded length. A line that is too long is reported once and skipped.
+ * Characters that are split between two chunks are decoded correctly.
  */
 export class LineReader {
   readonly #limit: number;

@@ -1,21 +1,21 @@
-/** One connection to one device, whatever carries it. Frames go in through the session's `receive…` methods. */
+/** One connection to one device, over any transport. Frames arrive through the session's `receive…` methods. */
 export interface DeviceLink {
   readonly transport: "websocket" | "mqtt" | "stdio";
-  /** False when the frame could not be taken: the connection is gone or the device does not read. */
+  /** False if the frame was not accepted: the connection has ended, or the device does not read. */
   send(text: string): boolean;
-  /** Asks the other end for a sign of life below the protocol, where the transport can. */
+  /** Pings the other end, if the transport can. */
   ping(): void;
   close(code: number, reason: string): void;
-  /** Where audio travels on the same connection as the texts. */
-  readonly audio?: AudioLane;
+  /** Set if audio uses the same connection as the texts. */
+  readonly audio?: AudioChannel;
 }
 
-export interface AudioLane {
-  /** `sent` is called when the frame has left; false when it could not be taken. */
+export interface AudioChannel {
+  /** `sent` is called when the frame was written. Returns false if it was not accepted. */
   send(frame: Uint8Array, sent: () => void): boolean;
 }
 
-/** Who is at the other end, as established before the first frame is looked at. */
+/** The identity of the device, established before the first frame is read. */
 export interface DeviceIdentity {
   readonly deviceId: string;
   readonly clientId: string | undefined;

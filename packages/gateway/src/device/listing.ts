@@ -1,6 +1,6 @@
 /**
- * Reads a device's whole tool list [MCP-3…8]: every page, without and with user-only tools, whatever goes wrong in
- * the middle. What was listed before a fault is kept, and the fault is said.
+ * Reads a device's whole tool list [MCP-3…8]: every page, without and with user-only tools. After a fault it keeps
+ * the tools listed so far and reports the fault.
  */
 import {
   isObject,
@@ -16,13 +16,13 @@ export interface Listing {
   readonly tools: readonly ToolDefinition[];
   readonly setAside: readonly ToolSetAside[];
   readonly complete: boolean;
-  /** Why the list is not complete. */
+  /** Why the list is incomplete. */
   readonly problem: string | undefined;
-  /** The device fell silent: what it listed earlier may still be true. */
+  /** The device stopped answering; its earlier list may still be valid. */
   readonly silent: boolean;
 }
 
-/** Asks for one page and gives its `result`; rejects with a TendonError. */
+/** Requests one page and returns its `result`; rejects with a TendonError. */
 export type AskPage = (params: JsonObject) => Promise<unknown>;
 
 interface Pass {
@@ -32,7 +32,7 @@ interface Pass {
   silent: boolean;
 }
 
-/** The firmware's first user-only tool: where listing can go on when an oversize tool blocks the way to it. */
+/** The firmware's first user-only tool. Listing can resume there if an oversize tool blocks the pages before it. */
 const firstUserOnlyTool = "self.get_system_info";
 
 export async function listTools(ask: AskPage): Promise<Listing> {
@@ -45,7 +45,7 @@ export async function listTools(ask: AskPage): Promise<Listing> {
   return conclude(plain, all);
 }
 
-/** For servers that know no user-only tools: one pass. */
+/** For servers without user-only tools: one pass. */
 export async function listPlainTools(ask: AskPage): Promise<Listing> {
   const plain = await readPass(ask, {});
   return conclude(plain, plain);
@@ -95,7 +95,7 @@ async function readPages(
     const next = result["nextCursor"];
     if (typeof next !== "string" || next === "") return;
     if (seen.has(next)) {
-      pass.problem = `page ${page + 1}: the cursor ${JSON.stringify(next.slice(0, 64))} came a second time`;
+      pass.problem = `page ${page + 1}: the cursor ${JSON.stringify(next.slice(0, 64))} was repeated`;
       return;
     }
     seen.add(next);
@@ -111,7 +111,7 @@ function takeEntry(entry: unknown, pass: Pass): void {
   else pass.entries.set(name, entry);
 }
 
-/** [MCP-6] What shows only in the second pass is for users; where the first was cut short, that is the safe guess. */
+/** [MCP-6] A tool that is only in the second pass is user-only; also after an incomplete first pass, to be safe. */
 function conclude(plain: Pass, all: Pass): Listing {
   const entries = new Map([...plain.entries, ...all.entries]);
   const tools: ToolDefinition[] = [];

@@ -1,7 +1,7 @@
 /**
- * Finds connections that are silently dead without killing devices that are merely quiet [DEV-12, DEV-13]. Any frame
- * or pong is life; some firmware never answers pings, so after a minute of silence the device is asked over MCP, and
- * only when that too stays unanswered it is taken for gone. One timer serves all connections.
+ * Finds dead connections without closing idle ones [DEV-12, DEV-13]. Any frame or pong counts as activity. Some
+ * firmware never answers pings, so after a minute of silence the gateway pings over MCP, and closes the connection
+ * only if that stays unanswered too. One timer serves all connections.
  */
 import type { Clock, Timer } from "../clock.ts";
 import type { BoardSession } from "./board-session.ts";
@@ -26,8 +26,8 @@ export class Liveness {
     this.#sessions.set(session, { pingedAt: this.#clock.monotonic() });
   }
 
-  /** Ends every connection of the device, also one that has not said hello yet; says whether there was one. */
-  cut(deviceId: string, reason: string): boolean {
+  /** Closes every connection of the device, also before its hello. Returns whether there was one. */
+  disconnect(deviceId: string, reason: string): boolean {
     const found = [...this.#sessions.keys()].filter(
       (session) => session.deviceId === deviceId && session.state.kind !== "closed",
     );
@@ -55,7 +55,7 @@ export class Liveness {
       }
       if (silent >= probeAfterMs) session.probe();
       if ((session.probedForMs ?? 0) >= goneAfterProbeMs) {
-        session.close(1001, "the device fell silent");
+        session.close(1001, "the device stopped responding");
       }
     }
   }

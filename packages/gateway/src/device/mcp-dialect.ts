@@ -1,7 +1,6 @@
 /**
- * Standard MCP over a process's pipes, through the official client: any existing MCP server can join the fleet, of
- * either era. The client speaks the protocol; what the server offers is untrusted all the same and goes through the
- * usual repairs.
+ * Standard MCP over a process's pipes, through the official client: any MCP server of either era can join the fleet.
+ * What the server lists is untrusted and goes through the same repairs as a board's tools.
  */
 import type { Client, JSONRPCMessage, RequestOptions } from "@modelcontextprotocol/client";
 import { isObject, type JsonObject, limits, parseJson } from "@tendon/protocol";
@@ -10,36 +9,36 @@ import { version } from "../version.ts";
 import type { McpCapabilities, McpSubscriptions } from "./device-session.ts";
 import { listPlainTools } from "./listing.ts";
 import { McpPipes } from "./mcp-pipes.ts";
-import { askable, McpQuestions, type RunningCall } from "./mcp-questions.ts";
+import { answerableCapabilities, McpQuestions, type RunningCall } from "./mcp-questions.ts";
 import { McpWatch } from "./mcp-watch.ts";
 import type { Dialect, ProcessSession } from "./process-session.ts";
 import type { Relay } from "./relay.ts";
 
 const stepTimeoutMs = 20_000;
 /**
- * How long a server may be silent when it is asked about the newer era, before it counts as an older one. Its start is
- * part of that, which takes seconds on a busy machine; half of the time for its list is left for the older way.
+ * How long to wait for a reply to the probe of the newer era before the server counts as older. This includes the
+ * server's start, which takes seconds on a busy machine, and leaves half of the listing deadline for the older era.
  */
-const askEraMs = 5_000;
+const probeEraMs = 5_000;
 
-/** Whatever a server answers is taken as it is and checked by us, tool by tool. */
+/** Accepts any answer of a server. Tendon checks it tool by tool. */
 const anything = {
   "~standard": { version: 1, vendor: "tendon", validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** Whether the next run of a program is asked about the newer era before it is spoken to in the older. */
+/** Whether the next run of a program is probed for the newer era first. */
 export interface McpEra {
-  asks: boolean;
+  probe: boolean;
 }
 
 export class McpDialect implements Dialect {
   readonly #session: ProcessSession;
   readonly #pipes: McpPipes;
   readonly #questions: McpQuestions;
-  /** The call that the server is carrying out; it gets one at a time. */
+  /** The running call. A server gets one at a time. */
   #running: RunningCall | undefined;
   #client: Client | undefined;
-  /** Declares to a newer server that the caller answers no questions. */
+  /** Tells a newer server that the caller answers no questions. */
   #noCapabilities: JsonObject = {};
   #mcp: McpCapabilities | undefined;
   #watch: McpWatch | undefined;
@@ -97,15 +96,15 @@ export class McpDialect implements Dialect {
     return true;
   }
 
-  giveUp(id: number): void {
+  abandon(id: number): void {
     const call = this.#running;
     if (call?.id !== id) return;
-    this.#questions.givenUp(call);
+    this.#questions.abandoned(call);
     this.#over(call);
   }
 
-  /** Closing its input is how a standard MCP server is told to go. */
-  farewell(): void {
+  /** A standard MCP server exits when its input is closed. */
+  requestExit(): void {
     this.#session.endInput();
   }
 
@@ -116,11 +115,11 @@ export class McpDialect implements Dialect {
 
   #answered({ id, relay }: RunningCall, result: unknown): void {
     if (relay === undefined && isObject(result) && result["resultType"] === "input_required")
-      this.#settleError(id, "the tool asks for what this caller cannot answer");
+      this.#settleError(id, "the tool asks a question that this caller cannot answer");
     else this.#session.settle({ kind: "result", id, result });
   }
 
-  /** A call that was given up ends here with an error of the client's own, which is no answer of the server. */
+  /** An abandoned call ends with an error of the client library, which is not an answer of the server. */
   #failed({ id, controller }: RunningCall, error: unknown): void {
     if (!controller.signal.aborted) this.#settleError(id, messageOf(error), error);
   }
@@ -129,13 +128,13 @@ export class McpDialect implements Dialect {
     this.#session.settle({ kind: "error", id, message, salvaged: false, cause });
   }
 
-  /** Nothing that it has asked is worth an answer any more. */
+  /** Ends the call and withdraws its open questions. */
   #over(call: RunningCall): void {
     if (this.#running === call) this.#running = undefined;
     call.controller.abort();
   }
 
-  /** [PRC-9] Newer servers learn with each request what its caller is able to do; older ones ask, and are answered. */
+  /** [PRC-9] Newer servers get the caller's capabilities with each request. Older ones send questions instead. */
   #relayed(client: Client, params: JsonObject, relay: Relay | undefined, options: RequestOptions) {
     const onprogress: RequestOptions["onprogress"] = (progress) => relay?.progress(progress);
     const reporting = relay === undefined ? options : { ...options, onprogress };
@@ -156,10 +155,13 @@ export class McpDialect implements Dialect {
     const session = this.#session;
     try {
       const sdk = await import("@modelcontextprotocol/client");
-      const mode = era.asks ? "auto" : "legacy";
+      const mode = era.probe ? "auto" : "legacy";
       const client = new sdk.Client(
         { name: "tendon", version },
-        { versionNegotiation: { mode, probe: { timeoutMs: askEraMs } }, capabilities: askable },
+        {
+          versionNegotiation: { mode, probe: { timeoutMs: probeEraMs } },
+          capabilities: answerableCapabilities,
+        },
       );
       this.#noCapabilities = { [sdk.CLIENT_CAPABILITIES_META_KEY]: {} };
       client.fallbackRequestHandler = ({ method, params = {} }, { mcpReq }) =>
@@ -174,10 +176,10 @@ export class McpDialect implements Dialect {
       this.#mcp = capabilitiesOf(client);
       await this.#list(client);
     } catch (error) {
-      // The next run is asked the other way: some servers end when they are asked about the newer era.
-      era.asks = !era.asks;
+      // The next run uses the other mode: some servers exit when they are probed for the newer era.
+      era.probe = !era.probe;
       session.events.setupFailed(session.deviceId, "initialize", messageOf(error));
-      session.close(1008, `it does not answer as an MCP server (${messageOf(error)})`);
+      session.close(1008, `the process does not answer as an MCP server (${messageOf(error)})`);
     }
   }
 

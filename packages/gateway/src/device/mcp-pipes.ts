@@ -1,12 +1,12 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 
-/** The process's pipes as the official client's transport; lines come in from the session. */
+/** The process's pipes as a transport of the official client. The session passes the lines in. */
 export class McpPipes implements Transport {
-  /** The client knows pipes by these two: silence then means an older server, not an outage. */
+  /** The client recognises pipes by these two fields. Silence then means an older server, not an outage. */
   readonly stderr = null;
   readonly pid = null;
   readonly #write: (text: string) => boolean;
-  /** The id that the client gave to the last request it sent. */
+  /** The id of the client's last request. */
   lastRequestId: unknown;
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
@@ -17,8 +17,8 @@ export class McpPipes implements Transport {
   }
 
   /**
-   * [SRV-14] A message of the process. The client takes a reply in at once and a notification a moment later, so a reply
-   * waits that moment: it would end the request, and progress before it on the same pipe would be dropped.
+   * [SRV-14] Passes a message of the process to the client. The client handles a reply at once but a notification a
+   * microtask later, so a reply is delayed as well: otherwise it would end the request before earlier progress.
    */
   receive(message: JSONRPCMessage): void {
     if ("method" in message) this.onmessage?.(message);
@@ -32,7 +32,7 @@ export class McpPipes implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message && "id" in message) this.lastRequestId = message.id;
     if (this.#write(`${JSON.stringify(message)}\n`)) return Promise.resolve();
-    return Promise.reject(new PipeClosed("the process does not read what it is sent"));
+    return Promise.reject(new PipeClosed("the process stopped reading its input"));
   }
 
   close(): Promise<void> {

@@ -3,14 +3,14 @@ import type { Client, McpSubscription } from "@modelcontextprotocol/client";
 const stepTimeoutMs = 20_000;
 
 /**
- * Being told what changes at a standard MCP server. Older ones tell without being asked and know `resources/subscribe`;
- * newer ones have one stream with everything that is wanted, which is opened anew when that changes.
+ * Subscribes to the changes of a standard MCP server. Older servers notify without a request and know
+ * `resources/subscribe`. Newer ones have one stream with a filter, which is opened again when the filter changes.
  */
 export class McpWatch {
   readonly #client: Client;
   readonly #uris = new Set<string>();
   #stream: McpSubscription | undefined;
-  /** Changes are made one after the other. */
+  /** Changes run one after the other. */
   #changing: Promise<void> = Promise.resolve();
 
   constructor(client: Client) {
@@ -60,7 +60,7 @@ export class McpWatch {
         : {}),
     };
     const before = this.#stream;
-    // The new one first: nothing is missed in between.
+    // Opens the new stream first, so that no change is missed.
     this.#stream =
       Object.keys(filter).length === 0
         ? undefined

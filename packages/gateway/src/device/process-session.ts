@@ -1,6 +1,6 @@
 /**
- * One run of one process as a device [PRC-1…8]. The process speaks a dialect (lines of JSON, or standard MCP); here
- * is what both have in common: one call at a time, deadlines, presence, bounds.
+ * One run of one process as a device [PRC-1…8]. The process speaks a dialect (JSON lines or standard MCP). This class
+ * has what both share: one call at a time, deadlines, presence, limits.
  */
 import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
@@ -21,22 +21,22 @@ import type { Listing } from "./listing.ts";
 import type { Relay } from "./relay.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests, randomFirstId } from "./requests.ts";
 
-/** How a process speaks. */
+/** The protocol of a process. */
 export interface Dialect {
   receive(line: string): void;
-  /** Sends a request; its answer comes back through `settle`. */
+  /** Sends a request. `settle` gets the reply. */
   send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean;
-  /** What it offers beside tools, where it is a standard MCP server. */
+  /** Set for a standard MCP server. */
   readonly mcp?: McpCapabilities | undefined;
   readonly subscriptions?: McpSubscriptions | undefined;
-  /** Nobody waits for this answer any more. */
-  giveUp(id: number): void;
-  farewell(): void;
-  /** The process is gone. */
+  /** The caller no longer waits for this reply. */
+  abandon(id: number): void;
+  requestExit(): void;
+  /** The process has ended. */
   ended(): void;
 }
 
-export interface ProcessSessionNeeds {
+export interface ProcessSessionDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly owner: SessionOwner;
@@ -44,10 +44,10 @@ export interface ProcessSessionNeeds {
   readonly queueLimit: number;
   readonly random: () => number;
   readonly stdin: Writable;
-  readonly frames: Pick<FrameLog, "note">;
-  /** Ends the process; its supervisor tells when it is gone. */
+  readonly frames: Pick<FrameLog, "record">;
+  /** Kills the process. The supervisor reports its end. */
   readonly kill: (why: string) => void;
-  readonly speak: (session: ProcessSession) => Dialect;
+  readonly createDialect: (session: ProcessSession) => Dialect;
 }
 
 export class ProcessSession implements DeviceSession {
@@ -58,7 +58,7 @@ export class ProcessSession implements DeviceSession {
   readonly sessionId = randomUUID();
   readonly deviceId: string;
   readonly connectedAt: number;
-  readonly #needs: ProcessSessionNeeds;
+  readonly #dependencies: ProcessSessionDependencies;
   readonly #requests: Requests;
   readonly #reader: LineReader;
   readonly #rate: TokenBucket;
@@ -66,11 +66,11 @@ export class ProcessSession implements DeviceSession {
   #lastLine: number;
   #state: "starting" | "ready" | "closed" = "starting";
 
-  constructor(needs: ProcessSessionNeeds) {
-    this.#needs = needs;
-    this.deviceId = needs.deviceId;
-    this.connectedAt = needs.clock.now();
-    this.#lastLine = needs.clock.monotonic();
+  constructor(dependencies: ProcessSessionDependencies) {
+    this.#dependencies = dependencies;
+    this.deviceId = dependencies.deviceId;
+    this.connectedAt = dependencies.clock.now();
+    this.#lastLine = dependencies.clock.monotonic();
     this.#rate = new TokenBucket(
       { burst: limits.processLineBurst.max, everyMs: perSecond(limits.processLinesPerSecond.max) },
       this.#lastLine,
@@ -78,29 +78,30 @@ export class ProcessSession implements DeviceSession {
     this.#reader = new LineReader(
       limits.processLineBytes.max,
       (line) => this.#line(line),
-      () => needs.events.frameNotUnderstood(this.deviceId, "invalid", "a line is too long"),
+      () => dependencies.events.frameNotUnderstood(this.deviceId, "invalid", "a line is too long"),
     );
     this.#requests = new Requests({
-      clock: needs.clock,
-      queueLimit: needs.queueLimit,
-      firstId: randomFirstId(needs.random()),
+      clock: dependencies.clock,
+      queueLimit: dependencies.queueLimit,
+      firstId: randomFirstId(dependencies.random()),
       send: (payload, _envelope, relay) => {
         this.#rate.allowOne();
         return this.#send(payload, relay);
       },
-      onGivenUp: (id) => this.#dialect.giveUp(id),
-      onLate: (call, lateMs, failed) => needs.events.callLate(this.deviceId, { ...call, lateMs, failed }),
-      onStray: () => needs.events.strayReply(this.deviceId),
+      onAbandoned: (id) => this.#dialect.abandon(id),
+      onLate: (call, lateMs, failed) =>
+        dependencies.events.callLate(this.deviceId, { ...call, lateMs, failed }),
+      onUnexpectedReply: () => dependencies.events.unexpectedReply(this.deviceId),
     });
-    this.#dialect = needs.speak(this);
+    this.#dialect = dependencies.createDialect(this);
   }
 
   get events(): Events {
-    return this.#needs.events;
+    return this.#dependencies.events;
   }
 
   get clock(): Clock {
-    return this.#needs.clock;
+    return this.#dependencies.clock;
   }
 
   get queuedCalls(): number {
@@ -108,7 +109,9 @@ export class ProcessSession implements DeviceSession {
   }
 
   get lastSeenAt(): number {
-    return Math.round(this.#needs.clock.now() - (this.#needs.clock.monotonic() - this.#lastLine));
+    return Math.round(
+      this.#dependencies.clock.now() - (this.#dependencies.clock.monotonic() - this.#lastLine),
+    );
   }
 
   get mcp(): McpCapabilities | undefined {
@@ -136,14 +139,14 @@ export class ProcessSession implements DeviceSession {
     return this.#requests.request(method, params, options);
   }
 
-  /** What the process wrote. */
+  /** Output of the process. */
   receive(chunk: Buffer): void {
     if (this.#state !== "closed") this.#reader.push(chunk);
   }
 
   /** One or more whole lines. */
   write(text: string): boolean {
-    const { stdin } = this.#needs;
+    const { stdin } = this.#dependencies;
     if (
       this.#state === "closed" ||
       !stdin.writable ||
@@ -152,35 +155,35 @@ export class ProcessSession implements DeviceSession {
       return false;
     }
     stdin.write(text);
-    this.#needs.frames.note(this.deviceId, "out", text.trimEnd());
+    this.#dependencies.frames.record(this.deviceId, "out", text.trimEnd());
     return true;
   }
 
-  /** Nothing more will be said to it. */
+  /** Closes the process's input. */
   endInput(): void {
-    this.#needs.stdin.end();
+    this.#dependencies.stdin.end();
   }
 
   settle(reply: Extract<DeviceRpc, { kind: "result" | "error" }>): void {
     this.#requests.settle(reply);
   }
 
-  /** Stops a call's deadline while its caller is asked something, until the returned function is called. */
-  hold(id: number): () => void {
-    return this.#requests.hold(id);
+  /** Pauses a call's deadline while its caller is asked a question, until the returned function is called. */
+  pauseDeadline(id: number): () => void {
+    return this.#requests.pauseDeadline(id);
   }
 
-  /** The process has said what it can do; said again, its tools have changed. */
+  /** The process has listed its tools, for the first time or after a change. */
   ready(info: DeviceInfo, listing: Listing): void {
     if (this.#state === "closed") return;
     const first = this.#state === "starting";
     this.#state = "ready";
-    if (first) this.#needs.owner.greeted(this);
-    this.#needs.owner.initialised(this, info);
-    this.#needs.owner.listed(this, listing);
+    if (first) this.#dependencies.owner.online(this);
+    this.#dependencies.owner.initialised(this, info);
+    this.#dependencies.owner.listed(this, listing);
   }
 
-  /** Says whether it was small enough to be told. */
+  /** Returns whether the notification was small enough and was reported. */
   notified(method: string, params: unknown): boolean {
     if (this.#state !== "ready") return false;
     const size = params === undefined ? 0 : JSON.stringify(params).length;
@@ -192,13 +195,13 @@ export class ProcessSession implements DeviceSession {
     return true;
   }
 
-  farewell(): void {
-    this.#dialect.farewell();
+  requestExit(): void {
+    this.#dialect.requestExit();
   }
 
   close(_closeCode: number, reason: string, deviceLeft = true): void {
     this.ended(reason, deviceLeft);
-    this.#needs.kill(reason);
+    this.#dependencies.kill(reason);
   }
 
   ended(reason: string, deviceLeft = true): void {
@@ -207,22 +210,22 @@ export class ProcessSession implements DeviceSession {
     this.#state = "closed";
     this.#dialect.ended();
     this.#requests.close(reason, deviceLeft);
-    if (wasReady) this.#needs.owner.offline(this, reason);
+    if (wasReady) this.#dependencies.owner.offline(this, reason);
   }
 
   #send(payload: JsonObject, relay: Relay | undefined): boolean {
     const { id, method, params } = payload;
     if (this.#dialect.send(Number(id), String(method), isObject(params) ? params : {}, relay)) return true;
-    this.close(1013, "the process does not read what it is sent");
+    this.close(1013, "the process stopped reading its input");
     return false;
   }
 
   #line(line: string): void {
     if (this.#state === "closed") return;
-    this.#lastLine = this.#needs.clock.monotonic();
+    this.#lastLine = this.#dependencies.clock.monotonic();
     if (this.#rate.take(this.#lastLine)) {
-      this.#needs.frames.note(this.deviceId, "in", line);
+      this.#dependencies.frames.record(this.deviceId, "in", line);
       this.#dialect.receive(line);
-    } else this.close(1008, "the process says too much");
+    } else this.close(1008, "the process writes too many lines");
   }
 }

@@ -13,21 +13,20 @@ export interface Question {
 }
 
 /**
- * What passes between a caller that speaks MCP and a program that does too, beside a call's arguments and its result.
- * Boards know nothing of it.
+ * What an MCP caller and an MCP program exchange in addition to a call's arguments and result. Boards do not use it.
  */
 export interface Relay {
-  /** Who calls: two calls with the same value come from the same principal. */
+  /** Identifies the caller. Two calls with the same value come from the same principal. */
   readonly caller: string;
-  /** What the caller is able to do and wants to be told, in the words of MCP's `_meta`. */
+  /** The caller's capabilities and subscriptions, as MCP's `_meta`. */
   readonly meta: JsonObject;
-  /** The caller's answers to what the program asked in an earlier round. */
+  /** The caller's answers to the program's questions of an earlier round. */
   readonly inputResponses?: JsonObject | undefined;
-  /** The program's own note from that round, as it gave it. */
+  /** The program's state from that round, unchanged. */
   readonly requestState?: string | undefined;
   /**
-   * Asks the caller what a program of the older era asks while it carries the call out. Rejects with an error that has
-   * a JSON-RPC `code` where the caller does not answer.
+   * Asks the caller a question of a program of the older era during the call. If the caller does not answer, rejects
+   * with an error that has a JSON-RPC `code`.
    */
   ask(question: Question, signal: AbortSignal): Promise<JsonObject>;
   progress(progress: Progress): void;

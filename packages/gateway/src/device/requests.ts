@@ -1,7 +1,7 @@
 /**
  * The requests of one connection: one at a time, in order, each matched by id [RPC-1…5]. Housekeeping (initialize,
- * tools/list) goes before waiting calls; calls wait in a bounded queue. Whatever happens, every waiter is settled:
- * by the reply, its deadline, its caller, or the end of the connection.
+ * tools/list) goes before queued calls; the queue of calls is bounded. Every request is settled: by the reply, its
+ * deadline, its caller, or the end of the connection.
  */
 import {
   type DeviceRpc,
@@ -21,7 +21,7 @@ import type { Relay } from "./relay.ts";
 
 type Reply = Extract<DeviceRpc, { kind: "result" | "error" }>;
 
-/** A tool call as its caller knows it, so that a late answer can be told to the right one. */
+/** A tool call as its caller knows it, so that a late reply can be reported for the right call. */
 export interface CallIdentity {
   readonly callId: string;
   readonly tool: string;
@@ -30,11 +30,11 @@ export interface CallIdentity {
 export interface RequestOptions {
   readonly timeoutMs: number;
   readonly signal?: Cancellation | undefined;
-  /** A call waits in the bounded queue and its deadline covers that; housekeeping has neither. */
+  /** Set for a call, which waits in the bounded queue; its deadline includes the wait. Not set for housekeeping. */
   readonly call?: CallIdentity | undefined;
-  /** Fields that travel beside the request in its envelope. */
+  /** Additional fields of the request's envelope. */
   readonly envelope?: JsonObject | undefined;
-  /** Calls of a voice server wait in a queue of their own, and the two take turns: neither can shut the other out. */
+  /** Calls of a voice server have their own queue. The two queues alternate, so that neither blocks the other. */
   readonly lane?: "voice" | undefined;
   /** For callers and devices that both speak MCP. */
   readonly relay?: Relay | undefined;
@@ -42,20 +42,20 @@ export interface RequestOptions {
 
 export interface Answer {
   readonly result: unknown;
-  /** The device left to carry the call out and will not answer [MCP-13]. */
+  /** The device disconnected to run the call and will not answer [MCP-13]. */
   readonly left: boolean;
   readonly queuedMs: number;
 }
 
-export interface RequestsNeeds {
+export interface RequestsDependencies {
   readonly clock: Clock;
   readonly queueLimit: number;
   readonly firstId: number;
   readonly send: (payload: JsonObject, envelope: JsonObject | undefined, relay: Relay | undefined) => boolean;
-  /** Nobody waits for this answer any more; a peer that can be told so may stop working on it. */
-  readonly onGivenUp?: (id: number) => void;
+  /** The caller no longer waits for this reply. A peer that supports cancellation can stop. */
+  readonly onAbandoned?: (id: number) => void;
   readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
-  readonly onStray: () => void;
+  readonly onUnexpectedReply: () => void;
 }
 
 interface Pending {
@@ -72,24 +72,24 @@ interface Pending {
   unlisten: (() => void) | undefined;
 }
 
-/** Of all devices: what is made of an answer, up to the caller's door, is the same for each. */
+/** Shared by all devices: processing the replies of one event-loop turn together is faster. */
 const answers = new Batch<{ readonly pending: Pending; readonly answer: Answer }>(({ pending, answer }) =>
   pending.resolve(answer),
 );
 
 export class Requests {
-  readonly #needs: RequestsNeeds;
+  readonly #dependencies: RequestsDependencies;
   #nextId: number;
   #waiting: Pending[] = [];
   #voice: Pending[] = [];
   #voiceIsNext = false;
   #current: Pending | undefined;
   #closed: string | undefined;
-  readonly #givenUp = new Map<number, { call: CallIdentity; at: number }>();
+  readonly #abandoned = new Map<number, { call: CallIdentity; at: number }>();
 
-  constructor(needs: RequestsNeeds) {
-    this.#needs = needs;
-    this.#nextId = needs.firstId;
+  constructor(dependencies: RequestsDependencies) {
+    this.#dependencies = dependencies;
+    this.#nextId = dependencies.firstId;
   }
 
   get queued(): number {
@@ -105,7 +105,7 @@ export class Requests {
     if (this.#closed !== undefined) return Promise.reject(disconnected(this.#closed, false));
     if (signal?.aborted) return Promise.reject(cancelled(false));
     const queue = options.lane === "voice" ? this.#voice : this.#waiting;
-    if (call !== undefined && this.#current !== undefined && queue.length >= this.#needs.queueLimit) {
+    if (call !== undefined && this.#current !== undefined && queue.length >= this.#dependencies.queueLimit) {
       return Promise.reject(
         new TendonError("queue_full", `${queue.length} calls are already waiting for this device`),
       );
@@ -115,7 +115,7 @@ export class Requests {
         method,
         params,
         options,
-        enteredAt: this.#needs.clock.monotonic(),
+        enteredAt: this.#dependencies.clock.monotonic(),
         resolve,
         reject,
         id: 0,
@@ -125,7 +125,7 @@ export class Requests {
         unlisten: undefined,
       };
       if (signal !== undefined) {
-        const onAbort = () => this.#giveUp(pending, cancelled(pending.sentAt !== undefined));
+        const onAbort = () => this.#abandon(pending, cancelled(pending.sentAt !== undefined));
         signal.addEventListener("abort", onAbort);
         pending.unlisten = () => signal.removeEventListener("abort", onAbort);
       }
@@ -138,7 +138,7 @@ export class Requests {
     });
   }
 
-  /** An id for a message whose answer only has to be noticed, such as a ping. */
+  /** An id for a message that is not queued, such as a ping. */
   takeId(): number {
     const id = this.#nextId;
     this.#nextId = nextRequestId(id);
@@ -146,13 +146,13 @@ export class Requests {
   }
 
   /**
-   * Stops the deadline of the running request while its caller is asked something, until the returned function is
-   * called. The longest deadline of all holds on.
+   * Pauses the deadline of the running request while its caller is asked a question, until the returned function is
+   * called. The maximum deadline of a call still applies.
    */
-  hold(id: number): () => void {
+  pauseDeadline(id: number): () => void {
     const pending = this.#current;
     if (pending?.id !== id) return () => undefined;
-    const { clock } = this.#needs;
+    const { clock } = this.#dependencies;
     const lastAt = pending.enteredAt + limits.callTimeoutMs.max;
     const leftMs = pending.dueAt - clock.monotonic();
     this.#startTimer(pending, lastAt - clock.monotonic(), unanswered);
@@ -172,7 +172,7 @@ export class Requests {
     this.#current = undefined;
     this.#release(pending);
     if (reply.kind === "error") {
-      const message = reply.message.trim() === "" ? wordlessError : reply.message;
+      const message = reply.message.trim() === "" ? noMessage : reply.message;
       pending.reject(new TendonError("device_error", message, { sent: true }, reply.cause));
     } else {
       answers.add({ pending, answer: { result: reply.result, left: false, queuedMs: queuedMs(pending) } });
@@ -181,8 +181,8 @@ export class Requests {
   }
 
   /**
-   * The connection is over: the maps are emptied first, then everybody who waits is told. A tool that makes its device
-   * leave is done with that, but not where it was we who ended the connection.
+   * Ends all requests with the connection. The queues are emptied first, then every request is settled. A no-reply tool
+   * succeeds when its device disconnects, unless the gateway closed the connection.
    */
   close(reason: string, deviceLeft: boolean): void {
     if (this.#closed !== undefined) return;
@@ -192,7 +192,7 @@ export class Requests {
     this.#current = undefined;
     this.#waiting = [];
     this.#voice = [];
-    this.#givenUp.clear();
+    this.#abandoned.clear();
     if (current !== undefined) {
       this.#release(current);
       const { call } = current.options;
@@ -215,15 +215,15 @@ export class Requests {
 
   #startTimer(pending: Pending, ms = pending.options.timeoutMs, late = timedOut): void {
     pending.timer?.cancel();
-    pending.dueAt = this.#needs.clock.monotonic() + ms;
-    pending.timer = this.#needs.clock.after(ms, () => this.#giveUp(pending, late(pending)));
+    pending.dueAt = this.#dependencies.clock.monotonic() + ms;
+    pending.timer = this.#dependencies.clock.after(ms, () => this.#abandon(pending, late(pending)));
   }
 
   #pump(): void {
     if (this.#current !== undefined) return;
-    const now = this.#needs.clock.monotonic();
+    const now = this.#dependencies.clock.monotonic();
     let next = this.#takeNext();
-    // A call whose time is up must not be sent in its last instant: a stuck device would carry out a backlog later.
+    // An expired call must not be sent: a stuck device would run a backlog later.
     while (next?.options.call !== undefined && now - next.enteredAt >= next.options.timeoutMs) {
       this.#release(next);
       next.reject(timedOut(next));
@@ -234,9 +234,9 @@ export class Requests {
     next.sentAt = now;
     if (next.timer === undefined) this.#startTimer(next);
     this.#current = next;
-    // A send that fails closes the connection, and that settles this request with all the others.
+    // A failed send closes the connection, which settles all requests.
     const { envelope, relay } = next.options;
-    this.#needs.send(encodeRequest(next.id, next.method, next.params), envelope, relay);
+    this.#dependencies.send(encodeRequest(next.id, next.method, next.params), envelope, relay);
   }
 
   #takeNext(): Pending | undefined {
@@ -251,12 +251,12 @@ export class Requests {
     return this.#voice.shift();
   }
 
-  #giveUp(pending: Pending, error: TendonError): void {
+  #abandon(pending: Pending, error: TendonError): void {
     this.#release(pending);
     if (this.#current === pending) {
       this.#current = undefined;
       if (pending.options.call !== undefined) this.#rememberLate(pending.id, pending.options.call);
-      this.#needs.onGivenUp?.(pending.id);
+      this.#dependencies.onAbandoned?.(pending.id);
     } else {
       const queue = pending.options.lane === "voice" ? this.#voice : this.#waiting;
       const at = queue.indexOf(pending);
@@ -267,23 +267,23 @@ export class Requests {
   }
 
   #rememberLate(id: number, call: CallIdentity): void {
-    this.#givenUp.set(id, { call, at: this.#needs.clock.monotonic() });
-    if (this.#givenUp.size <= limits.lateRepliesRemembered.max) return;
-    for (const oldest of this.#givenUp.keys()) {
-      this.#givenUp.delete(oldest);
+    this.#abandoned.set(id, { call, at: this.#dependencies.clock.monotonic() });
+    if (this.#abandoned.size <= limits.lateRepliesRemembered.max) return;
+    for (const oldest of this.#abandoned.keys()) {
+      this.#abandoned.delete(oldest);
       break;
     }
   }
 
   #settleLate(reply: Reply): void {
-    const late = this.#givenUp.get(reply.id);
+    const late = this.#abandoned.get(reply.id);
     if (late === undefined) {
-      this.#needs.onStray();
+      this.#dependencies.onUnexpectedReply();
       return;
     }
-    this.#givenUp.delete(reply.id);
+    this.#abandoned.delete(reply.id);
     const failed = reply.kind === "error" || late.call.tool === upgradeTool;
-    this.#needs.onLate(late.call, this.#needs.clock.monotonic() - late.at, failed);
+    this.#dependencies.onLate(late.call, this.#dependencies.clock.monotonic() - late.at, failed);
   }
 
   #release(pending: Pending): void {
@@ -292,7 +292,7 @@ export class Requests {
   }
 }
 
-const wordlessError = "the device reported an error without a message";
+const noMessage = "the device reported an error without a message";
 
 function queuedMs(pending: Pending): number {
   return (pending.sentAt ?? pending.enteredAt) - pending.enteredAt;
@@ -302,13 +302,13 @@ function timedOut(pending: Pending): TendonError {
   const phase = pending.sentAt === undefined ? "queue" : "device";
   const detail =
     phase === "queue"
-      ? `the call was still waiting behind others after ${pending.options.timeoutMs} ms and was not sent`
-      : `no answer within ${pending.options.timeoutMs} ms; the device may still carry it out`;
+      ? `the call waited in the device's queue for ${pending.options.timeoutMs} ms and was not sent`
+      : `no answer within ${pending.options.timeoutMs} ms; the device may still run the call`;
   return new TendonError("device_timeout", detail, { phase, sent: phase === "device" });
 }
 
 function unanswered(): TendonError {
-  const detail = `the caller did not answer the program's question; a call takes ${limits.callTimeoutMs.max} ms at most`;
+  const detail = `the caller did not answer the program's question; a call may take at most ${limits.callTimeoutMs.max} ms`;
   return new TendonError("device_timeout", detail, { phase: "device", sent: true });
 }
 
@@ -317,13 +317,11 @@ function cancelled(sent: boolean): TendonError {
 }
 
 function disconnected(reason: string, sent: boolean): TendonError {
-  const detail = sent
-    ? `${reason}; the device may have carried the call out`
-    : `${reason}; the call was not sent`;
+  const detail = sent ? `${reason}; the device may have run the call` : `${reason}; the call was not sent`;
   return new TendonError("device_disconnected", detail, { sent });
 }
 
-/** [RPC-2] A random start keeps ids of another connection, or of somebody else's client, from matching ours. */
+/** [RPC-2] Ids start at random, so that replies to another connection or another client do not match ours. */
 export function randomFirstId(random: number): number {
   return 1 + Math.floor(random * (largestRequestId / 2));
 }

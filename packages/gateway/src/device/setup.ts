@@ -1,6 +1,6 @@
 /**
- * What the gateway asks of a device after its hello: `initialize`, then all pages of `tools/list` [MCP-1…8], again
- * when the device says that its tools changed, and again later when it did not answer at all.
+ * Initialises a device after its hello: `initialize`, then all pages of `tools/list` [MCP-1…8]. Lists again when the
+ * device reports a change of its tools, and retries later if the device did not answer.
  */
 import { isObject, type JsonObject } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
@@ -12,12 +12,12 @@ import { listTools } from "./listing.ts";
 
 const mcpVersionForDevices = "2024-11-05";
 const clientInfo = { name: "tendon", version };
-/** Long enough for a device that is still opening its audio channel: its replies wait for that, 10 s and 10 s. */
+/** Covers a device that is opening its audio channel: its replies wait for that, 10 s and 10 s. */
 const stepTimeoutMs = 20_000;
 const retryAfterMs = [5_000, 30_000, 120_000];
 const relistPauseMs = 1_000;
 
-/** [MCP-1] What a board is told of us. */
+/** [MCP-1] */
 export function initializeParams(capabilities: JsonObject): JsonObject {
   return { protocolVersion: mcpVersionForDevices, capabilities: { ...capabilities }, clientInfo };
 }
@@ -26,14 +26,14 @@ export class Setup {
   readonly #session: BoardSession;
   readonly #clock: Clock;
   readonly #capabilities: () => JsonObject;
-  /** Each start makes the ones before it stop at their next step. */
+  /** Each start increases it, and earlier rounds stop at their next step. */
   #round = 0;
   #listing = false;
   #listAgain = false;
-  /** A question is under way, of this round or of one before it. */
-  #asking = false;
-  /** This round begins with the end of that question: however often a device says hello, one is enough. */
-  #begins = false;
+  /** A request is running, of this round or an earlier one. */
+  #requesting = false;
+  /** This round starts when that request ends, so that repeated hellos cause one round. */
+  #restartPending = false;
   #relistedAt = Number.NEGATIVE_INFINITY;
   #retries = 0;
   #timer: Timer | undefined;
@@ -44,29 +44,28 @@ export class Setup {
     this.#capabilities = capabilities;
   }
 
-  /** The device is being initialised or listed now. */
   get running(): boolean {
     return this.#listing;
   }
 
-  /** After every hello: whatever ran before starts over. */
+  /** Called after every hello. Replaces a running round. */
   start(): void {
     this.stop();
     this.#retries = 0;
     this.#listing = true;
-    if (this.#asking) this.#begins = true;
+    if (this.#requesting) this.#restartPending = true;
     else void this.#run(this.#round);
   }
 
   stop(): void {
     this.#round += 1;
-    this.#begins = false;
+    this.#restartPending = false;
     this.#listing = false;
     this.#listAgain = false;
     this.#timer?.cancel();
   }
 
-  /** The device says its tools changed. A device that says so without end is listed once a second at most. */
+  /** The device reported a change of its tools. It is listed at most once a second. */
   relist(): void {
     if (this.#listing) {
       this.#listAgain = true;
@@ -108,7 +107,7 @@ export class Setup {
     } catch (error) {
       if (round === this.#round)
         this.#session.events.setupFailed(this.#session.deviceId, "initialize", messageOf(error));
-      // A device that refuses `initialize` may still list and call: the firmware itself does not insist on it.
+      // A device that rejects `initialize` may still list and call: the firmware does not require it.
       const silent = error instanceof TendonError && error.code !== "device_error";
       return silent ? "silent" : { protocolVersion: undefined, board: undefined, firmware: undefined };
     }
@@ -128,7 +127,7 @@ export class Setup {
       if (listing.silent) this.#retryLater(round);
       else if (this.#listAgain) this.#later(relistPauseMs, () => this.relist());
     } catch {
-      // The connection ended, and its close has told everybody; or a newer round took over.
+      // The connection ended and was reported, or a newer round replaced this one.
       if (round === this.#round) this.#listing = false;
     }
   }
@@ -153,14 +152,14 @@ export class Setup {
   }
 
   async #ask(method: string, params: JsonObject): Promise<unknown> {
-    this.#asking = true;
+    this.#requesting = true;
     try {
       const answer = await this.#session.requests.request(method, params, { timeoutMs: stepTimeoutMs });
       return answer.result;
     } finally {
-      this.#asking = false;
-      if (this.#begins) {
-        this.#begins = false;
+      this.#requesting = false;
+      if (this.#restartPending) {
+        this.#restartPending = false;
         void this.#run(this.#round);
       }
     }

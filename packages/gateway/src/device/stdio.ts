@@ -1,4 +1,4 @@
-/** Programs as devices [PRC-1…8]: each is started with the gateway, kept running, and ended with it. */
+/** Programs as devices [PRC-1…8]. Each is started, supervised and stopped with the gateway. */
 
 import { limits } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
@@ -16,45 +16,45 @@ export interface StdioSettings extends ProcessSettings {
   readonly protocol: "lines" | "mcp";
 }
 
-export interface StdioNeeds {
+export interface StdioDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly owner: SessionOwner;
   readonly queueLimit: number;
   readonly random: () => number;
-  /** What the program inherits; nothing else of ours reaches it. */
+  /** The environment that the program inherits. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly frames: Pick<FrameLog, "note">;
+  readonly frames: Pick<FrameLog, "record">;
 }
 
 const longestStderrLine = 2_048;
 
 export class StdioDevice {
   readonly #settings: StdioSettings;
-  readonly #needs: StdioNeeds;
+  readonly #dependencies: StdioDependencies;
   readonly #process: SupervisedProcess;
   readonly #era: McpEra;
   #session: ProcessSession | undefined;
   #readyTimer: Timer | undefined;
-  /** Why we ended it, where it was we who did. */
+  /** Why the gateway killed the process. */
   #killedBecause: string | undefined;
   #stopping = false;
 
-  constructor(settings: StdioSettings, needs: StdioNeeds) {
+  constructor(settings: StdioSettings, dependencies: StdioDependencies) {
     this.#settings = settings;
-    this.#needs = needs;
-    // One that is not started again must not be lost by asking.
-    this.#era = { asks: settings.restart === "always" };
+    this.#dependencies = dependencies;
+    // A probe may end the program, so one that is not restarted is not probed.
+    this.#era = { probe: settings.restart === "always" };
     const user = {
       started: (pipes: ProcessPipes) => this.#started(pipes),
-      farewell: () => this.#session?.farewell(),
+      requestExit: () => this.#session?.requestExit(),
       ended: (reason: string) => this.#ended(reason),
     };
-    this.#process = new SupervisedProcess(settings, user, needs.clock, needs.random);
+    this.#process = new SupervisedProcess(settings, user, dependencies.clock, dependencies.random);
   }
 
   start(): void {
-    this.#process.start(this.#needs.environment);
+    this.#process.start(this.#dependencies.environment);
   }
 
   async stop(): Promise<void> {
@@ -63,7 +63,7 @@ export class StdioDevice {
   }
 
   #started({ stdin, stdout, stderr }: ProcessPipes): void {
-    const { clock, events, owner, queueLimit, random, frames } = this.#needs;
+    const { clock, events, owner, queueLimit, random, frames } = this.#dependencies;
     const { alias, protocol } = this.#settings;
     this.#killedBecause = undefined;
     const session = new ProcessSession({
@@ -76,8 +76,8 @@ export class StdioDevice {
       stdin,
       frames,
       kill: (why) => this.#kill(why),
-      speak: (speaker) =>
-        protocol === "mcp" ? new McpDialect(speaker, this.#era) : new LineDialect(speaker),
+      createDialect: (session) =>
+        protocol === "mcp" ? new McpDialect(session, this.#era) : new LineDialect(session),
     });
     this.#session = session;
     stdout.on("data", (chunk: Buffer) => session.receive(chunk));
@@ -88,7 +88,7 @@ export class StdioDevice {
     );
     stderr.on("data", (chunk: Buffer) => log.push(chunk));
     this.#readyTimer = clock.after(limits.processReadyMs.max, () => {
-      if (!session.isReady) session.close(1008, "it did not say what it can do in time");
+      if (!session.isReady) session.close(1008, "the process did not list its tools in time");
     });
   }
 
@@ -100,7 +100,7 @@ export class StdioDevice {
   #ended(reason: string): void {
     this.#readyTimer?.cancel();
     const why = this.#killedBecause ?? reason;
-    this.#needs.events.processEnded(this.#settings.alias, why, this.#stopping);
+    this.#dependencies.events.processEnded(this.#settings.alias, why, this.#stopping);
     this.#session?.ended(why);
     this.#session = undefined;
   }

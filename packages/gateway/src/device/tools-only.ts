@@ -1,26 +1,26 @@
 /**
- * A board that wants to talk where no voice server is [DEV-22, MQT-8]. The person reads that this server is for tools
- * only; then the board goes back to rest. Over MQTT a goodbye does that. Over WebSocket the firmware has no such word:
- * in the modes `auto` and `realtime` it listens until its connection ends, so the gateway ends it, once the tools are
- * listed and the calls that wait have had their turn. In the mode `manual` it rests when its button is released.
+ * Handles a board that starts a conversation without a voice server [DEV-22, MQT-8]. The board shows an alert that
+ * this server is for tools only, and then stops listening. Over MQTT a goodbye stops it. Over WebSocket the firmware
+ * has no such message: in the modes `auto` and `realtime` it listens until its connection ends. The gateway therefore
+ * closes the connection, after the tools are listed and queued calls have run. In `manual` it stops with its button.
  */
 import type { Clock, Timer } from "../clock.ts";
 import type { BoardSession } from "./board-session.ts";
 
-/** Long enough to read a short sentence: the goodbye, or the end of the connection, clears the screen. */
-const readingMs = 3_000;
-/** The board is at rest only when nothing was due for it for this long. */
+/** Time to read the alert. The goodbye or the end of the connection clears the screen. */
+const alertMs = 3_000;
+/** The board counts as idle after no call ran for this long. */
 const pauseMs = 500;
-/** After this the connection ends whatever still runs: the microphone is on all the while. */
-const longestMs = 30_000;
+/** After this the connection is closed even if a call runs, because the microphone is on. */
+const maxMs = 30_000;
 
 export class ToolsOnly {
   readonly #session: BoardSession;
   readonly #clock: Clock;
-  /** When the board was last sent the alert; `undefined` for a device that offered no audio. */
+  /** When the last alert was sent; `undefined` for a device that offered no audio. */
   #alertedAt: number | undefined;
-  /** The board streams audio; saying hello, or that it listens, is not enough: other devices do so and stay. */
-  #streams = false;
+  /** The board streams audio. A hello or `listen` alone is not enough: other devices send them and stay. */
+  #streaming = false;
   #manual = false;
   #timer: Timer | undefined;
 
@@ -29,38 +29,38 @@ export class ToolsOnly {
     this.#clock = clock;
   }
 
-  /** The device has said hello and could talk. */
+  /** The device sent a hello and offers audio. */
   begin(): void {
     this.end();
     this.#alert();
     const { sessionId, transport } = this.#session;
     if (transport !== "mqtt") return;
-    this.#timer = this.#clock.after(readingMs, () => {
+    this.#timer = this.#clock.after(alertMs, () => {
       this.#session.send({ type: "goodbye", session_id: sessionId });
     });
   }
 
-  listens({ state, mode }: { readonly state: string; readonly mode?: string }): void {
+  listenReceived({ state, mode }: { readonly state: string; readonly mode?: string }): void {
     if (state === "detect" || this.#session.transport === "mqtt") return;
-    this.#streams = false;
+    this.#streaming = false;
     this.#manual = mode === "manual";
     if (state === "stop" || this.#manual) this.#cancel();
   }
 
-  /** One packet of audio on the connection itself. */
-  streams(): void {
-    if (this.#alertedAt === undefined || this.#streams || this.#timer !== undefined) return;
-    this.#streams = true;
-    // A later talk on the same connection: the screen no longer shows what it showed then.
-    if (this.#clock.monotonic() - this.#alertedAt >= readingMs) this.#alert();
-    if (!this.#manual) this.#rest(this.#alertedAt);
+  /** One audio packet on the connection. */
+  audioReceived(): void {
+    if (this.#alertedAt === undefined || this.#streaming || this.#timer !== undefined) return;
+    this.#streaming = true;
+    // A later conversation on the same connection: the screen no longer shows the alert.
+    if (this.#clock.monotonic() - this.#alertedAt >= alertMs) this.#alert();
+    if (!this.#manual) this.#endWhenIdle(this.#alertedAt);
   }
 
-  /** The talk is over, or another begins. */
+  /** The conversation has ended, or another starts. */
   end(): void {
     this.#cancel();
     this.#alertedAt = undefined;
-    this.#streams = false;
+    this.#streaming = false;
     this.#manual = false;
   }
 
@@ -80,18 +80,18 @@ export class ToolsOnly {
     });
   }
 
-  #rest(alertedAt: number): void {
+  #endWhenIdle(alertedAt: number): void {
     let quiet = false;
-    const look = () => {
-      const leftMs = alertedAt + longestMs - this.#clock.monotonic();
-      if (leftMs <= 0 || (quiet && this.#session.nothingDue)) {
+    const check = () => {
+      const leftMs = alertedAt + maxMs - this.#clock.monotonic();
+      if (leftMs <= 0 || (quiet && this.#session.isIdle)) {
         this.#session.close(1000, "no voice server is connected: the gateway ended the conversation", false);
         return;
       }
-      quiet = this.#session.nothingDue;
-      this.#timer = this.#clock.after(Math.min(pauseMs, leftMs), look);
+      quiet = this.#session.isIdle;
+      this.#timer = this.#clock.after(Math.min(pauseMs, leftMs), check);
     };
-    const firstLook = alertedAt + readingMs - pauseMs - this.#clock.monotonic();
-    this.#timer = this.#clock.after(Math.max(0, firstLook), look);
+    const firstCheck = alertedAt + alertMs - pauseMs - this.#clock.monotonic();
+    this.#timer = this.#clock.after(Math.max(0, firstCheck), check);
   }
 }

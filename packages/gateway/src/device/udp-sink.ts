@@ -1,6 +1,6 @@
 /**
- * Where devices over MQTT send their audio while there is no voice server: a socket that counts and drops. The hello
- * needs a complete address, or the firmware waits in vain and complains to its user [MQT-7].
+ * Receives the audio of devices over MQTT without a voice server, counts it and drops it. The hello needs a complete
+ * address; without one, the firmware waits for its timeout and reports an error to its user [MQT-7].
  */
 import { randomBytes } from "node:crypto";
 import dgram from "node:dgram";
@@ -24,7 +24,7 @@ class UdpSink {
   }
 
   async listen(host: string): Promise<void> {
-    // Audio is IPv4 only in the firmware; a gateway on an IPv6 address hears it on every IPv4 one.
+    // The firmware sends audio over IPv4 only. A gateway on an IPv6 address listens on all IPv4 addresses.
     const address = host.includes(":") || host === "localhost" ? "0.0.0.0" : host;
     await new Promise<void>((resolve, reject) => {
       this.#socket.once("error", reject);
@@ -33,7 +33,7 @@ class UdpSink {
     this.#port = this.#socket.address().port;
   }
 
-  /** A fresh key and nonce for one audio session. The nonce begins with 01, the type of an audio packet. */
+  /** A new key and nonce for one audio session. The nonce starts with 01, the type of an audio packet. */
   addressFor(server: string): UdpAddress {
     return {
       server,

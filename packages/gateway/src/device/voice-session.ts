@@ -1,5 +1,5 @@
 import type { BoardSession } from "./board-session.ts";
-import type { AudioLane } from "./link.ts";
+import type { AudioChannel } from "./link.ts";
 import type { VoiceBoard } from "./voice-service.ts";
 
 /** A board's session as the voice relay sees it. */
@@ -8,7 +8,7 @@ export class VoiceSession implements VoiceBoard {
   readonly clientId: string | undefined;
   readonly sessionId: string;
   readonly transport: string;
-  readonly lane: AudioLane | undefined;
+  readonly audioChannel: AudioChannel | undefined;
   readonly #session: BoardSession;
   readonly #mcp: boolean;
 
@@ -17,34 +17,34 @@ export class VoiceSession implements VoiceBoard {
     this.clientId = session.identity.clientId;
     this.sessionId = session.sessionId;
     this.transport = session.transport;
-    this.lane = session.link.audio;
+    this.audioChannel = session.link.audio;
     this.#session = session;
     this.#mcp = mcp;
   }
 
   get busy(): boolean {
-    return this.lane !== undefined && !this.#session.requests.idle;
+    return this.audioChannel !== undefined && !this.#session.requests.idle;
   }
 
   alive(): void {
     this.#session.alive();
   }
 
-  say(text: string): boolean {
-    return this.#session.sendAsItIs(text);
+  sendText(text: string): boolean {
+    return this.#session.sendRaw(text);
   }
 
-  welcomed(): void {
+  helloAnswered(): void {
     if (this.#mcp) this.#session.setup.start();
     else this.#session.setup.stop();
   }
 
   /**
-   * [VOI-8] Over MQTT a goodbye of this very session ends it, and the connection stays. Over WebSocket the firmware
+   * [VOI-8] Over MQTT, a goodbye with this session's id ends it, and the connection stays. Over WebSocket, the firmware
    * stops listening only when its connection ends.
    */
   hangUp(reason: string): void {
-    if (this.lane === undefined) this.#session.send({ type: "goodbye", session_id: this.sessionId });
+    if (this.audioChannel === undefined) this.#session.send({ type: "goodbye", session_id: this.sessionId });
     else this.#session.close(1000, reason, false);
   }
 }

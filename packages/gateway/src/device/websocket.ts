@@ -1,4 +1,4 @@
-/** Devices over WebSocket [DEV-6…11]: the HTTP upgrade, then a socket that carries frames both ways. */
+/** Devices over WebSocket [DEV-6…11]: the HTTP upgrade, then frames in both directions. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
@@ -8,40 +8,40 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
-import type { AudioLane, DeviceIdentity, DeviceLink } from "./link.ts";
+import type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
 
-/** [DEV-11] The firmware never closes TCP after a Close frame, so we do, a moment later. */
+/** [DEV-11] The firmware never closes TCP after a Close frame, so the gateway does, after this time. */
 const closeGraceMs = 1_000;
 const tcpKeepAliveMs = 60_000;
 
-export interface WebSocketNeeds {
+export interface WebSocketDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly admit: Admit;
-  /** Where a connection comes from, past a proxy that is trusted. */
+  /** The client's address, read through a trusted proxy. */
   readonly addressOf: (request: IncomingMessage) => string | undefined;
-  /** Counts a failed sign-in; says how long that address ought to have waited [PRV-8]. */
+  /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
   readonly open: (identity: DeviceIdentity, link: DeviceLink) => BoardSession;
 }
 
 export class WebSocketDevices {
-  readonly #needs: WebSocketNeeds;
+  readonly #dependencies: WebSocketDependencies;
   readonly #server: WebSocketServer;
   readonly #sockets = new Map<WebSocket, BoardSession>();
   #waitingForHello = 0;
   #stopped = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(needs: WebSocketNeeds) {
-    this.#needs = needs;
-    // The published types do not know `closeTimeout` yet.
+  constructor(dependencies: WebSocketDependencies) {
+    this.#dependencies = dependencies;
+    // The published types lack `closeTimeout`.
     const options: ServerOptions & { readonly closeTimeout: number } = {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: limits.deviceFrameBytes.max,
-      // A byte that is not UTF-8 makes one bad frame, not the end of a connection.
+      // Invalid UTF-8 makes one bad frame and must not close the connection.
       skipUTF8Validation: true,
       closeTimeout: closeGraceMs,
     };
@@ -56,18 +56,18 @@ export class WebSocketDevices {
       this.#refuse(request, socket, error);
       return;
     }
-    // Finds a peer that vanished without a word even where it answers no pings and speaks no MCP.
+    // Detects a vanished peer that answers no pings and speaks no MCP.
     request.socket.setKeepAlive(true, tcpKeepAliveMs);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(identity, webSocket));
   }
 
-  /** From now on nobody comes in. */
-  refuseNew(): void {
+  /** Rejects new connections from now on. */
+  rejectNew(): void {
     this.#stopped = true;
   }
 
-  /** Nobody comes in any more, and whoever is still here is told to go; resolves when the last socket has gone. */
-  allClosed(): Promise<void> {
+  /** Rejects new connections and closes all others; resolves when the last socket has closed. */
+  closeAll(): Promise<void> {
     this.#stopped = true;
     for (const session of this.#sockets.values()) session.close(1001, "the gateway is stopping", false);
     if (this.#sockets.size === 0) return Promise.resolve();
@@ -76,7 +76,7 @@ export class WebSocketDevices {
     });
   }
 
-  /** Sockets that are still there are cut. */
+  /** Terminates the remaining sockets. */
   stop(): void {
     this.#stopped = true;
     for (const socket of this.#sockets.keys()) socket.terminate();
@@ -85,18 +85,21 @@ export class WebSocketDevices {
   #admit(request: IncomingMessage): DeviceIdentity {
     if (this.#stopped) throw new TendonError("shutting_down", "the gateway is stopping");
     if (this.#waitingForHello >= limits.devicesWaitingForHello.max) {
-      throw new TendonError("rate_limited", "too many connections have not said hello yet");
+      throw new TendonError("rate_limited", "too many connections are waiting for a hello; retry later");
     }
     if (this.#sockets.size >= limits.connectedDevices.max) {
-      throw new TendonError("rate_limited", "this node holds as many devices as it can");
+      throw new TendonError(
+        "rate_limited",
+        `this node has reached its limit of ${limits.connectedDevices.max} connected devices`,
+      );
     }
     const claim = readClaim(request.headers);
-    this.#needs.admit(claim);
+    this.#dependencies.admit(claim);
     return { deviceId: claim.deviceId, clientId: claim.clientId };
   }
 
   #refuse(request: IncomingMessage, socket: Duplex, cause: unknown): void {
-    const error = this.#judged(request, cause);
+    const error = this.#reportRefusal(request, cause);
     const body = JSON.stringify({
       title: error.title,
       status: error.kind.status,
@@ -117,30 +120,37 @@ export class WebSocketDevices {
     );
   }
 
-  /** What the other side is told, and whether it is worth a word in the log. */
-  #judged(request: IncomingMessage, cause: unknown): TendonError {
+  /** Logs the refusal, unless the address is throttled, and returns the error for the response. */
+  #reportRefusal(request: IncomingMessage, cause: unknown): TendonError {
     const error =
-      cause instanceof TendonError ? cause : new TendonError("internal", "the connection failed", {}, cause);
-    const from = this.#needs.addressOf(request);
+      cause instanceof TendonError
+        ? cause
+        : new TendonError(
+            "internal",
+            "an internal error occurred while the connection was opened",
+            {},
+            cause,
+          );
+    const from = this.#dependencies.addressOf(request);
     const signIn = error.code === "unauthenticated" || error.code === "forbidden";
-    if (signIn && this.#needs.signInFailed(from) > 0) {
-      this.#needs.events.connectionThrottled();
-      return new TendonError("rate_limited", "too many failed sign-ins from this address");
+    if (signIn && this.#dependencies.signInFailed(from) > 0) {
+      this.#dependencies.events.connectionThrottled();
+      return new TendonError("rate_limited", "too many failed sign-ins from this address; retry later");
     }
     const named = request.headers["device-id"];
     const device = typeof named === "string" ? named.slice(0, 64) : undefined;
-    this.#needs.events.connectionRefused({ code: error.code, reason: error.message, device, from });
+    this.#dependencies.events.connectionRefused({ code: error.code, reason: error.message, device, from });
     return error;
   }
 
   #accept(identity: DeviceIdentity, socket: WebSocket): void {
     this.#waitingForHello += 1;
     let waiting = true;
-    const link = new WebSocketLink(socket, this.#needs.clock);
-    const session = this.#needs.open(identity, link);
+    const link = new WebSocketLink(socket, this.#dependencies.clock);
+    const session = this.#dependencies.open(identity, link);
     this.#sockets.set(socket, session);
     const settle = () => {
-      if (waiting && session.state.kind !== "greeting") {
+      if (waiting && session.state.kind !== "awaiting_hello") {
         waiting = false;
         this.#waitingForHello -= 1;
       }
@@ -152,8 +162,8 @@ export class WebSocketDevices {
       if (waiting) settle();
     });
     socket.on("pong", () => session.alive());
-    // A broken socket is followed by `close`. Where the device broke the rules it may stay on for long after our
-    // Close frame, and nothing it says is read any more: for us it has gone [DEV-11].
+    // `close` follows a broken socket. After a protocol violation the device may keep the connection open for long
+    // after our Close frame, and nothing is read from it, so the session ends at once [DEV-11].
     socket.on("error", (error) => {
       const fault = faultOf(error);
       if (fault !== undefined) session.close(fault.code, fault.reason);
@@ -169,7 +179,7 @@ export class WebSocketDevices {
 
 class WebSocketLink implements DeviceLink {
   readonly transport = "websocket";
-  readonly audio: AudioLane = { send: (frame, sent) => this.#sendFrame(frame, sent) };
+  readonly audio: AudioChannel = { send: (frame, sent) => this.#sendFrame(frame, sent) };
   readonly #socket: WebSocket;
   readonly #clock: Clock;
 
@@ -207,11 +217,11 @@ function faultOf(error: Error): { readonly code: number; readonly reason: string
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
     return { code: 1009, reason: "the device sent a frame that is too large" };
-  if (code.startsWith("WS_ERR")) return { code: 1002, reason: "the device broke the rules of WebSocket" };
+  if (code.startsWith("WS_ERR")) return { code: 1002, reason: "the device violated the WebSocket protocol" };
   return undefined;
 }
 
 function closeReason(code: number): string {
-  if (code === 1006) return "the connection broke off";
+  if (code === 1006) return "the connection was lost";
   return `the device closed the connection (${code})`;
 }

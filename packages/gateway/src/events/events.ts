@@ -218,7 +218,7 @@ export class Events {
     this.#log.debug({ device }, "a broken frame was salvaged");
   }
 
-  strayReply(device: string): void {
+  unexpectedReply(device: string): void {
     this.#metrics.oddFrames.inc({ outcome: "stray" });
     this.#log.debug({ device }, "reply to an id that is not waiting");
   }

@@ -60,7 +60,7 @@ export class Connections implements SessionOwner {
   }
 
   /** The newest connection of a device wins. Later messages of the old one have no effect [DEV-10]. */
-  greeted(session: DeviceSession): void {
+  online(session: DeviceSession): void {
     const record = this.#dependencies.recordOf(session.deviceId, session.kind);
     const old = record.handle;
     if (old?.local?.session === session) {

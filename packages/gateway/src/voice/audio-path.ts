@@ -1,5 +1,5 @@
 import { audioFramingOf } from "@tendon/protocol";
-import type { AudioLane } from "../device/device.ts";
+import type { AudioChannel } from "../device/device.ts";
 
 /** The way of a board's audio: beside its texts, or apart from them over UDP. */
 export interface AudioWay {
@@ -13,7 +13,7 @@ export interface AudioWay {
 }
 
 /** Audio on the same WebSocket as the texts: frames pass as they are, in the framing the board has chosen. */
-export function besideTexts(lane: AudioLane, version: unknown): AudioWay {
+export function besideTexts(lane: AudioChannel, version: unknown): AudioWay {
   return {
     framing: audioFramingOf(version),
     helloFields: { transport: "websocket" },

@@ -205,7 +205,7 @@ export class Conversation {
 
   #welcome(answer: string): void {
     this.#welcomed = true;
-    if (this.board.say(answer)) this.board.welcomed();
+    if (this.board.sendText(answer)) this.board.helloAnswered();
   }
 
   #fromUpstream(message: JsonObject, text: string): void {
@@ -226,7 +226,7 @@ export class Conversation {
       default:
         break;
     }
-    this.board.say(ids.toBoard(text, message));
+    this.board.sendText(ids.toBoard(text, message));
   }
 
   #audioFromUpstream(frame: Buffer): void {
@@ -283,7 +283,7 @@ export class Conversation {
     // The board may have left in the middle of it, and has taken the conversation with it.
     if (this.over) return;
     // A board whose button is pressed to talk goes to rest by itself; its connection need not end for that.
-    if (this.#pressToTalk && this.board.lane !== undefined) this.#park(end);
+    if (this.#pressToTalk && this.board.audioChannel !== undefined) this.#park(end);
     else this.#rest(end, inOrder ? 0 : readingMs);
   }
 
@@ -301,9 +301,9 @@ export class Conversation {
   #tell(end: UpstreamEnd): void {
     const { sessionId } = this.board;
     if (this.#phase === "speaking") {
-      this.board.say(JSON.stringify({ type: "tts", state: "stop", session_id: sessionId }));
+      this.board.sendText(JSON.stringify({ type: "tts", state: "stop", session_id: sessionId }));
     }
-    this.board.say(alertText(sessionId, end));
+    this.board.sendText(alertText(sessionId, end));
   }
 
   /** Tools go on working meanwhile; a call that runs is not cut off. */

@@ -6,7 +6,7 @@ import {
   type VoiceBoard,
   type VoiceService,
   withoutKey,
-  withoutWords,
+  withoutSpeech,
 } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import { type AudioWay, besideTexts } from "./audio-path.ts";
@@ -67,8 +67,8 @@ export class VoiceRelay implements VoiceService {
   }
 
   /** A text of a conversation as it may be kept for whoever looks for a fault. */
-  kept(text: string): string {
-    return this.#needs.keepTexts ? withoutKey(text) : withoutWords(text);
+  loggable(text: string): string {
+    return this.#needs.keepTexts ? withoutKey(text) : withoutSpeech(text);
   }
 
   serves(deviceId: string): boolean {
@@ -78,7 +78,7 @@ export class VoiceRelay implements VoiceService {
   }
 
   /** [UDP-5] The board is gone in the middle of a session, and may come back without knowing that it is over. */
-  boardCutOff(deviceId: string, sessionId: string): void {
+  sessionInterrupted(deviceId: string, sessionId: string): void {
     this.#cutOff.set(deviceId, sessionId);
     if (this.#cutOff.size <= voiceLimits.conversations.max) return;
     for (const oldest of this.#cutOff.keys()) {
@@ -88,7 +88,7 @@ export class VoiceRelay implements VoiceService {
   }
 
   /** The session that a board which has come back may still believe in. */
-  takeCutOff(deviceId: string): string | undefined {
+  takeInterruptedSession(deviceId: string): string | undefined {
     const sessionId = this.#cutOff.get(deviceId);
     this.#cutOff.delete(deviceId);
     return sessionId;
@@ -137,7 +137,7 @@ export class VoiceRelay implements VoiceService {
     hello: BoardHello,
     conversation: () => Conversation,
   ): AudioWay {
-    if (board.lane !== undefined) return besideTexts(board.lane, hello.message.version);
+    if (board.audioChannel !== undefined) return besideTexts(board.audioChannel, hello.message.version);
     return apartFromTexts({
       udp: this.#needs.udp,
       server: this.#needs.audioHost(),
@@ -157,7 +157,7 @@ export class VoiceRelay implements VoiceService {
   #endSilentOnes(): void {
     for (const conversation of this.#conversations) {
       const { board, silentForMs } = conversation;
-      if (board.lane === undefined && silentForMs >= voiceLimits.silentMs.max) conversation.lapse();
+      if (board.audioChannel === undefined && silentForMs >= voiceLimits.silentMs.max) conversation.lapse();
     }
   }
 

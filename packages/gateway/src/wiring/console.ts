@@ -38,7 +38,7 @@ export async function openConsole(http: Http, dependencies: ConsoleDependencies)
     sessionStorage: store.consoleSessions,
     callHistory: (span, take) => store.calls.finishedIn({ ...span, limit: maxCallsRead }, take),
     onlineAlready: rest.services.fleet.sessions().length,
-    frames: (device) => frames.of(device),
+    frames: (device) => frames.framesOf(device),
     instanceId: String(instanceId),
     about() {
       const { public: url, ota, mqtt } = addresses();

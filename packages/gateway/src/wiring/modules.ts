@@ -90,7 +90,7 @@ export async function openModules(
       ...base,
       secret: deviceSecret,
       devices: fleet.admin,
-      disconnect: (deviceId, reason) => liveness.cut(deviceId, reason),
+      disconnect: (deviceId, reason) => liveness.disconnect(deviceId, reason),
     }),
     liveness,
   };

@@ -28,7 +28,7 @@ export interface MqttTransport {
   /** The reason if MQTT is not ready. */
   unready(): string | undefined;
   /** Rejects new connections from now on. */
-  refuseNew(): void;
+  rejectNew(): void;
   stop(): Promise<void>;
 }
 
@@ -113,7 +113,7 @@ async function startEmbedded(dependencies: MqttDependencies) {
         return true;
       },
       unready: () => undefined,
-      refuseNew: () => broker.refuseNew(),
+      rejectNew: () => broker.rejectNew(),
       stop,
     };
   } catch (error) {
@@ -167,7 +167,7 @@ async function startExternal(
     settingsFor: (clientId) => ({ publish_topic: `device-server/${clientId}`, username: clientId }),
     upgrade: () => false,
     unready: () => (broker.connected ? undefined : "the external MQTT broker does not answer"),
-    refuseNew: () => broker.refuseNew(),
+    rejectNew: () => broker.rejectNew(),
     stop: () => broker.stop(),
   };
 }

@@ -10,7 +10,7 @@ import { withoutSecrets } from "./masking.ts";
 import type { Overview } from "./overview.ts";
 
 /** A frame as the device module keeps it. */
-interface KeptFrame {
+interface LoggedFrame {
   readonly at: number;
   readonly way: "in" | "out";
   readonly length: number;
@@ -20,7 +20,7 @@ interface KeptFrame {
 export interface InsightDependencies {
   readonly services: Services;
   readonly overview: Overview;
-  readonly frames: (device: string) => readonly KeptFrame[];
+  readonly frames: (device: string) => readonly LoggedFrame[];
   /** Starts a virtual device and returns its id; `undefined` if the gateway's host program offers none. */
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }

@@ -1,10 +1,10 @@
-/** What each kind of message from a device means: the whole protocol on one screen. */
+/** Dispatches each kind of message from a device. */
 import type { DeviceMessage } from "@tendon/protocol";
 import type { BoardSession } from "../board-session.ts";
 import { handleHello } from "./hello.ts";
 import { handleMcp } from "./mcp.ts";
 
-/** `text` is the frame as it came: what is for a voice server is passed on as it is. */
+/** `text` is the frame as received. Messages for a voice server are forwarded unchanged. */
 export function handleMessage(session: BoardSession, message: DeviceMessage, text: string): void {
   switch (message.type) {
     case "hello":
@@ -14,7 +14,7 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
       handleMcp(session, message.rpc, text);
       return;
     case "listen":
-      if (session.conversation === undefined) session.toolsOnly.listens(message);
+      if (session.conversation === undefined) session.toolsOnly.listenReceived(message);
       else session.conversation.fromBoard(text, message);
       return;
     case "abort":
@@ -29,7 +29,7 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
   }
 }
 
-/** [DEV-23] Of another session than the present one it means nothing; over WebSocket no firmware says it. */
+/** [DEV-23] A goodbye of another session is ignored. Over WebSocket no firmware sends one. */
 function handleGoodbye(session: BoardSession, sessionId: string | undefined): void {
   if (sessionId !== session.sessionId) return;
   session.toolsOnly.end();

@@ -8,12 +8,12 @@ export function handleMcp(session: BoardSession, rpc: DeviceRpc, text: string): 
     case "result":
     case "error":
       if (rpc.kind === "error" && rpc.salvaged) session.events.frameSalvaged(session.deviceId);
-      // The frame itself was the sign of life that the probe asked for [DEV-13].
+      // The frame itself is the activity that the probe asked for [DEV-13].
       if (!session.takeProbeReply(rpc.id)) session.requests.settle(rpc);
       return;
     case "notification":
       handleNotification(session, rpc.method, rpc.params);
-      // A board talks to its voice server as well; replies are to us alone.
+      // The voice server gets notifications too; replies are only for us.
       session.conversation?.fromBoard(text, { type: "mcp" });
       return;
     case "request":
@@ -24,9 +24,9 @@ export function handleMcp(session: BoardSession, rpc: DeviceRpc, text: string): 
   }
 }
 
-/** [RPC-8] Never answered, whatever its method is called. */
+/** [RPC-8] Never answered, regardless of the method. */
 function handleNotification(session: BoardSession, method: string, params: unknown): void {
-  if (session.state.kind === "greeting") return;
+  if (session.state.kind === "awaiting_hello") return;
   const size = params === undefined ? 0 : JSON.stringify(params).length;
   if (size > limits.notificationBytes.max || method.length > limits.toolNameLength.max) {
     session.events.frameNotUnderstood(session.deviceId, "invalid", "a notification is too large");
@@ -36,7 +36,7 @@ function handleNotification(session: BoardSession, method: string, params: unkno
   if (method === "notifications/tools/list_changed" && session.state.kind === "mcp") session.setup.relist();
 }
 
-/** [RPC-9] A device may ask too: a ping is answered, anything else is refused by its id. */
+/** [RPC-9] Answers a device's ping; rejects any other request. */
 function handleRequest(session: BoardSession, id: number | string, method: string): void {
   if (method === "ping") session.sendRpc({ jsonrpc: "2.0", id, result: {} });
   else
