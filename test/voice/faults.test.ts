@@ -63,9 +63,9 @@ async function comesToRest({ clock, site, device, upstream }: Scene): Promise<vo
 
 describe.each(transports)("a voice server that fails a board over %s", (transport) => {
   test.each([
-    ["refuse", "The voice server does not let this device in."],
-    ["refuse-in-words", "The voice server does not let this device in."],
-    ["leave-before-hello", "The voice server does not let this device in."],
+    ["refuse", "The voice server rejected this device."],
+    ["refuse-in-words", "The voice server rejected this device."],
+    ["leave-before-hello", "The voice server rejected this device."],
   ])("[VOI-9] by the fault %s: the board is told, rests, and is of use", async (fault, words) => {
     const all = await scene(transport, { faults: [fault] });
     await all.device.openAudio();
@@ -140,7 +140,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
 
   it.each([
     ["close-mid-sentence", "The voice server ended the conversation."],
-    ["drop-mid-sentence", "The connection to the voice server broke off. Try again."],
+    ["drop-mid-sentence", "The connection to the voice server was lost. Try again."],
   ])("[VOI-9] by %s: the board stops speaking and is told", async (fault, words) => {
     const all = await scene(transport, { faults: [fault] });
     await all.device.openAudio();

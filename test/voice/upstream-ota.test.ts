@@ -74,7 +74,7 @@ describe("an OTA address of a voice server that answers oddly", () => {
     await device.connect();
     const told = device.waitFor("message", ({ type }) => type === "alert");
     await device.openAudio();
-    expect((await told).fields["message"]).toBe("The voice server does not let this device in.");
+    expect((await told).fields["message"]).toBe("The voice server rejected this device.");
   });
 
   it("[VOI-11] holds nobody up: late", async () => {
@@ -150,9 +150,7 @@ describe("a voice server with an OTA address of its own", () => {
     const told = device.waitFor("message", ({ type }) => type === "alert");
     await device.openAudio();
     const code = desk.accountOf(boardId)?.code;
-    expect((await told).fields["message"]).toBe(
-      `This device has to be activated at its voice server. Code: ${code}`,
-    );
+    expect((await told).fields["message"]).toBe(`Activate this device at its voice server. Code: ${code}`);
   });
 
   it("[VOI-11] that is away costs a board neither its settings nor, where it has talked before, the talk", async () => {
@@ -173,7 +171,7 @@ describe("a voice server with an OTA address of its own", () => {
     await device.connect();
     const told = device.waitFor("message", ({ type }) => type === "alert");
     await device.openAudio();
-    expect((await told).fields["message"]).toBe("The voice server does not let this device in.");
+    expect((await told).fields["message"]).toBe("The voice server rejected this device.");
   });
 
   it("[VOI-11] is not asked for a board that is not let in here", async () => {

@@ -58,7 +58,7 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
   },
   "a missing token for a voice server": {
     yaml: ["voice:", "  upstream:", "    - url: ws://127.0.0.1:9/", "      signIn: token"],
-    says: "voice.upstream ws://127.0.0.1:9/ signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.",
+    says: "The entry ws://127.0.0.1:9/ of voice.upstream has `signIn: token` but no token. Set tokenFile or TENDON_VOICE_TOKEN.",
   },
   "a vision provider with a password in its address": {
     yaml: ["vision:", "  provider:", "    url: http://me:pw@127.0.0.1:9/v1", "    model: m"],

@@ -113,6 +113,6 @@ describe("the settings of a voice server", () => {
     );
     const started = await run(["serve", "--port", "0", "--mqtt-port", "0"], { cwd });
     expect(started.code).toBe(1);
-    expect(started.stderr).toMatch(/signs in by token and has none/);
+    expect(started.stderr).toMatch(/`signIn: token` but no token/);
   });
 });

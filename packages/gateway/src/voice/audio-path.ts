@@ -1,23 +1,23 @@
 import { audioFramingOf } from "@tendon/protocol";
 import type { AudioChannel } from "../device/device.ts";
 
-/** The way of a board's audio: beside its texts, or apart from them over UDP. */
-export interface AudioWay {
-  /** How both ends of the relay frame their packets. */
+/** How a board's audio travels: on the connection of its texts, or over UDP. */
+export interface AudioPath {
+  /** The audio framing of both ends of the relay. */
   readonly framing: 1 | 2 | 3;
-  /** What the answer to the board's hello says beside the voice server's own words. */
+  /** Fields that the reply to the board's hello has in addition to those of the voice server. */
   readonly helloFields: { readonly [key: string]: unknown };
-  /** One frame of the voice server; `sent` is called when it has left. False: it is lost. */
+  /** Sends one frame of the voice server. `sent` is called when it was written. Returns false if it was dropped. */
   toBoard(frame: Uint8Array, sent: () => void): boolean;
   close(): void;
 }
 
-/** Audio on the same WebSocket as the texts: frames pass as they are, in the framing the board has chosen. */
-export function besideTexts(lane: AudioChannel, version: unknown): AudioWay {
+/** Audio on the same WebSocket as the texts. Frames pass unchanged, in the framing of the board. */
+export function inlineAudioPath(channel: AudioChannel, version: unknown): AudioPath {
   return {
     framing: audioFramingOf(version),
     helloFields: { transport: "websocket" },
-    toBoard: (frame, sent) => lane.send(frame, sent),
+    toBoard: (frame, sent) => channel.send(frame, sent),
     close: () => undefined,
   };
 }

@@ -3,7 +3,7 @@ import type { VoiceRelay } from "./relay.ts";
 
 type VoiceSessions = ReturnType<VoiceRelay["sessions"]>;
 
-/** The sessions of a node that does not answer in this time are left out. */
+/** The result omits the sessions of a node that does not answer within this time. */
 const answerMs = 1_000;
 
 /** The voice sessions of all nodes. */
@@ -23,7 +23,7 @@ export function clusterVoiceSessions(
         { timeoutMs: answerMs },
       )) as VoiceSessions;
     } catch {
-      // The node is gone or cannot be reached.
+      // The node has stopped or is unreachable.
       return [];
     }
   };

@@ -1,14 +1,13 @@
 import { createCipheriv } from "node:crypto";
 
 const blockBytes = 16;
-/** As many counter blocks as a packet of the usual length needs; what is longer takes several turns. */
+/** Enough counter blocks for a usual packet. A longer one takes several rounds. */
 const blocks = new Uint8Array(96 * blockBytes);
 const counter = new Uint8Array(blockBytes);
 
 /**
- * AES-128-CTR under one key for many packets, each with its own first counter block. A cipher of the library is good
- * for one of them, and making it costs more than using it; so the counter blocks are encrypted here, which needs
- * nothing but the key.
+ * AES-128-CTR with one key for many packets, each with its own first counter block. Node needs a new CTR cipher for
+ * each packet, and creating it costs more than using it. This class encrypts the counter blocks with one ECB cipher.
  */
 export class CounterMode {
   readonly #cipher;
@@ -17,7 +16,7 @@ export class CounterMode {
     this.#cipher = createCipheriv("aes-128-ecb", key, null).setAutoPadding(false);
   }
 
-  /** Writes `bytes` into `into` from there on, encrypted or decrypted: counter mode is its own inverse. */
+  /** Encrypts or decrypts `bytes` into `into` at `offset`. Counter mode is its own inverse. */
   apply(first: Uint8Array, bytes: Uint8Array, into: Uint8Array, offset: number): void {
     counter.set(first);
     for (let done = 0; done < bytes.length; done += blocks.length) {
@@ -37,7 +36,7 @@ export class CounterMode {
   }
 }
 
-/** One number of 128 bits, the highest byte first; after the last one comes zero. */
+/** Increments a big-endian number of 128 bits, which wraps to zero. */
 function increment(): void {
   for (let at = blockBytes - 1; at >= 0; at -= 1) {
     const next = ((counter[at] ?? 0) + 1) & 0xff;

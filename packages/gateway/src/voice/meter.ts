@@ -1,4 +1,4 @@
-/** One direction of a conversation in numbers: never what was said, only how much and how evenly. */
+/** Counts one direction of a conversation: packets, bytes, losses and jitter, without any content. */
 export class Meter {
   packets = 0;
   bytes = 0;
@@ -7,7 +7,7 @@ export class Meter {
   #lastAt: number | undefined;
   #lastGapMs: number | undefined;
 
-  /** Between two sentences there is a pause, which says nothing of the network. */
+  /** A longer gap is a pause between sentences and not jitter. */
   static readonly #pauseMs = 500;
 
   count(bytes: number, now: number): void {

@@ -1,4 +1,4 @@
-/** Opens the relay from the settings, which name a voice server for a board, for boards of a tag, or for all boards. */
+/** Opens the relay as configured: a voice server for one board, for boards with a tag, or for all boards. */
 import fs from "node:fs";
 import type { Principal } from "../access/access.ts";
 import type { Calls } from "../calls/calls.ts";
@@ -9,7 +9,7 @@ import type { Events } from "../events/events.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { OtaUpstream } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
-import { type AccountShelf, VoiceAccounts } from "./accounts.ts";
+import { type AccountStore, VoiceAccounts } from "./accounts.ts";
 import { VoiceRelay, type VoiceServer } from "./relay.ts";
 import { UdpAudio } from "./udp-audio.ts";
 import { UpstreamOta } from "./upstream-ota.ts";
@@ -22,9 +22,9 @@ export interface VoiceDependencies {
   readonly fleet: Fleet;
   readonly calls: Calls;
   readonly store: Pick<Store, "voiceAccounts">;
-  /** Accounts at voice servers are stored sealed, each for its device. */
+  /** Encrypts the stored accounts, each for its device. */
   readonly seals: Seals;
-  /** The host boards are told to send their audio to. */
+  /** The host that boards send their audio to. */
   readonly audioHost: () => string;
 }
 
@@ -36,7 +36,7 @@ interface Seals {
 export interface OpenedVoice {
   readonly relay: VoiceRelay;
   readonly udp: UdpAudio;
-  /** For the OTA address: voice servers that have one too. */
+  /** For the gateway's OTA address: voice servers that have their own. */
   readonly ota: OtaUpstream;
   stop(): void;
 }
@@ -48,7 +48,7 @@ interface Upstream {
   readonly server: VoiceServer;
 }
 
-/** `undefined` where no voice server is configured: boards are for tools only. */
+/** `undefined` if no voice server is configured. */
 export async function openVoice({
   config,
   clock,
@@ -68,7 +68,7 @@ export async function openVoice({
     udp.stop();
     throw error;
   }
-  const accounts = new VoiceAccounts(clock, new UpstreamOta(clock), accountShelf(store, seals));
+  const accounts = new VoiceAccounts(clock, new UpstreamOta(clock), accountStore(store, seals));
   const tools = boardTools(fleet, calls);
   const voiceServerOf = (deviceId: string) => choose(upstreams, deviceId, fleet);
   const relay = new VoiceRelay({
@@ -94,7 +94,7 @@ export async function openVoice({
   };
 }
 
-/** A voice server is a caller like any other, limited to the one board it talks to and to tools for agents. */
+/** A voice server is a principal that is limited to its board and to the tools for agents. */
 function principalFor(deviceId: string): Principal {
   return {
     id: "voice-server",
@@ -122,14 +122,14 @@ function boardTools(fleet: Fleet, calls: Calls): BoardTools {
         ...options,
         lane: "voice",
       });
-      // Voice servers know texts; a picture taken for one has been explained, and stays here.
+      // Voice servers understand texts only. A photo has already been described, so it is dropped.
       const texts = result.content.filter(({ type }) => type === "text");
       return { content: texts.length > 0 ? texts : result.content, isError: result.isError };
     },
   };
 }
 
-function accountShelf(store: VoiceDependencies["store"], seals: Seals): AccountShelf {
+function accountStore(store: VoiceDependencies["store"], seals: Seals): AccountStore {
   return {
     async read(deviceId) {
       const sealed = await store.voiceAccounts.get(deviceId);
@@ -173,7 +173,7 @@ function otaUpstream(
   };
 }
 
-/** The entry for the device itself, else the first for one of its tags, else the one for everybody. */
+/** The entry for the device, else the first for one of its tags, else the one for all devices. */
 function choose(upstreams: readonly Upstream[], deviceId: string, fleet: Fleet): VoiceServer | undefined {
   const tags = fleet.tagsOf(deviceId);
   const found =
@@ -185,7 +185,7 @@ function choose(upstreams: readonly Upstream[], deviceId: string, fleet: Fleet):
   return found?.server;
 }
 
-/** Throws a StartError where an entry does not say enough, or its token cannot be read. */
+/** Throws a StartError if an entry is incomplete or its token cannot be read. */
 export function voiceServers({ upstream, token }: Config["voice"]): Upstream[] {
   return upstream.map((settings) => ({ settings, server: serverOf(settings, token) }));
 }
@@ -194,15 +194,20 @@ function serverOf(settings: Settings, commonToken: string | undefined): VoiceSer
   const { url, ota, signIn = "device", framing = 1, vision = "upstream" } = settings;
   if (signIn === "ota") {
     if (ota === undefined)
-      throw new StartError("An entry of voice.upstream signs in by OTA and has no `ota`.");
+      throw new StartError(
+        "An entry of voice.upstream has `signIn: ota` but no `ota`. Set `ota` to the OTA address of the voice server.",
+      );
     return { framing, vision, signIn: { by: "ota", ota, url } };
   }
-  if (url === undefined) throw new StartError("An entry of voice.upstream has no `url`.");
+  if (url === undefined)
+    throw new StartError(
+      "An entry of voice.upstream has no `url`. Set it to the WebSocket address of the voice server.",
+    );
   if (signIn !== "token") return { framing, vision, signIn: { by: "device", url } };
   const token = settings.tokenFile === undefined ? (settings.token ?? commonToken) : read(settings.tokenFile);
   if (token === undefined || token === "") {
     throw new StartError(
-      `voice.upstream ${url} signs in by token and has none: set tokenFile, or TENDON_VOICE_TOKEN.`,
+      `The entry ${url} of voice.upstream has \`signIn: token\` but no token. Set tokenFile or TENDON_VOICE_TOKEN.`,
     );
   }
   return { framing, vision, signIn: { by: "token", url, token } };
@@ -212,6 +217,6 @@ function read(file: string): string {
   try {
     return fs.readFileSync(file, "utf8").trim();
   } catch (error) {
-    throw new StartError(`${file} cannot be read (${messageOf(error)}).`);
+    throw new StartError(`The token file ${file} of voice.upstream cannot be read (${messageOf(error)}).`);
   }
 }

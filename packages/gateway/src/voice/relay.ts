@@ -1,4 +1,4 @@
-/** All conversations of this gateway: whose voice server is which, and who is talking. */
+/** All conversations of this node, and the voice server of each board. */
 import { type VoiceSession, voiceLimits } from "@tendon/protocol";
 import { type Clock, isoTime, type Timer } from "../clock.ts";
 import {
@@ -9,50 +9,50 @@ import {
   withoutSpeech,
 } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
-import { type AudioWay, besideTexts } from "./audio-path.ts";
+import { type AudioPath, inlineAudioPath } from "./audio-path.ts";
 import { Conversation } from "./conversation.ts";
-import { type SignIn, type SignInNeeds, targetOf } from "./sign-in.ts";
+import { type SignIn, type SignInDependencies, targetOf } from "./sign-in.ts";
 import type { UdpAudio } from "./udp-audio.ts";
-import { apartFromTexts } from "./udp-audio-path.ts";
+import { udpAudioPath } from "./udp-audio-path.ts";
 import type { BoardTools } from "./upstream-tools.ts";
 
-/** One voice server, as the settings have it. */
+/** One configured voice server. */
 export interface VoiceServer {
   readonly signIn: SignIn;
-  readonly framing: AudioWay["framing"];
-  /** Who explains the photos that the voice server asks for. */
+  readonly framing: AudioPath["framing"];
+  /** Which service describes the photos that the voice server requests. */
   readonly vision: "upstream" | "here";
 }
 
-export interface RelayNeeds extends SignInNeeds {
+export interface VoiceRelayDependencies extends SignInDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly random: () => number;
   readonly tools: BoardTools;
-  /** Whether what is said may be kept among a device's frames. */
+  /** Whether the frame log may contain the texts of conversations. */
   readonly keepTexts: boolean;
   /** For boards over MQTT. */
   readonly udp: UdpAudio;
   readonly audioHost: () => string;
-  /** The voice server of a board; `undefined` for boards that have none. */
+  /** The voice server of a board, if it has one. */
   readonly serverOf: (deviceId: string) => VoiceServer | undefined;
 }
 
 const sweepMs = 10_000;
 
 export class VoiceRelay implements VoiceService {
-  readonly #needs: RelayNeeds;
+  readonly #dependencies: VoiceRelayDependencies;
   readonly #conversations = new Set<Conversation>();
-  /** Sessions that boards over MQTT believe to be open: their connection broke off, and their audio did not. */
-  readonly #cutOff = new Map<string, string>();
+  /** Sessions that boards over MQTT may still consider open, because only their MQTT connection was lost. */
+  readonly #interrupted = new Map<string, string>();
   readonly #sweep: Timer;
 
-  constructor(needs: RelayNeeds) {
-    this.#needs = needs;
-    this.#sweep = needs.clock.every(sweepMs, () => this.#endSilentOnes());
+  constructor(dependencies: VoiceRelayDependencies) {
+    this.#dependencies = dependencies;
+    this.#sweep = dependencies.clock.every(sweepMs, () => this.#endSilentConversations());
   }
 
-  /** All conversations, in numbers. */
+  /** Statistics of all conversations. */
   sessions(): Omit<VoiceSession, "alias">[] {
     return [...this.#conversations].map(({ board, upstreamName, phase, startedAt, calls, up, down }) => ({
       device: board.deviceId,
@@ -66,38 +66,38 @@ export class VoiceRelay implements VoiceService {
     }));
   }
 
-  /** A text of a conversation as it may be kept for whoever looks for a fault. */
   loggable(text: string): string {
-    return this.#needs.keepTexts ? withoutKey(text) : withoutSpeech(text);
+    return this.#dependencies.keepTexts ? withoutKey(text) : withoutSpeech(text);
   }
 
   serves(deviceId: string): boolean {
     return (
-      this.#conversations.size < voiceLimits.conversations.max && this.#needs.serverOf(deviceId) !== undefined
+      this.#conversations.size < voiceLimits.conversations.max &&
+      this.#dependencies.serverOf(deviceId) !== undefined
     );
   }
 
-  /** [UDP-5] The board is gone in the middle of a session, and may come back without knowing that it is over. */
+  /** [UDP-5] Remembers the session of a board that disconnected during it. */
   sessionInterrupted(deviceId: string, sessionId: string): void {
-    this.#cutOff.set(deviceId, sessionId);
-    if (this.#cutOff.size <= voiceLimits.conversations.max) return;
-    for (const oldest of this.#cutOff.keys()) {
-      this.#cutOff.delete(oldest);
+    this.#interrupted.set(deviceId, sessionId);
+    if (this.#interrupted.size <= voiceLimits.conversations.max) return;
+    for (const oldest of this.#interrupted.keys()) {
+      this.#interrupted.delete(oldest);
       break;
     }
   }
 
-  /** The session that a board which has come back may still believe in. */
   takeInterruptedSession(deviceId: string): string | undefined {
-    const sessionId = this.#cutOff.get(deviceId);
-    this.#cutOff.delete(deviceId);
+    const sessionId = this.#interrupted.get(deviceId);
+    this.#interrupted.delete(deviceId);
     return sessionId;
   }
 
   begin(board: VoiceBoard, hello: BoardHello): Conversation {
-    const server = this.#needs.serverOf(board.deviceId);
-    if (server === undefined) throw new TypeError("a conversation begins for a board without a voice server");
-    const { clock, events, random, tools } = this.#needs;
+    const server = this.#dependencies.serverOf(board.deviceId);
+    if (server === undefined)
+      throw new TypeError("a conversation was started for a board without a voice server");
+    const { clock, events, random, tools } = this.#dependencies;
     const audio = this.#audioOf(server, board, hello, () => conversation);
     const { signIn } = server;
     const upstreamName = new URL(signIn.by === "ota" ? (signIn.url ?? signIn.ota) : signIn.url).host;
@@ -110,8 +110,8 @@ export class VoiceRelay implements VoiceService {
       random,
       tools: server.vision === "here" ? withoutVision(tools) : tools,
       renewable: signIn.by === "ota",
-      target: (renewed) => targetOf(signIn, board, audio.framing, this.#needs, renewed),
-      odd: (device) => events.voiceFrameNotUnderstood(device),
+      target: (renewed) => targetOf(signIn, board, audio.framing, this.#dependencies, renewed),
+      invalidFrame: (device) => events.voiceFrameNotUnderstood(device),
       onParked: (parked, { kind, detail }) =>
         events.voiceParked(parked.board.deviceId, { upstream: upstreamName, kind, detail }),
       onEnd: (ended, { kind, detail }) => {
@@ -136,11 +136,11 @@ export class VoiceRelay implements VoiceService {
     board: VoiceBoard,
     hello: BoardHello,
     conversation: () => Conversation,
-  ): AudioWay {
-    if (board.audioChannel !== undefined) return besideTexts(board.audioChannel, hello.message.version);
-    return apartFromTexts({
-      udp: this.#needs.udp,
-      server: this.#needs.audioHost(),
+  ): AudioPath {
+    if (board.audioChannel !== undefined) return inlineAudioPath(board.audioChannel, hello.message.version);
+    return udpAudioPath({
+      udp: this.#dependencies.udp,
+      server: this.#dependencies.audioHost(),
       framing: server.framing,
       hello,
       receive(frame) {
@@ -153,11 +153,12 @@ export class VoiceRelay implements VoiceService {
     });
   }
 
-  /** Over UDP nothing tells that a board has gone; it gives a session up itself after 120 s of silence. */
-  #endSilentOnes(): void {
+  /** Over UDP the gateway cannot see that a board has gone. A board closes its session after 120 s of silence. */
+  #endSilentConversations(): void {
     for (const conversation of this.#conversations) {
       const { board, silentForMs } = conversation;
-      if (board.audioChannel === undefined && silentForMs >= voiceLimits.silentMs.max) conversation.lapse();
+      if (board.audioChannel === undefined && silentForMs >= voiceLimits.silentMs.max)
+        conversation.endSilent();
     }
   }
 
@@ -167,7 +168,7 @@ export class VoiceRelay implements VoiceService {
   }
 }
 
-/** Photos for this voice server are explained here, whatever address it names. */
+/** The gateway describes photos for this voice server, also if the server names its own address. */
 function withoutVision(tools: BoardTools): BoardTools {
   return {
     list: (device) => tools.list(device),

@@ -1,6 +1,6 @@
 /**
- * Two names for one conversation [VOI-3]: the board knows ours, the voice server its own. Only the name is exchanged in
- * a text; every other byte of it stays as it was. Ours is safe for the firmware, which pastes it unescaped.
+ * The two session ids of a conversation [VOI-3]: the board has ours, the voice server its own. Only the id in a text is
+ * replaced; all other bytes stay. Our id has no characters that need escaping, because the firmware does not escape.
  */
 import type { JsonObject } from "@tendon/protocol";
 
@@ -18,23 +18,23 @@ export class SessionIds {
   }
 
   toUpstream(text: string): string {
-    return put(text, this.#ours, this.theirs);
+    return replaceId(text, this.#ours, this.theirs);
   }
 
   toBoard(text: string, message: JsonObject): string {
-    const changed = put(text, this.#theirs, this.ours);
+    const changed = replaceId(text, this.#theirs, this.ours);
     if (changed !== text || message["session_id"] !== this.theirs) return changed;
-    // Their id in another spelling of JSON (escaped letters): written out again.
+    // The id was escaped differently in the JSON, so the message is serialised again.
     return JSON.stringify({ ...message, session_id: this.ours });
   }
 }
 
-/** Inside a text value the quotes are escaped, so this finds members of objects only. */
+/** Quotes inside a string are escaped, so this matches only members of objects. */
 function pattern(id: string): RegExp {
   const value = JSON.stringify(id).replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`("session_id"\\s*:\\s*)${value}`, "g");
 }
 
-function put(text: string, from: RegExp, to: string): string {
+function replaceId(text: string, from: RegExp, to: string): string {
   return text.replace(from, (_, before: string) => `${before}${JSON.stringify(to)}`);
 }

@@ -1,32 +1,32 @@
-/** [VOI-1] As whom a board's conversation is opened: always with the board's own identity, and what else is asked for. */
+/** [VOI-1] The address and credentials for a board's conversation. They always include the board's own identity. */
 
 import type { VoiceBoard } from "../device/device.ts";
 import type { OtaIdentity } from "../provisioning/provisioning.ts";
 import type { VoiceAccounts } from "./accounts.ts";
-import type { AudioWay } from "./audio-path.ts";
-import type { UpstreamTarget } from "./upstream.ts";
+import type { AudioPath } from "./audio-path.ts";
+import type { UpstreamTarget } from "./upstream-connection.ts";
 
 export type SignIn =
   | { readonly by: "device"; readonly url: string }
   | { readonly by: "token"; readonly url: string; readonly token: string }
-  /** The OTA address gives the address as well, unless the settings have one. */
+  /** The OTA address also returns the WebSocket address, which `url` overrides. */
   | { readonly by: "ota"; readonly ota: string; readonly url: string | undefined };
 
-export interface SignInNeeds {
+export interface SignInDependencies {
   readonly accounts: VoiceAccounts;
-  /** What a board is called and runs, for an OTA address that wants to know. */
+  /** The board type and firmware version, for the request to the OTA address. */
   readonly about: (deviceId: string) => { readonly board: string | null; readonly firmware: string | null };
 }
 
-/** Where a board's conversation goes and as whom. `renewed`: what was given before has been refused. */
+/** The target of a board's conversation. `renewed`: the voice server rejected the earlier credentials. */
 export async function targetOf(
   signIn: SignIn,
   board: VoiceBoard,
-  framing: AudioWay["framing"],
-  needs: SignInNeeds,
+  framing: AudioPath["framing"],
+  dependencies: SignInDependencies,
   renewed: boolean,
 ): Promise<UpstreamTarget> {
-  const { url, token } = await settingsOf(signIn, board, needs, renewed);
+  const { url, token } = await settingsOf(signIn, board, dependencies, renewed);
   return {
     url,
     headers: {
@@ -41,7 +41,7 @@ export async function targetOf(
 async function settingsOf(
   signIn: SignIn,
   board: VoiceBoard,
-  { accounts, about }: SignInNeeds,
+  { accounts, about }: SignInDependencies,
   renewed: boolean,
 ): Promise<{ readonly url: string; readonly token: string | undefined }> {
   switch (signIn.by) {
@@ -51,7 +51,7 @@ async function settingsOf(
       return signIn;
     case "ota": {
       const { deviceId, clientId = "" } = board;
-      const identity = introduction(deviceId, clientId, about(deviceId));
+      const identity = otaIdentity(deviceId, clientId, about(deviceId));
       const given = await accounts.settingsFor(signIn.ota, identity, renewed);
       return { url: signIn.url ?? given.url, token: given.token };
     }
@@ -60,11 +60,11 @@ async function settingsOf(
   }
 }
 
-/** What a board would say of itself at its boot, as far as it is known here. */
-function introduction(
+/** What a board sends to the OTA address at its boot, as far as the gateway knows it. */
+function otaIdentity(
   deviceId: string,
   clientId: string,
-  { board, firmware }: ReturnType<SignInNeeds["about"]>,
+  { board, firmware }: ReturnType<SignInDependencies["about"]>,
 ): OtaIdentity {
   const name = board ?? "unknown";
   const version = firmware ?? "0.0.0";

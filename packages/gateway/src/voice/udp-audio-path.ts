@@ -1,23 +1,30 @@
 import { decodeAudio, encodeAudio } from "@tendon/protocol";
 import type { BoardHello } from "../device/device.ts";
-import type { AudioWay } from "./audio-path.ts";
+import type { AudioPath } from "./audio-path.ts";
 import type { UdpAudio } from "./udp-audio.ts";
 
-export interface ApartNeeds {
+export interface UdpAudioPathOptions {
   readonly udp: UdpAudio;
-  /** The host boards reach this gateway's UDP port at. */
+  /** The host at which boards reach the gateway's UDP port. */
   readonly server: string;
-  /** How the voice server is spoken to. */
-  readonly framing: AudioWay["framing"];
+  /** The framing for the voice server. */
+  readonly framing: AudioPath["framing"];
   readonly hello: BoardHello;
   readonly receive: (frame: Uint8Array) => void;
   readonly onLost: (packets: number) => void;
 }
 
-/** Audio over UDP while the texts go over MQTT: packets are taken out of one wrapping and put into the other. */
-export function apartFromTexts({ udp, server, framing, hello, receive, onLost }: ApartNeeds): AudioWay {
+/** Audio over UDP, with the texts over MQTT. Converts packets between the UDP format and the server's framing. */
+export function udpAudioPath({
+  udp,
+  server,
+  framing,
+  hello,
+  receive,
+  onLost,
+}: UdpAudioPathOptions): AudioPath {
   const { transport, audio_params: params } = hello.message;
-  const { address, path, close } = udp.open({
+  const { address, session, close } = udp.open({
     server,
     frameMs: params?.frame_duration,
     receive(audio) {
@@ -31,7 +38,7 @@ export function apartFromTexts({ udp, server, framing, hello, receive, onLost }:
     helloFields: { transport: transport === "mqtt" ? "mqtt" : "udp", udp: address },
     toBoard(frame, sent) {
       const audio = decodeAudio(framing, frame);
-      return audio.outcome === "ok" && path.send(audio.message, sent);
+      return audio.outcome === "ok" && session.send(audio.message, sent);
     },
     close,
   };

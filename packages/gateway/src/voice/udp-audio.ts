@@ -1,6 +1,6 @@
 /**
- * The socket that boards over MQTT send their audio to, one for all of them [UDP-1]. A packet finds its conversation by
- * the number in its header; one with a number that nobody was given is counted and dropped, without a word.
+ * The UDP socket for the audio of all boards over MQTT [UDP-1]. The connection number in a packet's header selects the
+ * conversation. A packet with an unknown number is counted and dropped.
  */
 import { randomBytes } from "node:crypto";
 import dgram from "node:dgram";
@@ -11,30 +11,30 @@ import type { Clock } from "../clock.ts";
 import type { UdpAddress } from "../device/device.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { UdpPath, type UdpPeer } from "./udp-path.ts";
+import { type UdpPeer, UdpSession } from "./udp-session.ts";
 
-export interface PathRequest {
+export interface UdpSessionRequest {
   readonly server: string;
   readonly frameMs: number | undefined;
   readonly receive: (audio: AudioFrame) => void;
   readonly onLost: (packets: number) => void;
 }
 
-export interface OpenPath {
-  /** What the board is told. */
+export interface OpenUdpSession {
+  /** The address in the reply to the board's hello. */
   readonly address: UdpAddress;
-  readonly path: UdpPath;
+  readonly session: UdpSession;
   close(): void;
 }
 
-type Told = (error: NodeJS.ErrnoException | null, address: string, family: number) => void;
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string, family: number) => void;
 
-/** Packets of all boards wait here while the process is busy for a moment; the system may grant less. */
+/** Holds the packets of all boards while the process is busy. The system may grant less. */
 const receiveBytes = 4 * 1024 * 1024;
 
 export class UdpAudio {
-  readonly #socket = dgram.createSocket({ type: "udp4", recvBufferSize: receiveBytes, lookup: lookUp });
-  readonly #paths = new Map<number, UdpPath>();
+  readonly #socket = dgram.createSocket({ type: "udp4", recvBufferSize: receiveBytes, lookup });
+  readonly #sessions = new Map<number, UdpSession>();
   readonly #clock: Clock;
   readonly #events: Events;
   #port = 0;
@@ -43,18 +43,18 @@ export class UdpAudio {
     this.#clock = clock;
     this.#events = events;
     this.#socket.on("message", (datagram, from) => this.#received(datagram, from));
-    // An address that does not answer is told by the next send, and is nothing to act on.
+    // A send to an unreachable address raises an error here, which needs no action.
     this.#socket.on("error", () => undefined);
   }
 
   async listen(host: string, port: number): Promise<void> {
-    // Audio is IPv4 only in the firmware; a gateway on an IPv6 address hears it on every IPv4 one.
+    // The firmware sends audio over IPv4 only. A gateway on an IPv6 address listens on all IPv4 addresses.
     const address = host.includes(":") || host === "localhost" ? "0.0.0.0" : host;
     await new Promise<void>((resolve, reject) => {
       this.#socket.once("error", (error) =>
         reject(
           new StartError(
-            `UDP port ${port} for audio cannot be used (${messageOf(error)}). Choose another with voice.udpPort, or 0 for any.`,
+            `UDP port ${port} for audio cannot be used (${messageOf(error)}). Set voice.udpPort to another port, or to 0 for a free one.`,
           ),
         ),
       );
@@ -63,10 +63,10 @@ export class UdpAudio {
     this.#port = this.#socket.address().port;
   }
 
-  open({ server, frameMs, receive, onLost }: PathRequest): OpenPath {
-    const connection = this.#freeNumber();
+  open({ server, frameMs, receive, onLost }: UdpSessionRequest): OpenUdpSession {
+    const connection = this.#unusedNumber();
     const key = randomBytes(16);
-    const path = new UdpPath({
+    const session = new UdpSession({
       connection,
       key,
       frameMs,
@@ -75,41 +75,41 @@ export class UdpAudio {
       receive,
       onLost,
     });
-    this.#paths.set(connection, path);
+    this.#sessions.set(connection, session);
     return {
       address: this.#addressOf(server, connection, key),
-      path,
-      close: () => this.#paths.delete(connection),
+      session,
+      close: () => this.#sessions.delete(connection),
     };
   }
 
-  /** For a board that has no voice server: a complete address that leads nowhere [MQT-7]. */
+  /** For a board without a voice server: a complete address whose packets are dropped [MQT-7]. */
   addressFor(server: string): UdpAddress {
-    return this.#addressOf(server, this.#freeNumber(), randomBytes(16));
+    return this.#addressOf(server, this.#unusedNumber(), randomBytes(16));
   }
 
   stop(): void {
-    this.#paths.clear();
+    this.#sessions.clear();
     this.#socket.close();
   }
 
   #received(datagram: Buffer, from: UdpPeer): void {
     const header = readUdpHeader(datagram);
-    const path = header === undefined ? undefined : this.#paths.get(header.connection);
-    // Ours go the other way: one that comes back was sent by somebody who only heard it.
-    if (header === undefined || path === undefined || header.flags !== 0)
+    const session = header === undefined ? undefined : this.#sessions.get(header.connection);
+    // Only downlink packets have flags. One that arrives here was captured and sent back.
+    if (header === undefined || session === undefined || header.flags !== 0)
       this.#events.audioDropped(datagram.byteLength);
-    else path.received(header, datagram, from);
+    else session.received(header, datagram, from);
   }
 
-  #freeNumber(): number {
+  #unusedNumber(): number {
     for (;;) {
       const number = randomBytes(4).readUInt32BE();
-      if (!this.#paths.has(number)) return number;
+      if (!this.#sessions.has(number)) return number;
     }
   }
 
-  /** [MQT-7] The nonce begins with 01, the type of an audio packet: the firmware copies it as it is. */
+  /** [MQT-7] The nonce starts with 01, the type of an audio packet, because the firmware copies it unchanged. */
   #addressOf(server: string, connection: number, key: Buffer): UdpAddress {
     const nonce = Buffer.alloc(udpHeaderBytes);
     nonce[0] = 1;
@@ -118,8 +118,8 @@ export class UdpAudio {
   }
 }
 
-/** Packets go where packets came from: that is never a name, and asking all the same would cost a turn for each. */
-function lookUp(host: string, options: dns.LookupOneOptions, told: Told): void {
-  if (net.isIPv4(host)) told(null, host, 4);
-  else dns.lookup(host, options, told);
+/** Targets are IP addresses that packets came from. Skipping the resolver saves an event-loop turn per packet. */
+function lookup(host: string, options: dns.LookupOneOptions, callback: LookupCallback): void {
+  if (net.isIPv4(host)) callback(null, host, 4);
+  else dns.lookup(host, options, callback);
 }

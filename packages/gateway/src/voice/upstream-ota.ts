@@ -1,6 +1,6 @@
 /**
- * A voice server's own OTA address, asked in a board's name [VOI-11]: where the board would connect there, with which
- * token, and whether it first has to be activated there. What comes back is read with care and within bounds.
+ * Requests settings from a voice server's own OTA address on behalf of a board [VOI-11]: the WebSocket address, the
+ * token, and whether the board must be activated first. The reply is untrusted and bounded.
  */
 import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
@@ -35,13 +35,13 @@ export class UpstreamOta {
     if (status !== 200 || !isObject(reply)) {
       throw new TendonError(
         "device_error",
-        `the voice server's OTA address answered ${status} without settings`,
+        `the voice server's OTA address answered with status ${status} and no settings`,
       );
     }
     return { settings: readSettings(reply["websocket"]), activation: readActivation(reply["activation"]) };
   }
 
-  /** Whether the board is activated by now. */
+  /** Whether the board is activated. */
   async activate(url: string, identity: OtaIdentity): Promise<boolean> {
     const { status } = await this.#post(`${url.replace(/\/*$/, "")}/activate`, identity);
     return status === 200;
@@ -49,7 +49,10 @@ export class UpstreamOta {
 
   async #post(url: string, identity: OtaIdentity): Promise<OutboundAnswer> {
     if (this.#running >= voiceLimits.otaAtOnce.max) {
-      throw new TendonError("rate_limited", "too many boards are asking the voice server's OTA address");
+      throw new TendonError(
+        "rate_limited",
+        "too many requests to the voice server's OTA address are running; retry later",
+      );
     }
     this.#running += 1;
     try {
@@ -68,9 +71,12 @@ export class UpstreamOta {
     } catch (error) {
       const kind = error instanceof OutboundError ? error.kind : "unreachable";
       if (kind === "too_large") {
-        throw new TendonError("payload_too_large", "the voice server's OTA address answers with too much");
+        throw new TendonError(
+          "payload_too_large",
+          "the reply of the voice server's OTA address is too large",
+        );
       }
-      const why = kind === "timeout" ? "does not answer in time" : `cannot be reached (${messageOf(error)})`;
+      const why = kind === "timeout" ? "did not answer in time" : `cannot be reached (${messageOf(error)})`;
       throw new TendonError("device_error", `the voice server's OTA address ${why}`);
     } finally {
       this.#running -= 1;
@@ -86,7 +92,7 @@ function readSettings(value: unknown): UpstreamSettings | undefined {
   return { url, token: usable && /^[\x20-\x7e]*$/.test(token) ? token : undefined };
 }
 
-/** Only what the firmware knows, and of the right kind: it would not look twice. */
+/** Keeps only fields that the firmware knows, with the right types, because the firmware does not check them. */
 function readActivation(value: unknown): UpstreamActivation | undefined {
   if (!isObject(value)) return undefined;
   const texts = ["code", "message", "challenge"].flatMap((key) => readText(value, key));

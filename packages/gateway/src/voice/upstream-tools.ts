@@ -1,16 +1,16 @@
 /**
- * The voice server's MCP with a board, served here [VOI-6]: it sees the board's tools for agents at once, from what is
- * known, and its calls take the way of all calls. Its ids are its own and meet nobody else's.
+ * Answers a voice server's MCP requests to a board [VOI-6]. The server gets the board's tools for agents from the
+ * gateway's list, and its calls go through the same pipeline as all calls. Its request ids never reach the board.
  */
 
 import { isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
 import { type Cancellation, Recall } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
 
-/** A board's tools, as far as its voice server may use them. */
+/** The tools of a board that its voice server may use. */
 export interface BoardTools {
-  /** Waits for a board that is just being listed for the first time. */
-  list(deviceId: string): Promise<readonly ShownTool[]>;
+  /** Waits while the board is being listed for the first time. */
+  list(deviceId: string): Promise<readonly ListedTool[]>;
   about(deviceId: string): {
     readonly board: string | null;
     readonly firmware: string | null;
@@ -29,7 +29,7 @@ const INVALID_PARAMS = -32602;
 const INTERNAL = -32603;
 const fallbackProtocolVersion = "2024-11-05";
 
-class Refusal extends Error {
+class RpcError extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {
@@ -42,11 +42,11 @@ export class UpstreamTools {
   readonly #tools: BoardTools;
   readonly #deviceId: string;
   readonly #send: (payload: JsonObject) => void;
-  /** Shared by all calls of the conversation, of which there may be many at once. */
+  /** Shared by all calls of the conversation. */
   readonly #ended = new Recall();
   #vision: JsonObject | undefined;
   #running = 0;
-  /** How many calls the voice server has made. */
+  /** The number of calls by the voice server. */
   calls = 0;
 
   constructor(tools: BoardTools, deviceId: string, send: (payload: JsonObject) => void) {
@@ -55,7 +55,7 @@ export class UpstreamTools {
     this.#send = send;
   }
 
-  /** One JSON-RPC message of the voice server; false for one that a board would pass over as well. */
+  /** Handles one JSON-RPC message of the voice server; false for one that a board would ignore too. */
   received(payload: unknown): boolean {
     if (!isObject(payload) || payload["jsonrpc"] !== "2.0" || typeof payload["method"] !== "string")
       return false;
@@ -66,7 +66,7 @@ export class UpstreamTools {
     return true;
   }
 
-  /** Nobody waits any more: what has not been sent to the board yet is not sent. */
+  /** Cancels the calls that have not been sent to the board yet. */
   stop(): void {
     this.#ended.abort();
   }
@@ -76,7 +76,7 @@ export class UpstreamTools {
     try {
       reply = { jsonrpc: "2.0", id, result: await this.#serve(method, params) };
     } catch (error) {
-      reply = { jsonrpc: "2.0", id, error: inRpc(error) };
+      reply = { jsonrpc: "2.0", id, error: toRpcError(error) };
     }
     if (!this.#ended.aborted) this.#send(reply);
   }
@@ -90,7 +90,7 @@ export class UpstreamTools {
       case "tools/call":
         return await this.#call(params);
       default:
-        throw new Refusal(METHOD_NOT_FOUND, `Method not implemented: ${method.slice(0, 64)}`);
+        throw new RpcError(METHOD_NOT_FOUND, `Method not implemented: ${method.slice(0, 64)}`);
     }
   }
 
@@ -114,16 +114,19 @@ export class UpstreamTools {
     const { cursor } = params;
     const tools = await this.#tools.list(this.#deviceId);
     const page = toolPage(tools, typeof cursor === "string" ? cursor : "");
-    if (page === undefined) throw new Refusal(INVALID_PARAMS, "the cursor leads nowhere");
+    if (page === undefined) throw new RpcError(INVALID_PARAMS, "the cursor is not valid");
     return page;
   }
 
   async #call(params: JsonObject): Promise<JsonObject> {
     const { name, arguments: args = {} } = params;
-    if (typeof name !== "string") throw new Refusal(INVALID_PARAMS, "Missing name");
-    if (!isObject(args)) throw new Refusal(INVALID_PARAMS, "Invalid arguments");
+    if (typeof name !== "string") throw new RpcError(INVALID_PARAMS, "Missing name");
+    if (!isObject(args)) throw new RpcError(INVALID_PARAMS, "Invalid arguments");
     if (this.#running >= voiceLimits.callsAtOnce.max) {
-      throw new TendonError("queue_full", `${this.#running} calls of the voice server are already under way`);
+      throw new TendonError(
+        "queue_full",
+        `${this.#running} calls of the voice server are already running; retry when one has finished`,
+      );
     }
     this.#running += 1;
     this.calls += 1;
@@ -139,34 +142,34 @@ export class UpstreamTools {
   }
 }
 
-/** A board's own words come as they are; ours begin with their code, so that a model can tell what to do. */
-function inRpc(error: unknown): JsonObject {
-  if (error instanceof Refusal) return { code: error.code, message: error.message };
+/** Errors of a board pass unchanged. Errors of the gateway start with their code, so that a model can react. */
+function toRpcError(error: unknown): JsonObject {
+  if (error instanceof RpcError) return { code: error.code, message: error.message };
   if (!(error instanceof TendonError)) return { code: INTERNAL, message: "internal: the call failed" };
   const message = error.code === "device_error" ? error.message : `${error.code}: ${error.message}`;
   return { code: error.kind.rpcCode, message };
 }
 
-/** A tool as a voice server is shown it: what the board itself would say of it. */
-interface ShownTool {
+/** A tool as the board itself lists it. */
+interface ListedTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
 }
 
-/** The firmware's own page: voice servers are built for pages of this size, and some for no larger ones. */
+/** The firmware's page size. Some voice servers do not support larger pages. */
 const pageBytes = 8_000;
 const reservedBytes = 30;
 
-/** [VOI-6] One page of the list; the cursor is the name of its first tool. `undefined` for a cursor that leads nowhere. */
-function toolPage(tools: readonly ShownTool[], cursor: string): JsonObject | undefined {
+/** [VOI-6] One page of the list. The cursor is the name of its first tool. `undefined` for an unknown cursor. */
+function toolPage(tools: readonly ListedTool[], cursor: string): JsonObject | undefined {
   const start = cursor === "" ? 0 : tools.findIndex(({ name }) => name === cursor);
   if (start < 0) return undefined;
-  const page: ShownTool[] = [];
+  const page: ListedTool[] = [];
   let used = '{"tools":['.length + reservedBytes;
   for (const tool of tools.slice(start)) {
     used += Buffer.byteLength(JSON.stringify(tool)) + 1;
-    // A tool that is larger than a page has one to itself: the firmware gives up there, and all after it are lost.
+    // A tool larger than a page gets a page of its own. The firmware stops listing there and loses all later tools.
     if (used > pageBytes && page.length > 0) return { tools: page, nextCursor: tool.name };
     page.push(tool);
   }

@@ -1,6 +1,6 @@
 /**
- * One connection to a voice server, in the name of one board [VOI-1, VOI-2]: dialled, greeted, read and written within
- * bounds. Whatever the server sends or does, the listener hears of it in words of its own, and of the end exactly once.
+ * One connection to a voice server on behalf of one board [VOI-1, VOI-2], with limits on time, size and rate. The
+ * listener gets decoded messages, and the end exactly once.
  */
 import { isObject, type JsonObject, parseJson, voiceLimits } from "@tendon/protocol";
 import { type RawData, WebSocket } from "ws";
@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import { perSecond, TokenBucket } from "../token-bucket.ts";
 
-/** How the way to a voice server ended, or why there was none. */
+/** How the connection to a voice server ended or failed. */
 export interface UpstreamEnd {
   readonly kind:
     | "unreachable"
@@ -21,19 +21,19 @@ export interface UpstreamEnd {
     | "stalled"
     | "left";
   readonly detail: string;
-  /** Another attempt a moment later may find it. */
-  readonly passing?: boolean;
-  /** What the person has to enter at the voice server first. */
+  /** A retry may succeed. */
+  readonly transient?: boolean;
+  /** The activation code that the user has to enter at the voice server. */
   readonly code?: string | undefined;
 }
 
 export interface UpstreamListener {
-  /** The answer to our hello; everything else comes after it. */
+  /** The reply to our hello. Everything else follows it. */
   hello(message: JsonObject, text: string): void;
   text(message: JsonObject, text: string): void;
   audio(frame: Buffer): void;
-  /** Something that is no message: counted, and of no other effect. */
-  odd(): void;
+  /** An invalid frame, which is counted and ignored. */
+  invalidFrame(): void;
   ended(end: UpstreamEnd): void;
 }
 
@@ -43,8 +43,8 @@ export interface UpstreamTarget {
 }
 
 type State =
-  | { readonly kind: "dialling"; readonly hello: string; readonly timer: Timer }
-  | { readonly kind: "greeting"; readonly timer: Timer }
+  | { readonly kind: "connecting"; readonly hello: string; readonly timer: Timer }
+  | { readonly kind: "awaiting_hello"; readonly timer: Timer }
   | { readonly kind: "open" }
   | { readonly kind: "ended" };
 
@@ -53,9 +53,9 @@ const tcpKeepAliveMs = 30_000;
 const GOING_AWAY = 1001;
 const NORMAL = 1000;
 const NO_STATUS = 1005;
-const BROKE_OFF = 1006;
+const ABNORMAL = 1006;
 
-export class Upstream {
+export class UpstreamConnection {
   readonly #socket: WebSocket;
   readonly #listener: UpstreamListener;
   readonly #clock: Clock;
@@ -63,7 +63,7 @@ export class Upstream {
   #state: State;
   #stalledSince: number | undefined;
 
-  /** Dials at once; throws where the address is none. */
+  /** Connects at once; throws if the URL is invalid. */
   constructor(
     target: UpstreamTarget,
     hello: string,
@@ -81,12 +81,12 @@ export class Upstream {
       headers: target.headers,
       perMessageDeflate: false,
       maxPayload: voiceLimits.messageBytes.max,
-      // A byte that is not UTF-8 makes one bad message, not the end of a conversation.
+      // Invalid UTF-8 makes one bad message and must not end the conversation.
       skipUTF8Validation: true,
       followRedirects: false,
     });
-    const timer = clock.after(withinMs, () => this.#overdue());
-    this.#state = { kind: "dialling", hello, timer };
+    const timer = clock.after(withinMs, () => this.#timedOut());
+    this.#state = { kind: "connecting", hello, timer };
     this.#listen();
   }
 
@@ -96,7 +96,7 @@ export class Upstream {
     if (this.#socket.bufferedAmount > 4 * voiceLimits.uplinkBytes.max) this.#stalled();
   }
 
-  /** Live audio is dropped rather than kept for a server that does not read; tools and texts never wait behind it. */
+  /** Drops audio if the server does not read, so that tools and texts do not wait behind it. */
   sendAudio(frame: Uint8Array): boolean {
     if (this.#state.kind !== "open") return false;
     if (this.#socket.bufferedAmount > voiceLimits.uplinkBytes.max) {
@@ -109,7 +109,7 @@ export class Upstream {
     return true;
   }
 
-  /** Reads no further until `resume`: the server is held up by TCP, and nothing is lost. */
+  /** Stops reading until `resume`. TCP back-pressure slows the server down, and nothing is lost. */
   pause(): void {
     if (this.#state.kind === "open") this.#socket.pause();
   }
@@ -118,11 +118,11 @@ export class Upstream {
     if (this.#state.kind === "open") this.#socket.resume();
   }
 
-  /** Ends it from our side; the listener hears nothing more. */
+  /** Closes the connection. The listener gets nothing more. */
   leave(): void {
     if (this.#state.kind === "ended") return;
     this.#settle();
-    this.#hangUp();
+    this.#close();
   }
 
   #listen(): void {
@@ -134,42 +134,42 @@ export class Upstream {
       response.resume();
       request.destroy();
       const status = response.statusCode ?? 0;
-      this.#end({ kind: "refused", detail: `it answered ${status}`, passing: status >= 500 });
+      this.#end({ kind: "refused", detail: `it answered with status ${status}`, transient: status >= 500 });
     });
     socket.on("error", (error) => this.#failed(error));
-    socket.on("close", (code) => this.#closed(code));
+    socket.on("close", (code) => this.#socketClosed(code));
   }
 
   #opened(): void {
-    if (this.#state.kind !== "dialling") return;
+    if (this.#state.kind !== "connecting") return;
     const { hello, timer } = this.#state;
-    this.#state = { kind: "greeting", timer };
+    this.#state = { kind: "awaiting_hello", timer };
     this.#socket.send(hello);
   }
 
   #received(data: Buffer, isBinary: boolean): void {
     if (this.#state.kind === "ended") return;
     if (!this.#rate.take(this.#clock.monotonic())) {
-      this.#end({ kind: "flooded", detail: "it sends more than a board could ever play" });
+      this.#end({ kind: "flooded", detail: "it sends more audio than a board can play" });
       return;
     }
     if (isBinary) {
       if (this.#state.kind === "open") this.#listener.audio(data);
-      else this.#listener.odd();
+      else this.#listener.invalidFrame();
       return;
     }
     const text = data.toString();
     const message = parseJson(text);
     if (!isObject(message) || typeof message["type"] !== "string") {
-      this.#listener.odd();
+      this.#listener.invalidFrame();
       return;
     }
     if (this.#state.kind === "open") {
       this.#listener.text(message, text);
       return;
     }
-    if (message["type"] !== "hello" || this.#state.kind !== "greeting") {
-      this.#listener.odd();
+    if (message["type"] !== "hello" || this.#state.kind !== "awaiting_hello") {
+      this.#listener.invalidFrame();
       return;
     }
     this.#state.timer.cancel();
@@ -177,26 +177,26 @@ export class Upstream {
     this.#listener.hello(message, text);
   }
 
-  #overdue(): void {
+  #timedOut(): void {
     const detail =
-      this.#state.kind === "dialling" ? "it cannot be reached in time" : "it does not answer the hello";
+      this.#state.kind === "connecting" ? "it could not be reached in time" : "it did not answer the hello";
     this.#end({ kind: "silent", detail });
   }
 
   #stalled(): void {
-    this.#end({ kind: "stalled", detail: "it does not read what it is sent" });
+    this.#end({ kind: "stalled", detail: "it stopped reading from the connection" });
   }
 
   #failed(error: Error): void {
-    const reached = this.#state.kind !== "dialling";
-    this.#end({ kind: reached ? "broken" : "unreachable", detail: messageOf(error), passing: !reached });
+    const reached = this.#state.kind !== "connecting";
+    this.#end({ kind: reached ? "broken" : "unreachable", detail: messageOf(error), transient: !reached });
   }
 
-  #closed(code: number): void {
+  #socketClosed(code: number): void {
     if (code === NORMAL || code === GOING_AWAY || code === NO_STATUS) {
       this.#end({ kind: "closed", detail: `it closed the connection (${code})` });
     } else {
-      const detail = code === BROKE_OFF ? "the connection broke off" : `it closed the connection (${code})`;
+      const detail = code === ABNORMAL ? "the connection was lost" : `it closed the connection (${code})`;
       this.#end({ kind: "broken", detail });
     }
   }
@@ -204,26 +204,27 @@ export class Upstream {
   #end(end: UpstreamEnd): void {
     if (this.#state.kind === "ended") return;
     this.#settle();
-    this.#hangUp();
+    this.#close();
     this.#listener.ended(end);
   }
 
   #settle(): void {
-    if (this.#state.kind === "dialling" || this.#state.kind === "greeting") this.#state.timer.cancel();
+    if (this.#state.kind === "connecting" || this.#state.kind === "awaiting_hello")
+      this.#state.timer.cancel();
     this.#state = { kind: "ended" };
   }
 
-  /** A server that does not answer our Close frame is cut off a moment later: no socket is left behind. */
-  #hangUp(): void {
+  /** Terminates the socket if the server does not answer the Close frame in time. */
+  #close(): void {
     const socket = this.#socket;
     if (socket.readyState === WebSocket.CLOSED) return;
     if (socket.readyState !== WebSocket.OPEN) {
       socket.terminate();
       return;
     }
-    // A paused socket would never see the other side's farewell.
+    // A paused socket would never read the server's Close frame.
     socket.resume();
-    socket.close(NORMAL, "the conversation is over");
+    socket.close(NORMAL, "the conversation has ended");
     const timer = this.#clock.after(closeGraceMs, () => socket.terminate());
     socket.once("close", () => timer.cancel());
   }
