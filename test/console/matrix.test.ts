@@ -72,7 +72,7 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
   await site.rest("PATCH", `/devices/${desk}`, {
     tags: ["a-tag-that-is-long", "upstairs", "quiet"],
   });
-  await ask(talking, await upstream.visitors.take());
+  await ask(talking, await upstream.connections.take());
   await untilOnline(site, "home", true);
   const done = await site.call(desk, "self.audio_speaker.set_volume", { volume: 30 });
   await site.call(desk, "self.audio_speaker.set_volume", { volume: 300 });

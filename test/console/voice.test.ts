@@ -11,7 +11,7 @@ const sentence = "a sentence that is nobody's business";
 
 async function openVoiceSite(): Promise<{ site: Site; upstream: Upstream; host: string }> {
   // The voice server answers when the test tells it to.
-  const script = { sentences: [sentence], heard: sentence, questionPackets: 1_000 };
+  const script = { sentences: [sentence], recognizedText: sentence, questionPackets: 1_000 };
   const upstream = await openUpstream({ script });
   const { url } = upstream.server;
   const site = await openConsoleSite({ config: { voice: { udpPort: 0, upstream: [{ url }] } } });
@@ -35,7 +35,7 @@ describe("the voice page", () => {
     const { page, complaints } = await openConsole(site, "/voice");
     await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     await board.openAudio();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     await page.getByText("1 active conversation").waitFor();
     const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
     await talk.getByText(host).waitFor();
@@ -43,15 +43,15 @@ describe("the voice page", () => {
     await talk.getByText("0 packets").first().waitFor();
     await board.speak();
     await talk.getByText("20 packets").waitFor();
-    visitor.say({ type: "tts", state: "start" });
+    connection.say({ type: "tts", state: "start" });
     await talk.getByText("Speaking").waitFor();
-    await visitor.answer();
+    await connection.answer();
     await talk.getByText("20 packets").nth(1).waitFor();
     expect(await talk.getByText("0 % lost").count()).toBe(2);
     expect(await talk.getByText(/^jitter [\d.]+ ms$/).count()).toBe(2);
     await talk.getByText(/^0:\d\d$/).waitFor();
     expect(await page.locator("body").textContent()).not.toContain(sentence);
-    visitor.close();
+    connection.close();
     await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     complaints.check();
   });

@@ -1,4 +1,4 @@
-import type { VirtualDevice, Visitor } from "@tendon/simulator";
+import type { BoardConnection, VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import type { Site } from "../site.ts";
@@ -6,10 +6,10 @@ import {
   ask,
   directBoard,
   Ear,
-  heardBy,
   mqttBoard,
   openUpstream,
   openVoiceSite,
+  receivedBy,
   type Upstream,
   webSocketBoard,
 } from "./voice-site.ts";
@@ -24,16 +24,16 @@ function withEcho(device: VirtualDevice): VirtualDevice {
 
 interface Conversation {
   readonly ear: Ear;
-  readonly visitor: Visitor;
+  readonly connection: BoardConnection;
 }
 
 async function converse(device: VirtualDevice, upstream: Upstream): Promise<Conversation> {
   const ear = new Ear(device);
   await device.openAudio();
-  const visitor = await upstream.visitors.take();
-  await until(() => visitor.mcp.tools.length > 0, "the tools");
-  for (let round = 0; round < rounds; round += 1) await ask(device, visitor);
-  return { ear, visitor };
+  const connection = await upstream.connections.take();
+  await until(() => connection.mcp.tools.length > 0, "the tools");
+  for (let round = 0; round < rounds; round += 1) await ask(device, connection);
+  return { ear, connection };
 }
 
 /** Calls a tool again and again until told to stop; gives how many calls there were. Each answer must be its own. */
@@ -60,9 +60,9 @@ function agent(site: Site, id: string) {
   });
 }
 
-function server(visitor: Visitor) {
+function server(connection: BoardConnection) {
   return callUntil(async (text) => {
-    const { result } = await visitor.mcp.call(echo, { text: `server ${text}` });
+    const { result } = await connection.mcp.call(echo, { text: `server ${text}` });
     return (result as { content: { text: string }[] }).content[0]?.text.replace("server ", "");
   });
 }
@@ -91,14 +91,14 @@ describe("boards that talk while everybody calls their tools", () => {
       await device.connect();
       const ear = new Ear(device);
       if (id === ids.mqtt) await device.openAudio();
-      const visitor = await upstream.visitors.take();
+      const connection = await upstream.connections.take();
       await site.listed(id);
-      await until(() => visitor.mcp.tools.length > 0, "the tools");
-      callers.push(agent(site, id), agent(site, id), server(visitor));
-      talks.push({ ear, visitor });
+      await until(() => connection.mcp.tools.length > 0, "the tools");
+      callers.push(agent(site, id), agent(site, id), server(connection));
+      talks.push({ ear, connection });
       running.push(
         (async () => {
-          for (let round = 0; round < rounds; round += 1) await ask(device, visitor);
+          for (let round = 0; round < rounds; round += 1) await ask(device, connection);
         })(),
       );
     }
@@ -106,8 +106,8 @@ describe("boards that talk while everybody calls their tools", () => {
     const counts = await Promise.all(callers.map((caller) => caller.stop()));
     for (const count of counts) expect(count).toBeGreaterThan(5);
 
-    for (const { ear, visitor } of talks) {
-      expect(inOrder(heardBy(visitor))).toEqual(inOrder(heardBy(alone.visitor)));
+    for (const { ear, connection } of talks) {
+      expect(inOrder(receivedBy(connection))).toEqual(inOrder(receivedBy(alone.connection)));
       expect(inOrder(ear.said)).toEqual(inOrder(alone.ear.said));
     }
     const failed = (await site.rest("GET", "/calls?limit=1000")).body["calls"] as unknown as {

@@ -19,7 +19,7 @@ describe("which voice server a board talks to", () => {
     const talksTo = async (id: string, upstream: typeof everybody) => {
       const device = webSocketBoard(site, { id });
       await device.connect();
-      expect((await upstream.visitors.take()).device).toBe(id);
+      expect((await upstream.connections.take()).device).toBe(id);
       await device.stop();
     };
     for (const id of Object.values(ids)) await talksTo(id, everybody);
@@ -50,7 +50,7 @@ describe("which voice server a board talks to", () => {
     await overMqtt.setUp();
     clock.advance(3_000);
     expect((await overMqtt.nextFrame("goodbye"))["session_id"]).toBe(hello["session_id"]);
-    expect(upstream.server.visitors.size).toBe(0);
+    expect(upstream.server.connections.size).toBe(0);
   });
 
   it("is not asked for by a board that offers no audio", async () => {
@@ -61,6 +61,6 @@ describe("which voice server a board talks to", () => {
     device.send(silent);
     await device.nextFrame("hello");
     await device.setUp();
-    expect(upstream.server.visitors.size).toBe(0);
+    expect(upstream.server.connections.size).toBe(0);
   });
 });

@@ -57,7 +57,7 @@ async function comesToRest({ clock, site, device, upstream }: Scene): Promise<vo
   clock.advance(3_000);
   await until(() => device.phase === "idle", "the board at rest");
   if (device.connected) await usable(site);
-  await until(() => upstream.server.visitors.size === 0, "no connection to the server");
+  await until(() => upstream.server.connections.size === 0, "no connection to the server");
   await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
 }
 
@@ -100,25 +100,25 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     const back = await openUpstream({ port: Number(new URL(url).port) });
     await until(() => {
       all.clock.advance(100);
-      return back.server.visitors.size > 0;
+      return back.server.connections.size > 0;
     }, "another attempt");
     await opened;
-    await ask(all.device, await back.visitors.take());
+    await ask(all.device, await back.connections.take());
     expect(all.alerts).toEqual([]);
   });
 
   it("[VOI-2] by not answering: the board has its answer before it gives up", async () => {
     const all = await scene(transport, { faults: ["silent"] });
     const opened = all.device.openAudio();
-    const visitor = await all.upstream.visitors.take();
-    await until(() => visitor.heard.length > 0, "the hello");
+    const connection = await all.upstream.connections.take();
+    await until(() => connection.received.length > 0, "the hello");
     all.clock.advance(7_900);
     expect(all.alerts).toEqual([]);
     all.clock.advance(200);
     await opened;
     await until(() => all.alerts.length > 0, "the alert");
     expect(all.alerts).toEqual(["The voice server does not answer. Try again later."]);
-    await visitor.ended;
+    await connection.ended;
     await comesToRest(all);
   });
 
@@ -134,7 +134,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
       },
     });
     await all.device.openAudio();
-    await ask(all.device, await all.upstream.visitors.take());
+    await ask(all.device, await all.upstream.connections.take());
     expect(all.alerts).toEqual([]);
   });
 
@@ -144,8 +144,8 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
   ])("[VOI-9] by %s: the board stops speaking and is told", async (fault, words) => {
     const all = await scene(transport, { faults: [fault] });
     await all.device.openAudio();
-    const visitor = await all.upstream.visitors.take();
-    await until(() => visitor.listening, "the board to listen");
+    const connection = await all.upstream.connections.take();
+    await until(() => connection.listening, "the board to listen");
     await all.device.speak({ paceMs: 0 });
     await until(() => all.alerts.length > 0, "the alert");
     expect(all.alerts).toEqual([words]);
@@ -160,12 +160,12 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
       ignored += 1;
     });
     await all.device.openAudio();
-    const visitor = await all.upstream.visitors.take();
-    for (let round = 0; round < 3; round += 1) await ask(all.device, visitor);
+    const connection = await all.upstream.connections.take();
+    for (let round = 0; round < 3; round += 1) await ask(all.device, connection);
     for (const text of ["", "{", "null", "[]", '"type"', "{}", '{"type":7}', '{"type":"hello"}', "\u0000"]) {
-      visitor.sayRaw(text);
+      connection.sayRaw(text);
     }
-    await ask(all.device, visitor);
+    await ask(all.device, connection);
     expect(ignored).toBe(0);
     expect(all.alerts).toEqual([]);
     expect(await all.site.metric('tendon_odd_frames_total{outcome="voice"}')).toBeGreaterThan(10);
@@ -174,12 +174,12 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
   it("[VOI-5] by flooding: it is left, and the board is told", async () => {
     const all = await scene(transport, { faults: ["flood"] });
     await all.device.openAudio();
-    const visitor = await all.upstream.visitors.take();
-    await until(() => visitor.listening, "the board to listen");
+    const connection = await all.upstream.connections.take();
+    await until(() => connection.listening, "the board to listen");
     await all.device.speak({ paceMs: 0 });
     await until(() => all.alerts.length > 0, "the alert");
     expect(all.alerts).toEqual(["The voice server sends too much. The conversation was ended."]);
-    await visitor.ended;
+    await connection.ended;
     await comesToRest(all);
   });
 });
@@ -188,7 +188,7 @@ describe("a board over WebSocket whose button is pressed to talk", () => {
   it("[VOI-8] stays connected when its server has gone, and takes the talk up again", async () => {
     const { device, upstream, site, alerts } = await scene("websocket", {});
     await device.openAudio();
-    const first = await upstream.visitors.take();
+    const first = await upstream.connections.take();
     await until(() => first.listening, "the board to listen");
     device.startListening("manual");
     device.stopListening();
@@ -204,11 +204,11 @@ describe("a board over WebSocket whose button is pressed to talk", () => {
     await device.speak({ paceMs: 0 });
     const answered = device.waitFor("phase", ({ previous }) => previous === "speaking");
     device.stopListening();
-    const second = await upstream.visitors.take();
+    const second = await upstream.connections.take();
     await answered;
     expect(alerts).toEqual([]);
     expect(second.packetsHeard).toBe(20);
-    const texts = second.heard.flatMap((heard) => (heard.kind === "text" ? [heard.text] : []));
+    const texts = second.received.flatMap((item) => (item.kind === "text" ? [item.text] : []));
     expect(texts.filter((text) => text.includes('"hello"')).length).toBe(1);
     expect(texts.find((text) => text.includes('"start"'))).toContain(`"session_id":"${second.sessionId}"`);
   });

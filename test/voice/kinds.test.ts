@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { firmwareHello } from "../raw-device.ts";
-import { heardBy, openUpstream, openVoiceSite } from "./voice-site.ts";
+import { openUpstream, openVoiceSite, receivedBy } from "./voice-site.ts";
 
 async function talking() {
   const upstream = await openUpstream();
@@ -9,14 +9,14 @@ async function talking() {
   const device = await site.connect();
   device.send(firmwareHello);
   device.sessionId = String((await device.nextFrame("hello"))["session_id"]);
-  const visitor = await upstream.visitors.take();
+  const connection = await upstream.connections.take();
   await device.setUp();
-  return { device, visitor };
+  return { device, connection };
 }
 
 describe("every kind of text", () => {
   it("[VOI-3][VOI-4] passes from the voice server to the board, letter by letter", async () => {
-    const { device, visitor } = await talking();
+    const { device, connection } = await talking();
     const ours = device.sessionId;
     for (const text of [
       '{"type":"tts","state":"start","session_id":"ID"}',
@@ -28,14 +28,14 @@ describe("every kind of text", () => {
       '{"type":"goodbye","session_id":"another"}',
       '{"type":"something-new","x":[1,2,3]}',
     ]) {
-      const theirs = text.replaceAll('"ID"', JSON.stringify(visitor.sessionId));
-      visitor.sayRaw(theirs);
+      const theirs = text.replaceAll('"ID"', JSON.stringify(connection.sessionId));
+      connection.sayRaw(theirs);
       expect(await device.wire.nextText()).toBe(text.replaceAll('"ID"', JSON.stringify(ours)));
     }
   });
 
   it("[VOI-3][VOI-4][DEV-20, DEV-21] passes from the board to the voice server, letter by letter", async () => {
-    const { device, visitor } = await talking();
+    const { device, connection } = await talking();
     const texts = [
       '{"session_id":"ID","type":"listen","state":"start","mode":"auto"}',
       '{"session_id":"ID","type":"listen","state":"start","mode":"a-mode-of-tomorrow"}',
@@ -46,13 +46,13 @@ describe("every kind of text", () => {
       '{"session_id":"ID","type":"something-new","x":1}',
     ];
     for (const text of texts) device.sendText(text.replace('"ID"', JSON.stringify(device.sessionId)));
-    const expected = texts.map((text) => text.replace('"ID"', JSON.stringify(visitor.sessionId)));
-    await until(() => heardBy(visitor).length === expected.length + 1, "all of them");
-    expect(heardBy(visitor).slice(1)).toEqual(expected);
+    const expected = texts.map((text) => text.replace('"ID"', JSON.stringify(connection.sessionId)));
+    await until(() => receivedBy(connection).length === expected.length + 1, "all of them");
+    expect(receivedBy(connection).slice(1)).toEqual(expected);
   });
 
   it("[VOI-4] that is broken, or answers us, does not reach the voice server", async () => {
-    const { device, visitor } = await talking();
+    const { device, connection } = await talking();
     device.sendText("not JSON");
     device.sendText('{"no":"type"}');
     device.sendText('{"session_id":"x","type":"mcp","payload":7}');
@@ -61,8 +61,8 @@ describe("every kind of text", () => {
       '{"session_id":"x","type":"mcp","payload":{"jsonrpc":"2.0","id":5,"error":{"message":"a"b"}}}',
     );
     device.send({ type: "abort", session_id: device.sessionId });
-    await until(() => heardBy(visitor).some((text) => text.includes("abort")), "the last one");
-    expect(heardBy(visitor).length).toBe(2);
-    expect(JSON.stringify(visitor.heard)).not.toContain("99");
+    await until(() => receivedBy(connection).some((text) => text.includes("abort")), "the last one");
+    expect(receivedBy(connection).length).toBe(2);
+    expect(JSON.stringify(connection.received)).not.toContain("99");
   });
 });

@@ -25,25 +25,31 @@ async function greeted(site: Site, upstream: Upstream) {
   const device: RawDevice = await site.connect({ transport: mqttTransport });
   device.send(udpHello);
   await until(() => device.wire.untaken.some((text) => text.includes('"type":"hello"')), "the hello");
-  return { device, visitor: await upstream.visitors.take() };
+  return { device, connection: await upstream.connections.take() };
 }
 
 describe("a relay", () => {
   test.each([
-    ["a text that is not JSON", (visitor: { sayRaw(text: string): void }) => visitor.sayRaw("token invalid")],
-    ["half a JSON text", (visitor: { sayRaw(text: string): void }) => visitor.sayRaw('{"type":"tts","sta')],
+    [
+      "a text that is not JSON",
+      (connection: { sayRaw(text: string): void }) => connection.sayRaw("token invalid"),
+    ],
+    [
+      "half a JSON text",
+      (connection: { sayRaw(text: string): void }) => connection.sayRaw('{"type":"tts","sta'),
+    ],
     [
       "JSON that is nested without end",
-      (visitor: { sayRaw(text: string): void }) =>
-        visitor.sayRaw(`{"type":"tts","state":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
+      (connection: { sayRaw(text: string): void }) =>
+        connection.sayRaw(`{"type":"tts","state":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
     ],
     [
       "an empty audio frame",
-      (visitor: { sayAudio(packet: Uint8Array): void }) => visitor.sayAudio(new Uint8Array(0)),
+      (connection: { sayAudio(packet: Uint8Array): void }) => connection.sayAudio(new Uint8Array(0)),
     ],
     [
       "a huge audio frame",
-      (visitor: { sayAudio(packet: Uint8Array): void }) => visitor.sayAudio(new Uint8Array(60_000)),
+      (connection: { sayAudio(packet: Uint8Array): void }) => connection.sayAudio(new Uint8Array(60_000)),
     ],
   ])("does not mind %s from a voice server", async (_, say) => {
     const upstream = await openUpstream();
@@ -52,11 +58,11 @@ describe("a relay", () => {
     for (const device of boards) {
       await device.connect();
       const opened = device.openAudio();
-      const visitor = await upstream.visitors.take();
+      const connection = await upstream.connections.take();
       await opened;
-      say(visitor);
+      say(connection);
       // The talk goes on.
-      visitor.say({ type: "stt", text: "still here" });
+      connection.say({ type: "stt", text: "still here" });
       await device.waitFor("message", ({ fields }) => fields["text"] === "still here");
       await site.listed(device.id);
       expect((await site.call(device.id, "self.get_device_status")).status).toBe(200);
@@ -76,12 +82,12 @@ describe("a relay", () => {
       for (const make of [webSocketBoard, mqttBoard]) {
         const device = make(site, { id: `02:00:00:00:0c:0${index}` });
         await device.connect();
-        const { visitor } = await talk(device, upstream);
+        const { connection } = await talk(device, upstream);
         leave(device);
-        await visitor.ended;
+        await connection.ended;
       }
     }
-    expect(upstream.server.visitors.size).toBe(0);
+    expect(upstream.server.connections.size).toBe(0);
     await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
   });
 
@@ -96,7 +102,7 @@ describe("a relay", () => {
       async () => await new Promise<boolean>(() => undefined),
     );
     await device.connect();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     await site.listed(boardId);
     const called = device.waitFor("call");
     const agents = site.call(boardId, "self.never");
@@ -105,17 +111,17 @@ describe("a relay", () => {
     void device.stop();
     expect((await agents).status).toBe(502);
     expect(performance.now() - before).toBeLessThan(5_000);
-    await visitor.ended;
+    await connection.ended;
   });
 
   it("shows no empty list of tools to a voice server that asks before the board is listed", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
-    const { device, visitor } = await greeted(site, upstream);
+    const { device, connection } = await greeted(site, upstream);
     // The server has asked; the board has not answered anybody yet.
-    await until(() => visitor.heard.length > 0, "the hello");
-    expect(visitor.mcp.tools).toEqual([]);
-    const listed = visitor.mcp.request("tools/list");
+    await until(() => connection.received.length > 0, "the hello");
+    expect(connection.mcp.tools).toEqual([]);
+    const listed = connection.mcp.request("tools/list");
     while (device.wire.untaken.some((text) => text.includes('"hello"'))) {
       const frame = JSON.parse(await device.wire.nextText()) as { type: string; payload?: { id: number } };
       if (frame.type === "mcp") {
@@ -151,8 +157,8 @@ describe("a relay", () => {
     await expect(
       site.connect({ token: "wrong" }).then((device) => device.send(firmwareHello)),
     ).rejects.toThrow(/refused/);
-    expect(upstream.visitors.waiting).toEqual([]);
-    expect(upstream.server.visitors.size).toBe(0);
+    expect(upstream.connections.waiting).toEqual([]);
+    expect(upstream.server.connections.size).toBe(0);
     await expect(
       askForSettings(site.url, { deviceId: firstDevice, clientId: "another" }),
     ).resolves.toBeUndefined();

@@ -68,11 +68,11 @@ describe("when conversations are over", () => {
       await device.connect();
       await device.openAudio();
       if (fault === undefined || fault === "garbage") {
-        await ask(device, await upstream.visitors.take());
+        await ask(device, await upstream.connections.take());
       } else if (fault.endsWith("sentence")) {
         const told = device.waitFor("message", ({ type }) => type === "alert");
-        const visitor = await upstream.visitors.take();
-        await until(() => visitor.listening, "the board to listen");
+        const connection = await upstream.connections.take();
+        await until(() => connection.listening, "the board to listen");
         await device.speak({ paceMs: 0 });
         await told;
       }
@@ -81,6 +81,6 @@ describe("when conversations are over", () => {
     await until(() => clock.ofVoice().length === 0, "no timer");
     await until(() => JSON.stringify(resources()) === JSON.stringify(before), "what there was before");
     expect(resources()).toEqual(before);
-    expect(upstream.server.visitors.size).toBe(0);
+    expect(upstream.server.connections.size).toBe(0);
   });
 });

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
-import { boardId, directBoard, heardBy, mqttBoard, openUpstream, openVoiceSite, talk } from "./voice-site.ts";
+import {
+  boardId,
+  directBoard,
+  mqttBoard,
+  openUpstream,
+  openVoiceSite,
+  receivedBy,
+  talk,
+} from "./voice-site.ts";
 
 /** Texts and audio take different ways, each in order. The hellos differ, because the transports do. */
 function apart(said: readonly string[]): { texts: string[]; audio: string[] } {
@@ -20,11 +28,11 @@ describe("a board over MQTT with audio over UDP", () => {
       const device = mqttBoard(site);
       await device.connect();
       const withIt = await talk(device, upstream);
-      expect(apart(heardBy(withIt.visitor))).toEqual(apart(heardBy(without.visitor)));
+      expect(apart(receivedBy(withIt.connection))).toEqual(apart(receivedBy(without.connection)));
       expect(apart(withIt.ear.said)).toEqual(apart(without.ear.said));
       expect(apart(withIt.ear.said).audio.length).toBe(80);
-      expect(withIt.visitor.headers["protocol-version"]).toBe(String(framing));
-      expect(withIt.visitor.headers["device-id"]).toBe(boardId);
+      expect(withIt.connection.headers["protocol-version"]).toBe(String(framing));
+      expect(withIt.connection.headers["device-id"]).toBe(boardId);
     },
   );
 
@@ -33,8 +41,8 @@ describe("a board over MQTT with audio over UDP", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
     await device.connect();
-    const { visitor } = await talk(device, upstream);
-    const [hello = ""] = heardBy(visitor);
+    const { connection } = await talk(device, upstream);
+    const [hello = ""] = receivedBy(connection);
     expect(JSON.parse(hello)).toMatchObject({
       type: "hello",
       version: 1,
@@ -49,10 +57,10 @@ describe("a board over MQTT with audio over UDP", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
     await device.connect();
-    const { visitor } = await talk(device, upstream);
+    const { connection } = await talk(device, upstream);
     await device.closeAudio();
-    await visitor.ended;
-    expect(upstream.server.visitors.size).toBe(0);
+    await connection.ended;
+    expect(upstream.server.connections.size).toBe(0);
     expect((await site.call(boardId, "self.audio_speaker.set_volume", { volume: 12 })).status).toBe(200);
     // And it may talk again.
     await talk(device, upstream);
@@ -63,9 +71,9 @@ describe("a board over MQTT with audio over UDP", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
     await device.connect();
-    const { visitor, ear } = await talk(device, upstream);
+    const { connection, ear } = await talk(device, upstream);
     const closed = device.waitFor("audio-closed");
-    visitor.close();
+    connection.close();
     expect((await closed).by).toBe("server");
     expect(device.phase).toBe("idle");
     expect(ear.said.join(" ")).not.toContain('"alert"');
@@ -82,9 +90,9 @@ describe("a board over MQTT with audio over UDP", () => {
     device.reboot();
     await device.connect();
     const second = await talk(device, upstream);
-    await first.visitor.ended;
-    expect(upstream.server.visitors.size).toBe(1);
-    expect([...upstream.server.visitors][0]).toBe(second.visitor);
+    await first.connection.ended;
+    expect(upstream.server.connections.size).toBe(1);
+    expect([...upstream.server.connections][0]).toBe(second.connection);
   });
 
   it("lets the voice server go when its connection breaks off, and is told goodbye when it is back", async () => {
@@ -92,9 +100,9 @@ describe("a board over MQTT with audio over UDP", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
     await device.connect();
-    const { visitor } = await talk(device, upstream);
+    const { connection } = await talk(device, upstream);
     await site.rest("DELETE", `/devices/${boardId}`);
-    await visitor.ended;
+    await connection.ended;
     await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
   });
 });

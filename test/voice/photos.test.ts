@@ -31,9 +31,9 @@ async function talkingCamera(vision?: "upstream" | "here") {
   const site = await openVoiceSite([settings]);
   const device = webSocketBoard(site);
   await device.connect();
-  const visitor = await upstream.visitors.take();
-  await until(() => visitor.mcp.tools.length > 0, "the list");
-  return { eye, site, visitor };
+  const connection = await upstream.connections.take();
+  await until(() => connection.mcp.tools.length > 0, "the list");
+  return { eye, site, connection };
 }
 
 function texts(result: unknown): string[] {
@@ -44,20 +44,20 @@ function texts(result: unknown): string[] {
 
 describe("photos that a voice server asks for", () => {
   it("[VOI-7] go to its own vision address, and an agent's do not", async () => {
-    const { eye, site, visitor } = await talkingCamera();
-    const asked = await visitor.mcp.call(photo, { question: "What is this?" });
+    const { eye, site, connection } = await talkingCamera();
+    const asked = await connection.mcp.call(photo, { question: "What is this?" });
     expect(texts(asked.result)).toEqual(['{"success":true,"result":"a cat, says the voice server"}']);
     expect(eye.tokens).toEqual(["Bearer the-eye"]);
     const { body } = await site.call(boardId, photo, { question: "And this?" });
     expect(texts(body["result"])).toContain("image");
     expect(eye.tokens.length).toBe(1);
-    await visitor.mcp.call(photo, { question: "And now?" });
+    await connection.mcp.call(photo, { question: "And now?" });
     expect(eye.tokens.length).toBe(2);
   });
 
   it("[VOI-7] stay here where the settings say so, and the server gets the words", async () => {
-    const { eye, visitor } = await talkingCamera("here");
-    const asked = await visitor.mcp.call(photo, { question: "What is this?" });
+    const { eye, connection } = await talkingCamera("here");
+    const asked = await connection.mcp.call(photo, { question: "What is this?" });
     expect(asked.error).toBeUndefined();
     expect(texts(asked.result)).not.toContain("image");
     expect(eye.tokens).toEqual([]);

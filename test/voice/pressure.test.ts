@@ -1,4 +1,4 @@
-import { chime, type Visitor } from "@tendon/simulator";
+import { type BoardConnection, chime } from "@tendon/simulator";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
@@ -14,15 +14,15 @@ async function talking(faults: string[], options: SiteOptions = {}) {
   const device: RawDevice = await site.connect();
   device.send(firmwareHello);
   await device.nextFrame("hello");
-  const visitor: Visitor = await upstream.visitors.take();
+  const connection: BoardConnection = await upstream.connections.take();
   await device.setUp();
   await site.listed(firstDevice);
-  return { site, upstream, device, visitor, socket: (device.wire as WebSocketWire).socket };
+  return { site, upstream, device, connection, socket: (device.wire as WebSocketWire).socket };
 }
 
 describe("who does not read", () => {
   it("[VOI-5] as a board, holds its server up; nothing is lost, and everything comes when it reads again", async () => {
-    const { visitor, socket, site } = await talking([]);
+    const { connection, socket, site } = await talking([]);
     const packets = 2_500;
     let came = 0;
     let intact = true;
@@ -32,7 +32,7 @@ describe("who does not read", () => {
       came += 1;
     });
     socket.pause();
-    for (let count = 0; count < packets; count += 1) visitor.sayAudio(large(count));
+    for (let count = 0; count < packets; count += 1) connection.sayAudio(large(count));
     // The agents' side is not held up by any of it.
     expect((await site.device(firstDevice))["online"]).toBe(true);
     await until(async () => (await sent(site)) > 200, "what the gateway takes in");
@@ -43,7 +43,7 @@ describe("who does not read", () => {
 
   it("[VOI-5] as a server, loses what is said to it, and is left in the end", async () => {
     const clock = new ManualClock();
-    const { device, visitor, site } = await talking(["deaf"], { clock });
+    const { device, connection, site } = await talking(["deaf"], { clock });
     const frame = Buffer.alloc(8_000, 7);
     const voices = "tendon_voice_sessions";
     let told: string | undefined;
@@ -61,7 +61,7 @@ describe("who does not read", () => {
     expect((await device.wire.ended).code).toBe(1000);
     clock.advance(2_000);
     await until(async () => (await site.metric(voices)) === 0, "no conversation");
-    visitor.drop();
+    connection.drop();
   });
 });
 

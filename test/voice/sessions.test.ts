@@ -31,8 +31,8 @@ describe("the conversations under way", () => {
       expect(await sessions(site)).toEqual([]);
       const device = transport === "mqtt" ? mqttBoard(site) : webSocketBoard(site);
       await device.connect();
-      const { visitor } = await talk(device, upstream);
-      await visitor.mcp.call("self.audio_speaker.set_volume", { volume: 1 });
+      const { connection } = await talk(device, upstream);
+      await connection.mcp.call("self.audio_speaker.set_volume", { volume: 1 });
       expect(await sessions(site)).toEqual([
         {
           device: boardId,
@@ -55,7 +55,7 @@ describe("the conversations under way", () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     await webSocketBoard(site).connect();
-    await upstream.visitors.take();
+    await upstream.connections.take();
     expect((await sessions(site, await tokenFor(site, ["read"]))).length).toBe(1);
     expect((await sessions(site, await tokenFor(site, ["read"], [boardId]))).length).toBe(1);
     expect(await sessions(site, await tokenFor(site, ["read"], ["02:00:00:00:00:99"]))).toEqual([]);
@@ -95,7 +95,7 @@ describe("what is said", () => {
   const sentence = "a sentence that is nobody's business";
 
   async function framesAfterTalk(keepTexts: boolean): Promise<string> {
-    const upstream = await openUpstream({ script: { sentences: [sentence], heard: sentence } });
+    const upstream = await openUpstream({ script: { sentences: [sentence], recognizedText: sentence } });
     const site = await openVoiceSite(upstream.server.url, { config: { voice: { keepTexts } } });
     const device = mqttBoard(site);
     await device.connect();

@@ -13,28 +13,28 @@ describe("a voice server's tools", () => {
     const upstream = await openUpstream();
     const plain = directBoard(upstream.server);
     await plain.connect();
-    const without = await upstream.visitors.take();
+    const without = await upstream.connections.take();
     await until(() => without.mcp.tools.length > 0, "the list");
 
     const site = await openVoiceSite(upstream.server.url);
     await webSocketBoard(site).connect();
-    const visitor = await upstream.visitors.take();
-    await until(() => visitor.mcp.tools.length > 0, "the list");
-    expect(visitor.mcp.tools).toEqual(without.mcp.tools);
-    expect(visitor.mcp.tools.map(({ name }) => name)).not.toContain("self.reboot");
+    const connection = await upstream.connections.take();
+    await until(() => connection.mcp.tools.length > 0, "the list");
+    expect(connection.mcp.tools).toEqual(without.mcp.tools);
+    expect(connection.mcp.tools.map(({ name }) => name)).not.toContain("self.reboot");
     expect((await site.toolNames(boardId)).includes("self.reboot")).toBe(true);
   });
 
   it("[VOI-6] answer `initialize` as the board does", async () => {
     const upstream = await openUpstream();
     await directBoard(upstream.server).connect();
-    const without = await upstream.visitors.take();
+    const without = await upstream.connections.take();
     const site = await openVoiceSite(upstream.server.url);
     await webSocketBoard(site).connect();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     const [direct, relayed] = [
       await without.mcp.request("initialize"),
-      await visitor.mcp.request("initialize"),
+      await connection.mcp.request("initialize"),
     ];
     expect(relayed.result).toEqual(direct.result);
   });
@@ -47,13 +47,15 @@ describe("a voice server's tools", () => {
       device.addTool(`self.extra.tool_${number}`, `Tool ${number}. ${"Words. ".repeat(40)}`, {}, () => true);
     }
     await device.connect();
-    const visitor = await upstream.visitors.take();
-    await until(() => visitor.mcp.tools.length > 0, "the list");
-    expect(visitor.mcp.tools.length).toBeGreaterThan(60);
-    expect(new Set(visitor.mcp.tools.map(({ name }) => name)).size).toBe(visitor.mcp.tools.length);
-    const first = await visitor.mcp.request("tools/list", {});
+    const connection = await upstream.connections.take();
+    await until(() => connection.mcp.tools.length > 0, "the list");
+    expect(connection.mcp.tools.length).toBeGreaterThan(60);
+    expect(new Set(connection.mcp.tools.map(({ name }) => name)).size).toBe(connection.mcp.tools.length);
+    const first = await connection.mcp.request("tools/list", {});
     expect(Buffer.byteLength(JSON.stringify(first.result))).toBeLessThan(8_200);
-    expect((await visitor.mcp.request("tools/list", { cursor: "nowhere" })).error?.message).toMatch(/cursor/);
+    expect((await connection.mcp.request("tools/list", { cursor: "nowhere" })).error?.message).toMatch(
+      /cursor/,
+    );
   });
 
   it("[VOI-6] for people only are neither shown nor run, however they are asked for", async () => {
@@ -61,14 +63,14 @@ describe("a voice server's tools", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
     await device.connect();
-    const visitor = await upstream.visitors.take();
-    const asked = (await visitor.mcp.request("tools/list", { withUserTools: true })).result;
+    const connection = await upstream.connections.take();
+    const asked = (await connection.mcp.request("tools/list", { withUserTools: true })).result;
     expect(JSON.stringify(asked)).not.toContain("self.reboot");
-    expect((await visitor.mcp.call("self.reboot")).error?.message).toMatch(/^forbidden/);
+    expect((await connection.mcp.call("self.reboot")).error?.message).toMatch(/^forbidden/);
     expect(
-      (await visitor.mcp.call("self.upgrade_firmware", { url: "http://127.0.0.1/x" })).error?.message,
+      (await connection.mcp.call("self.upgrade_firmware", { url: "http://127.0.0.1/x" })).error?.message,
     ).toMatch(/^forbidden/);
-    expect((await visitor.mcp.call("self.no.such")).error?.message).toMatch(/^tool_unknown/);
+    expect((await connection.mcp.call("self.no.such")).error?.message).toMatch(/^tool_unknown/);
     expect(device.connected).toBe(true);
   });
 
@@ -77,13 +79,13 @@ describe("a voice server's tools", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
     await device.connect();
-    const visitor = await upstream.visitors.take();
-    expect((await visitor.mcp.call(volume, { volume: 33 })).result).toEqual({
+    const connection = await upstream.connections.take();
+    expect((await connection.mcp.call(volume, { volume: 33 })).result).toEqual({
       content: [{ type: "text", text: "true" }],
       isError: false,
     });
     expect(device.state.get("volume")).toBe(33);
-    expect((await visitor.mcp.call(volume, { volume: 300 })).error?.message).toMatch(
+    expect((await connection.mcp.call(volume, { volume: 300 })).error?.message).toMatch(
       /^arguments_invalid: \/volume/,
     );
     const { calls } = (await site.rest("GET", "/calls")).body as unknown as History;
@@ -99,10 +101,10 @@ describe("a voice server's tools", () => {
     const device = webSocketBoard(site);
     device.addTool("self.echo", "Says it again", { text: { type: "string" } }, ({ text }) => text);
     await device.connect();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     await site.listed(boardId);
     const theirs = async (text: string) => {
-      const { result } = await visitor.mcp.call("self.echo", { text });
+      const { result } = await connection.mcp.call("self.echo", { text });
       return (result as { content: { text: string }[] }).content[0]?.text;
     };
     const ours = async (text: string) => {
@@ -129,12 +131,12 @@ describe("a voice server's tools", () => {
       return true;
     });
     await device.connect();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     await site.listed(boardId);
     const agents = [1, 2, 3, 4, 5].map((n) => site.call(boardId, "self.wait", { who: `agent ${n}` }));
     await until(async () => (await site.device(boardId))["queuedCalls"] === 4, "a full queue");
     // The agents' queue is full, the voice server's own is not.
-    const server = [1, 2].map((n) => visitor.mcp.call("self.wait", { who: `server ${n}` }));
+    const server = [1, 2].map((n) => connection.mcp.call("self.wait", { who: `server ${n}` }));
     await until(async () => (await site.device(boardId))["queuedCalls"] === 6, "both queues");
     for (let turn = 0; turn < 7; turn += 1) {
       await until(() => open.length > turn, "the next call");
@@ -155,9 +157,9 @@ describe("a voice server's tools", () => {
       return true;
     });
     await device.connect();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     await site.listed(boardId);
-    const asked = Array.from({ length: 12 }, () => visitor.mcp.call("self.wait"));
+    const asked = Array.from({ length: 12 }, () => connection.mcp.call("self.wait"));
     const refused = await Promise.all(asked.slice(8));
     for (const { error } of refused) expect(error?.message).toMatch(/^queue_full/);
     const agent = site.call(boardId, volume, { volume: 5 });
@@ -174,7 +176,7 @@ describe("a voice server's tools", () => {
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
     await device.connect();
-    const visitor = await upstream.visitors.take();
+    const connection = await upstream.connections.take();
     for (const payload of [
       null,
       [],
@@ -183,31 +185,34 @@ describe("a voice server's tools", () => {
       { jsonrpc: "1.0", id: 1, method: "tools/list" },
       { jsonrpc: "2.0" },
     ]) {
-      visitor.say({ type: "mcp", payload });
+      connection.say({ type: "mcp", payload });
     }
-    visitor.say({ type: "mcp", payload: { jsonrpc: "2.0", id: null, method: "tools/list" } });
-    visitor.say({ type: "mcp", payload: { jsonrpc: "2.0", id: 5, method: "tools/list", params: [] } });
-    visitor.say({ type: "mcp", payload: { jsonrpc: "2.0", method: "notifications/initialized" } });
-    expect((await visitor.mcp.request("ping")).error?.message).toBe("Method not implemented: ping");
-    expect((await visitor.mcp.request("tools/call", {})).error?.message).toBe("Missing name");
-    expect((await visitor.mcp.request("tools/call", { name: volume, arguments: [] })).error?.message).toBe(
+    connection.say({ type: "mcp", payload: { jsonrpc: "2.0", id: null, method: "tools/list" } });
+    connection.say({ type: "mcp", payload: { jsonrpc: "2.0", id: 5, method: "tools/list", params: [] } });
+    connection.say({ type: "mcp", payload: { jsonrpc: "2.0", method: "notifications/initialized" } });
+    expect((await connection.mcp.request("ping")).error?.message).toBe("Method not implemented: ping");
+    expect((await connection.mcp.request("tools/call", {})).error?.message).toBe("Missing name");
+    expect((await connection.mcp.request("tools/call", { name: volume, arguments: [] })).error?.message).toBe(
       "Invalid arguments",
     );
-    expect((await visitor.mcp.call(volume, { volume: 1 })).error).toBeUndefined();
+    expect((await connection.mcp.call(volume, { volume: 1 })).error).toBeUndefined();
   });
 
   it("[VOI-6] hear what a board says by itself", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
-    const { visitor } = await talk(device, upstream);
+    const { connection } = await talk(device, upstream);
     device.notify("notifications/button", { pressed: true });
-    const heard = await until(
-      () => visitor.heard.find((item) => item.kind === "text" && item.text.includes("notifications/button")),
+    const item = await until(
+      () =>
+        connection.received.find(
+          (item) => item.kind === "text" && item.text.includes("notifications/button"),
+        ),
       "the notification",
     );
-    expect(heard.kind === "text" && JSON.parse(heard.text)).toEqual({
-      session_id: visitor.sessionId,
+    expect(item.kind === "text" && JSON.parse(item.text)).toEqual({
+      session_id: connection.sessionId,
       type: "mcp",
       payload: { jsonrpc: "2.0", method: "notifications/button", params: { pressed: true } },
     });

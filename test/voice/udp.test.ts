@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
-import { chime, type Visitor } from "@tendon/simulator";
+import { type BoardConnection, chime } from "@tendon/simulator";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
@@ -25,7 +25,7 @@ interface Talk {
   readonly site: Site;
   readonly upstream: Upstream;
   readonly device: RawDevice;
-  readonly visitor: Visitor;
+  readonly connection: BoardConnection;
   readonly offer: UdpOffer;
   readonly board: UdpSender;
 }
@@ -38,9 +38,9 @@ async function talking(options: SiteOptions = {}): Promise<Talk> {
   device.send(hello);
   const answer = await device.nextFrame("hello");
   device.sessionId = String(answer["session_id"]);
-  const visitor = await upstream.visitors.take();
+  const connection = await upstream.connections.take();
   const offer = answer["udp"] as UdpOffer;
-  return { site, upstream, device, visitor, offer, board: await UdpSender.open(offer) };
+  return { site, upstream, device, connection, offer, board: await UdpSender.open(offer) };
 }
 
 /** The packets in a row, all of them as numbered. */
@@ -52,14 +52,14 @@ async function sendAll(sender: UdpSender, from: number, to: number): Promise<voi
   for (let sequence = from; sequence <= to; sequence += 1) await sender.send(packet(sequence), sequence);
 }
 
-async function hears(visitor: Visitor, packets: number): Promise<void> {
-  await until(() => visitor.packetsHeard === packets, `packet ${packets}`);
+async function hears(connection: BoardConnection, packets: number): Promise<void> {
+  await until(() => connection.packetsHeard === packets, `packet ${packets}`);
 }
 
 /** Two packets of the server: whoever gets them has the downlink. */
-async function speaksTo(visitor: Visitor, board: UdpSender, stranger?: UdpSender): Promise<void> {
-  visitor.sayAudio(packet(7));
-  visitor.sayAudio(packet(8));
+async function speaksTo(connection: BoardConnection, board: UdpSender, stranger?: UdpSender): Promise<void> {
+  connection.sayAudio(packet(7));
+  connection.sayAudio(packet(8));
   expect((await board.received.take()).opus).toEqual(packet(7));
   expect((await board.received.take()).opus).toEqual(packet(8));
   expect(stranger?.received.waiting ?? []).toEqual([]);
@@ -67,12 +67,12 @@ async function speaksTo(visitor: Visitor, board: UdpSender, stranger?: UdpSender
 
 describe("audio over UDP", () => {
   it("[UDP-1] is encrypted with a key of its own, and no two packets share a counter block", async () => {
-    const { visitor, board, offer } = await talking();
+    const { connection, board, offer } = await talking();
     expect(offer.key).toMatch(/^[0-9a-f]{32}$/);
     expect(offer.nonce).toMatch(/^0100/);
     const sent = await board.send(packet(1), 1);
-    await hears(visitor, 1);
-    for (let count = 0; count < 3; count += 1) visitor.sayAudio(packet(count));
+    await hears(connection, 1);
+    for (let count = 0; count < 3; count += 1) connection.sayAudio(packet(count));
     const came = [await board.received.take(), await board.received.take(), await board.received.take()];
     expect(came.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
     expect(came.map(({ opus }) => opus)).toEqual([packet(0), packet(1), packet(2)]);
@@ -84,7 +84,7 @@ describe("audio over UDP", () => {
   });
 
   it("[UDP-2] goes nowhere under a number that nobody was given", async () => {
-    const { site, visitor, board, offer } = await talking();
+    const { site, connection, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);
     const before = await site.metric(dropped);
     const number = connectionOf(offer);
@@ -93,8 +93,8 @@ describe("audio over UDP", () => {
     }
     await until(async () => (await site.metric(dropped)) === before + 50, "fifty dropped packets");
     await board.send(packet(1), 1);
-    await hears(visitor, 1);
-    await speaksTo(visitor, board, stranger);
+    await hears(connection, 1);
+    await speaksTo(connection, board, stranger);
   });
 
   it.each([
@@ -104,10 +104,10 @@ describe("audio over UDP", () => {
     ["a length that is not true", undefined],
     ["a packet of ours sent back", undefined],
   ])("[UDP-2] is not taken in from %s", async (what, raw) => {
-    const { site, visitor, board } = await talking();
+    const { site, connection, board } = await talking();
     const before = await site.metric(dropped);
     const sound = await board.send(packet(1), 1);
-    await hears(visitor, 1);
+    await hears(connection, 1);
     const datagram = raw ?? Buffer.from(sound);
     if (what === "another type") datagram[0] = 2;
     if (what === "a length that is not true") datagram.writeUInt16BE(3, 2);
@@ -115,33 +115,33 @@ describe("audio over UDP", () => {
     await board.sendRaw(datagram);
     await until(async () => (await site.metric(dropped)) === before + 1, "a dropped packet");
     await board.send(packet(2), 2);
-    await hears(visitor, 2);
+    await hears(connection, 2);
   });
 
   it("[UDP-3] stays with its board, whatever somebody sends who knows its number but not its key", async () => {
-    const { visitor, board, offer } = await talking();
+    const { connection, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);
     await sendAll(board, 1, 5);
-    await hears(visitor, 5);
+    await hears(connection, 5);
     const key = randomKey();
     for (let count = 1; count <= 200; count += 1) {
       await stranger.send(randomBytes(90), 5 + count * 1_000, { key });
       await stranger.send(randomBytes(90), 5 + count, { key });
     }
     await sendAll(board, 6, 10);
-    await hears(visitor, 10);
-    await speaksTo(visitor, board, stranger);
-    expect(visitor.heard.flatMap((heard) => (heard.kind === "audio" ? [heard.frame] : []))).toEqual(
+    await hears(connection, 10);
+    await speaksTo(connection, board, stranger);
+    expect(connection.received.flatMap((item) => (item.kind === "audio" ? [item.frame] : []))).toEqual(
       Array.from({ length: 10 }, (_, index) => packet(index + 1)),
     );
   });
 
   it("[UDP-3] stays with a board that is silent, however long somebody tries", async () => {
     const clock = new ManualClock();
-    const { visitor, board, offer, device } = await talking({ clock });
+    const { connection, board, offer, device } = await talking({ clock });
     const stranger = await UdpSender.open(offer);
     await sendAll(board, 1, 5);
-    await hears(visitor, 5);
+    await hears(connection, 5);
     const key = randomKey();
     for (let second = 0; second < 30; second += 1) {
       for (let count = 0; count < 50; count += 1) {
@@ -150,71 +150,71 @@ describe("audio over UDP", () => {
       clock.advance(1_000);
     }
     await (device.wire as MqttWire).ping();
-    await speaksTo(visitor, board, stranger);
+    await speaksTo(connection, board, stranger);
     await sendAll(board, 6, 8);
-    await hears(visitor, 8);
+    await hears(connection, 8);
   });
 
   it("[UDP-3] of a board whose packets play longer than its hello says is taken in all the same", async () => {
-    const { visitor, board } = await talking();
+    const { connection, board } = await talking();
     const short = Buffer.from([9 << 3, 1, 2, 3]);
     for (let sequence = 1; sequence <= 10; sequence += 1) await board.send(short, sequence);
-    await hears(visitor, 10);
-    await speaksTo(visitor, board);
+    await hears(connection, 10);
+    await speaksTo(connection, board);
   });
 
   it("[UDP-3] is not stolen by replaying what the board has sent", async () => {
-    const { visitor, board, offer } = await talking();
+    const { connection, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);
     const recorded: Buffer[] = [];
     for (let sequence = 1; sequence <= 20; sequence += 1) {
       recorded.push(await board.send(packet(sequence), sequence));
     }
-    await hears(visitor, 20);
+    await hears(connection, 20);
     for (const datagram of recorded) await stranger.sendRaw(datagram);
     for (const datagram of recorded) await board.sendRaw(datagram);
     await sendAll(board, 21, 22);
-    await hears(visitor, 22);
-    await speaksTo(visitor, board, stranger);
+    await hears(connection, 22);
+    await speaksTo(connection, board, stranger);
   });
 
   it("[UDP-3] is not blocked by one packet with a huge sequence number, even from the board's own address", async () => {
-    const { visitor, board } = await talking();
+    const { connection, board } = await talking();
     await sendAll(board, 1, 3);
-    await hears(visitor, 3);
+    await hears(connection, 3);
     await board.send(packet(0), 4_000_000_000);
     await board.send(randomBytes(50), 4_100_000_000, { key: randomKey() });
     await sendAll(board, 4, 8);
-    await hears(visitor, 8);
+    await hears(connection, 8);
   });
 
   it("[UDP-3] follows a board whose address changes, and loses nothing on the way", async () => {
-    const { visitor, board, offer } = await talking();
+    const { connection, board, offer } = await talking();
     await sendAll(board, 1, 10);
-    await hears(visitor, 10);
+    await hears(connection, 10);
     const moved = await UdpSender.open(offer);
     await sendAll(moved, 11, 13);
     await board.send(packet(1), 1);
-    expect(visitor.packetsHeard).toBe(10);
+    expect(connection.packetsHeard).toBe(10);
     await sendAll(moved, 14, 20);
-    await hears(visitor, 20);
-    await speaksTo(visitor, moved, board);
-    expect(visitor.heard.flatMap((heard) => (heard.kind === "audio" ? [heard.frame] : []))).toEqual(
+    await hears(connection, 20);
+    await speaksTo(connection, moved, board);
+    expect(connection.received.flatMap((item) => (item.kind === "audio" ? [item.frame] : []))).toEqual(
       Array.from({ length: 20 }, (_, index) => packet(index + 1)),
     );
   });
 
   it("[UDP-3] goes on after a long gap", async () => {
-    const { visitor, board } = await talking();
+    const { connection, board } = await talking();
     await sendAll(board, 1, 2);
-    await hears(visitor, 2);
+    await hears(connection, 2);
     await sendAll(board, 1_000, 1_005);
-    await hears(visitor, 8);
+    await hears(connection, 8);
   });
 
   it("[UDP-4] waits for the board's first packet, and then comes in order", async () => {
-    const { visitor, board } = await talking();
-    for (let count = 1; count <= 5; count += 1) visitor.sayAudio(packet(count));
+    const { connection, board } = await talking();
+    for (let count = 1; count <= 5; count += 1) connection.sayAudio(packet(count));
     await board.send(packet(1), 1);
     for (let count = 1; count <= 5; count += 1)
       expect((await board.received.take()).opus).toEqual(packet(count));
@@ -228,7 +228,7 @@ describe("audio over UDP", () => {
         done();
       },
     });
-    const { visitor, board, offer, site } = await talking({ logger: pino({ level: "trace" }, stream) });
+    const { connection, board, offer, site } = await talking({ logger: pino({ level: "trace" }, stream) });
     const stranger = await UdpSender.open(offer);
     const before = lines;
     const droppedBefore = await site.metric(dropped);
@@ -237,16 +237,16 @@ describe("audio over UDP", () => {
       await stranger.send(randomBytes(40), sequence, { key: randomKey() });
       await stranger.send(packet(1), sequence, { connection: sequence });
     }
-    await hears(visitor, 100);
+    await hears(connection, 100);
     await until(async () => (await site.metric(dropped)) >= droppedBefore + 100, "the bad ones");
     expect(lines - before).toBeLessThan(5);
   });
 
   it("[UDP-5] that nobody uses any more is given up: the server is let go, the board told goodbye", async () => {
     const clock = new ManualClock();
-    const { visitor, board, device } = await talking({ clock });
+    const { connection, board, device } = await talking({ clock });
     await board.send(packet(1), 1);
-    await hears(visitor, 1);
+    await hears(connection, 1);
     /** The connection to the broker lives on; that is not what counts. */
     const pass = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 20_000) {
@@ -256,12 +256,12 @@ describe("audio over UDP", () => {
     };
     await pass(100_000);
     await board.send(packet(2), 2);
-    await hears(visitor, 2);
+    await hears(connection, 2);
     await pass(100_000);
     expect(device.wire.untaken.join(" ")).not.toContain("goodbye");
     await pass(60_000);
     await until(() => device.wire.untaken.some((text) => text.includes('"goodbye"')), "the goodbye");
-    await visitor.ended;
+    await connection.ended;
     expect(JSON.parse(device.wire.untaken.find((text) => text.includes('"goodbye"')) ?? "")).toEqual({
       type: "goodbye",
       session_id: device.sessionId,
@@ -269,11 +269,11 @@ describe("audio over UDP", () => {
   });
 
   it("[UDP-5] of a board whose connection broke off is ended, and the board is told so when it is back", async () => {
-    const { site, visitor, device, board } = await talking();
+    const { site, connection, device, board } = await talking();
     await board.send(packet(1), 1);
-    await hears(visitor, 1);
+    await hears(connection, 1);
     device.cut();
-    await visitor.ended;
+    await connection.ended;
     const back = await site.connect({ transport: mqttTransport });
     expect(await back.nextFrame("goodbye")).toEqual({ type: "goodbye", session_id: device.sessionId });
     await back.nextRequest("initialize");
@@ -286,10 +286,10 @@ describe("audio over UDP", () => {
   });
 
   it("[UDP-5] that was over before the connection broke off is not spoken of again", async () => {
-    const { site, visitor, device, board } = await talking();
+    const { site, connection, device, board } = await talking();
     await board.send(packet(1), 1);
-    await hears(visitor, 1);
-    visitor.close();
+    await hears(connection, 1);
+    connection.close();
     await until(() => device.wire.untaken.some((text) => text.includes('"goodbye"')), "the goodbye");
     device.cut();
     const back = await site.connect({ transport: mqttTransport });
@@ -297,12 +297,12 @@ describe("audio over UDP", () => {
   });
 
   it("[DEV-23] a goodbye of another session ends nothing", async () => {
-    const { visitor, device, board } = await talking();
+    const { connection, device, board } = await talking();
     device.send({ type: "goodbye", session_id: "somebody-else" });
     device.send({ type: "goodbye" });
     await board.send(packet(1), 1);
-    await hears(visitor, 1);
+    await hears(connection, 1);
     device.send({ type: "goodbye", session_id: device.sessionId });
-    await visitor.ended;
+    await connection.ended;
   });
 });

@@ -13,12 +13,12 @@ import { ask, boardId, mqttBoard, openUpstream, openVoiceSite, webSocketBoard } 
 
 const clientId = "0b6ff1d2-5a0e-4a52-8a64-5a60a6f0c0de";
 
-async function scene(desk: VoiceServerOptions["desk"] = {}, more: VoiceServerOptions = {}) {
-  const upstream = await openUpstream({ desk, ...more });
-  const { desk: counter } = upstream.server;
-  if (counter === undefined) throw new TypeError("the server has no desk");
+async function scene(ota: VoiceServerOptions["ota"] = {}, more: VoiceServerOptions = {}) {
+  const upstream = await openUpstream({ ota, ...more });
+  const { ota: endpoint } = upstream.server;
+  if (endpoint === undefined) throw new TypeError("the server has no OTA endpoint");
   const site = await openVoiceSite([{ signIn: "ota", ota: upstream.server.otaUrl }]);
-  return { upstream, site, desk: counter };
+  return { upstream, site, ota: endpoint };
 }
 
 /** What a board gets that asks the gateway at its boot. */
@@ -95,45 +95,45 @@ describe("a voice server with an OTA address of its own", () => {
   it.each([webSocketBoard, mqttBoard])(
     "[VOI-11] gives the token that a board signs in with",
     async (make) => {
-      const { upstream, site, desk } = await scene();
+      const { upstream, site, ota } = await scene();
       const device = make(site);
       await device.connect();
       await device.openAudio();
-      const visitor = await upstream.visitors.take();
-      await ask(device, visitor);
-      expect(visitor.headers.authorization).toBe(`Bearer ${desk.accountOf(boardId)?.token}`);
-      expect(desk.accountOf(boardId)?.client).toBe(clientId);
+      const connection = await upstream.connections.take();
+      await ask(device, connection);
+      expect(connection.headers.authorization).toBe(`Bearer ${ota.accountOf(boardId)?.token}`);
+      expect(ota.accountOf(boardId)?.client).toBe(clientId);
     },
   );
 
   it("[VOI-11] is asked once, and again when what it gave is refused", async () => {
-    const { upstream, site, desk } = await scene();
+    const { upstream, site, ota } = await scene();
     const device = mqttBoard(site);
     await device.connect();
     for (let round = 0; round < 3; round += 1) {
       await device.openAudio();
-      await ask(device, await upstream.visitors.take());
+      await ask(device, await upstream.connections.take());
       await device.closeAudio();
     }
-    expect(desk.accountOf(boardId)?.asked).toBe(1);
-    desk.changeTokens();
+    expect(ota.accountOf(boardId)?.asked).toBe(1);
+    ota.changeTokens();
     await device.openAudio();
-    await ask(device, await upstream.visitors.take());
-    expect(desk.accountOf(boardId)?.asked).toBe(2);
+    await ask(device, await upstream.connections.take());
+    expect(ota.accountOf(boardId)?.asked).toBe(2);
   });
 
   it("[VOI-11] shows its code on the board that has to be activated there, and passes on that it was", async () => {
-    const { site, desk } = await scene({ activation: true });
+    const { site, ota } = await scene({ activation: true });
     const first = await boot(site);
     const { activation, mqtt } = first.body as {
       activation?: { code: string; message: string };
       mqtt?: object;
     };
-    const code = desk.accountOf(boardId)?.code ?? "";
+    const code = ota.accountOf(boardId)?.code ?? "";
     expect(activation).toMatchObject({ code, message: `desk\n${code}`, challenge: "c" });
     expect(mqtt).toBeUndefined();
     expect((await boot(site, true)).status).toBe(202);
-    desk.enter(code);
+    ota.enter(code);
     expect((await boot(site, true)).status).toBe(200);
     const second = await boot(site);
     expect(second.body["activation"]).toBeUndefined();
@@ -144,29 +144,29 @@ describe("a voice server with an OTA address of its own", () => {
   });
 
   it("[VOI-11] tells a board that talks before it was activated which code to enter", async () => {
-    const { site, desk } = await scene({ activation: true });
+    const { site, ota } = await scene({ activation: true });
     const device = mqttBoard(site);
     await device.connect();
     const told = device.waitFor("message", ({ type }) => type === "alert");
     await device.openAudio();
-    const code = desk.accountOf(boardId)?.code;
+    const code = ota.accountOf(boardId)?.code;
     expect((await told).fields["message"]).toBe(`Activate this device at its voice server. Code: ${code}`);
   });
 
   it("[VOI-11] that is away costs a board neither its settings nor, where it has talked before, the talk", async () => {
-    const { upstream, site, desk } = await scene();
+    const { upstream, site, ota } = await scene();
     expect((await boot(site)).body["mqtt"]).toBeDefined();
-    desk.failing = 500;
+    ota.failing = 500;
     expect((await boot(site)).body["mqtt"]).toBeDefined();
     const device = mqttBoard(site);
     await device.connect();
     await device.openAudio();
-    await ask(device, await upstream.visitors.take());
+    await ask(device, await upstream.connections.take());
   });
 
   it("[VOI-11] that gives nothing of use is told to the person", async () => {
-    const { site, desk } = await scene();
-    desk.failing = 503;
+    const { site, ota } = await scene();
+    ota.failing = 503;
     const device = mqttBoard(site);
     await device.connect();
     const told = device.waitFor("message", ({ type }) => type === "alert");
@@ -175,23 +175,23 @@ describe("a voice server with an OTA address of its own", () => {
   });
 
   it("[VOI-11] is not asked for a board that is not let in here", async () => {
-    const upstream = await openUpstream({ desk: {} });
+    const upstream = await openUpstream({ ota: {} });
     const site = await openVoiceSite([{ signIn: "ota", ota: upstream.server.otaUrl }], {
       config: { devices: { admission: "approve" } },
     });
     expect((await boot(site)).body["activation"]).toMatchObject({
       message: expect.stringMatching(/^Tendon/),
     });
-    expect(upstream.server.desk?.accountOf(boardId)).toBeUndefined();
+    expect(upstream.server.ota?.accountOf(boardId)).toBeUndefined();
   });
 
   it("[VOI-11] what it gives is kept sealed, survives a restart, and goes with the device", async () => {
-    const { upstream, site, desk } = await scene();
+    const { upstream, site, ota } = await scene();
     const device = mqttBoard(site);
     await device.connect();
     await device.openAudio();
-    await ask(device, await upstream.visitors.take());
-    const token = desk.accountOf(boardId)?.token ?? "";
+    await ask(device, await upstream.connections.take());
+    const token = ota.accountOf(boardId)?.token ?? "";
     expect(token).toMatch(/^desk-/);
     await site.tendon.stop();
     const files = fs.readdirSync(site.folder, { recursive: true, encoding: "utf8" });
@@ -202,7 +202,7 @@ describe("a voice server with an OTA address of its own", () => {
     expect(contents.some((text) => text.includes("tendon_voice_accounts"))).toBe(true);
     expect(contents.filter((text) => text.includes(token))).toEqual([]);
 
-    desk.failing = 500;
+    ota.failing = 500;
     const again = await startTendon(
       { ...site.tendon.config, http: { port: 0 }, mqtt: { port: 0 } },
       { adminToken },
@@ -211,18 +211,18 @@ describe("a voice server with an OTA address of its own", () => {
     const back = mqttBoard({ tendon: again } as Site);
     await back.connect();
     await back.openAudio();
-    expect((await upstream.visitors.take()).headers.authorization).toBe(`Bearer ${token}`);
+    expect((await upstream.connections.take()).headers.authorization).toBe(`Bearer ${token}`);
     await back.closeAudio();
 
     const headers = { authorization: `Bearer ${adminToken}` };
     await askAll(again.url, { method: "DELETE", path: `/api/v1/devices/${boardId}`, headers });
-    desk.failing = undefined;
+    ota.failing = undefined;
     const stranger = mqttBoard({ tendon: again } as Site);
-    const before = desk.accountOf(boardId)?.asked ?? 0;
+    const before = ota.accountOf(boardId)?.asked ?? 0;
     await stranger.connect();
     await stranger.openAudio();
-    await upstream.visitors.take();
-    expect(desk.accountOf(boardId)?.asked).toBe(before + 1);
-    await until(() => upstream.server.visitors.size === 1, "one visitor");
+    await upstream.connections.take();
+    expect(ota.accountOf(boardId)?.asked).toBe(before + 1);
+    await until(() => upstream.server.connections.size === 1, "one connection");
   });
 });

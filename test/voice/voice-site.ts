@@ -1,10 +1,10 @@
 /** A gateway in front of a scripted voice server, and boards that talk through it, or to the server directly. */
 import type { ConfigInput } from "@tendon/gateway";
 import {
+  type BoardConnection,
   type DeviceEvent,
   VirtualDevice,
   type VirtualDeviceOptions,
-  type Visitor,
   VoiceServer,
   type VoiceServerOptions,
   webSocketTransport,
@@ -16,19 +16,19 @@ import { openSite, type Site, type SiteOptions } from "../site.ts";
 export interface Upstream {
   readonly server: VoiceServer;
   /** Each connection, as it comes. */
-  readonly visitors: Inbox<Visitor>;
+  readonly connections: Inbox<BoardConnection>;
 }
 
 export async function openUpstream(options: VoiceServerOptions = {}): Promise<Upstream> {
-  const visitors = new Inbox<Visitor>("visitor");
+  const connections = new Inbox<BoardConnection>("connection");
   const server = await VoiceServer.start({
     record: true,
     ...options,
     script: { paceMs: 0, ...options.script },
-    visited: (visitor) => visitors.put(visitor),
+    onConnection: (connection) => connections.put(connection),
   });
   onTestFinished(() => server.stop());
-  return { server, visitors };
+  return { server, connections };
 }
 
 type UpstreamSettings = NonNullable<NonNullable<ConfigInput["voice"]>["upstream"]>;
@@ -98,17 +98,17 @@ export class Ear {
 }
 
 /** What the voice server heard, but for MCP. */
-export function heardBy(visitor: Visitor): string[] {
-  return visitor.heard.flatMap((heard) => {
-    if (heard.kind === "audio") return [`audio ${heard.frame.toString("base64")}`];
-    return /"type":"mcp"/.test(heard.text) ? [] : [heard.text];
+export function receivedBy(connection: BoardConnection): string[] {
+  return connection.received.flatMap((item) => {
+    if (item.kind === "audio") return [`audio ${item.frame.toString("base64")}`];
+    return /"type":"mcp"/.test(item.text) ? [] : [item.text];
   });
 }
 
 /** Says something and waits until the answer has been heard to its end. */
-export async function ask(device: VirtualDevice, visitor: Visitor): Promise<void> {
+export async function ask(device: VirtualDevice, connection: BoardConnection): Promise<void> {
   // Over MQTT the text and the audio take different ways, and one may overtake the other.
-  await until(() => visitor.listening, "the board to listen");
+  await until(() => connection.listening, "the board to listen");
   const answered = device.waitFor(
     "phase",
     ({ phase, previous }) => phase === "listening" && previous === "speaking",
@@ -122,15 +122,15 @@ export async function ask(device: VirtualDevice, visitor: Visitor): Promise<void
 export async function talk(
   device: VirtualDevice,
   upstream: Upstream,
-): Promise<{ readonly ear: Ear; readonly visitor: Visitor }> {
+): Promise<{ readonly ear: Ear; readonly connection: BoardConnection }> {
   const ear = new Ear(device);
   await device.openAudio();
-  const visitor = await upstream.visitors.take();
-  await ask(device, visitor);
+  const connection = await upstream.connections.take();
+  await ask(device, connection);
   device.wakeWord("hello there");
-  await ask(device, visitor);
+  await ask(device, connection);
   const stopped = device.waitFor("message", ({ fields }) => fields["state"] === "stop");
   device.abort(true);
   await stopped;
-  return { ear, visitor };
+  return { ear, connection };
 }

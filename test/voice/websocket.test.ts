@@ -4,9 +4,9 @@ import { adminToken } from "../site.ts";
 import {
   boardId,
   directBoard,
-  heardBy,
   openUpstream,
   openVoiceSite,
+  receivedBy,
   talk,
   webSocketBoard,
 } from "./voice-site.ts";
@@ -20,13 +20,13 @@ describe("a board over WebSocket", () => {
       const site = await openVoiceSite(upstream.server.url);
       const withIt = await talk(webSocketBoard(site, { version }), upstream);
 
-      expect(heardBy(withIt.visitor)).toEqual(heardBy(without.visitor));
+      expect(receivedBy(withIt.connection)).toEqual(receivedBy(without.connection));
       expect(withIt.ear.said).toEqual(without.ear.said);
       expect(without.ear.said.filter((said) => said.startsWith("audio")).length).toBe(80);
       for (const header of ["device-id", "client-id", "protocol-version"]) {
-        expect(withIt.visitor.headers[header]).toBe(without.visitor.headers[header]);
+        expect(withIt.connection.headers[header]).toBe(without.connection.headers[header]);
       }
-      expect(without.visitor.headers["device-id"]).toBe(boardId);
+      expect(without.connection.headers["device-id"]).toBe(boardId);
     },
   );
 
@@ -34,10 +34,10 @@ describe("a board over WebSocket", () => {
     const upstream = await openUpstream({ faults: ["odd-session-id"] });
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
-    const { visitor, ear } = await talk(device, upstream);
+    const { connection, ear } = await talk(device, upstream);
     expect(device.sessionId).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-    const listen = heardBy(visitor).find((text) => text.includes('"listen"')) ?? "";
-    expect((JSON.parse(listen) as { session_id: string }).session_id).toBe(visitor.sessionId);
+    const listen = receivedBy(connection).find((text) => text.includes('"listen"')) ?? "";
+    expect((JSON.parse(listen) as { session_id: string }).session_id).toBe(connection.sessionId);
     expect(ear.said.join(" ")).not.toContain("now");
   });
 
@@ -53,26 +53,26 @@ describe("a board over WebSocket", () => {
     const token = "a-token-of-the-voice-server";
     const upstream = await openUpstream({ token });
     const site = await openVoiceSite([{ url: upstream.server.url, signIn: "token", token }]);
-    const { visitor } = await talk(webSocketBoard(site), upstream);
-    expect(visitor.headers.authorization).toBe(`Bearer ${token}`);
-    expect(JSON.stringify(visitor.headers)).not.toContain(adminToken);
+    const { connection } = await talk(webSocketBoard(site), upstream);
+    expect(connection.headers.authorization).toBe(`Bearer ${token}`);
+    expect(JSON.stringify(connection.headers)).not.toContain(adminToken);
   });
 
   it("[VOI-1] never hands its own token to the voice server", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
-    const { visitor } = await talk(webSocketBoard(site), upstream);
-    expect(visitor.headers.authorization).toBeUndefined();
+    const { connection } = await talk(webSocketBoard(site), upstream);
+    expect(connection.headers.authorization).toBeUndefined();
   });
 
   it("lets the voice server go when it leaves", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
-    const { visitor } = await talk(device, upstream);
+    const { connection } = await talk(device, upstream);
     device.disconnect();
-    await visitor.ended;
-    expect(upstream.server.visitors.size).toBe(0);
+    await connection.ended;
+    expect(upstream.server.connections.size).toBe(0);
     await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
   });
 });

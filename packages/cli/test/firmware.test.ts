@@ -104,8 +104,8 @@ describe("tendon firmware", () => {
       [["sample"], 2, "missing required argument 'file'"],
       [["sample", "kept.bin"], 1, "kept.bin exists already and differs"],
       [["sample", "no/such/folder.bin"], 1, "Cannot write no/such/folder.bin"],
-      [["sample", "x.bin", "--version", "v2"], 2, '"v2" is no firmware version; one looks like 2.5.0'],
-      [["sample", "x.bin", "--board", "my board"], 2, '"my board" is no board name'],
+      [["sample", "x.bin", "--version", "v2"], 2, 'invalid firmware version "v2"; use a form such as 2.5.0'],
+      [["sample", "x.bin", "--board", "my board"], 2, 'invalid board name "my board"'],
     ] as const) {
       const refused = await firmware(...args);
       expect([args, refused.code, refused.stdout]).toEqual([args, code, ""]);

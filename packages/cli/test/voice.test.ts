@@ -71,7 +71,7 @@ describe("tendon simulate voice-server", () => {
     expect((await run(["simulate", "voice-server", "--fault", "list"])).stdout).toMatch(/drop-mid-sentence/);
     const wrong = await run(["simulate", "voice-server", "--fault", "nope"]);
     expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toMatch(/there is no fault "nope"/);
+    expect(wrong.stderr).toMatch(/unknown fault "nope"/);
   });
 
   it("prints its address as JSON, and reports a port in use", async () => {

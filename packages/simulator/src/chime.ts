@@ -1,6 +1,6 @@
 /**
- * A little chime of four notes, 1.2 s: twenty Opus packets of 60 ms, 24 kHz, mono. Computed from sine waves for this
- * project and encoded once; what is spoken or heard by simulated devices and servers is always this.
+ * A chime of four notes, 1.2 s long: twenty Opus packets of 60 ms, 24 kHz, mono. Computed from sine waves for this project
+ * and encoded once. Simulated devices and servers send only this sound.
  */
 const packets = [
   "e4M7N4AxDIpNeAYEjTdyvb3A24xXf7bIccVPxfW5SbtYqpb5hjTajDdLV0Ll+3xrYiHPfwj7vsE6bzuuMIesogI2yxfcht+IGJ3qqP9Xs6F8GOahxmS93G+cQWdfKNTRBg4BYXdVDLU3QWIzBuv0hy24X6rOaZ1pVOXByKdi3D/SsrWah1FNKv6xhEXUCZ60k+IJTkoS7ipW3M2WeqRaXbp7DFSOF1hu4gdJCzI0",

@@ -1,4 +1,4 @@
-/** Time as the simulator sees it; tests hand in their own. */
+/** The simulator's time source. Tests pass their own. */
 export interface Clock {
   now(): number;
   /** Runs `task` once after `ms`. */
@@ -14,8 +14,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * The timers of one owner, so that stopping it leaves none behind. A sleep that is cleared never settles:
- * whoever awaited it belongs to the life that has just ended.
+ * The timers of one owner, so that stopping it clears all of them. A cleared sleep never settles, because the code that
+ * awaits it belongs to a run of the device that has just ended.
  */
 export class Timers {
   readonly #clock: Clock;

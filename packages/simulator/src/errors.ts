@@ -1,4 +1,4 @@
-/** Everything the simulator throws on purpose; `code` is stable and meant for programs. */
+/** Base class of the simulator's errors. `code` is stable, for programs. */
 export class SimulatorError extends Error {
   readonly code: string;
 
@@ -9,21 +9,21 @@ export class SimulatorError extends Error {
   }
 }
 
-/** A board described in a way no real board could be. */
+/** Options that no real board could have. */
 export class DeviceOptionError extends SimulatorError {
   constructor(message: string) {
     super("device_option_invalid", message);
   }
 }
 
-/** A tool that the firmware would not have been able to register. */
+/** A tool that the firmware could not register. */
 export class ToolDefinitionError extends SimulatorError {
   constructor(message: string) {
     super("tool_definition_invalid", message);
   }
 }
 
-/** What a tool throws inside the device; the message goes out as it is, unescaped. */
+/** Thrown by a tool in the device; the message is sent unescaped. */
 export class ToolFailure extends SimulatorError {
   constructor(message: string) {
     super("tool_failure", message);
@@ -42,7 +42,7 @@ export type ConnectErrorCode =
   | "crashed"
   | "stopped";
 
-/** Why a device did not get its channel. */
+/** Why a device could not connect. */
 export class ConnectError extends SimulatorError {
   declare readonly code: ConnectErrorCode;
 
@@ -58,14 +58,14 @@ export class WaitError extends SimulatorError {
   }
 }
 
-/** A name that is in no fault table, or a value it cannot take. */
+/** An unknown fault or an invalid value. */
 export class FaultError extends SimulatorError {
   constructor(message: string) {
     super("fault_invalid", message);
   }
 }
 
-/** A tools file that cannot be used; the message names the file, the tool and the key. */
+/** An invalid tools file; the message names the file, the tool and the key. */
 export class ToolsFileError extends SimulatorError {
   constructor(message: string, options?: ErrorOptions) {
     super("tools_file_invalid", message, options);

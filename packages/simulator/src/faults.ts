@@ -11,11 +11,11 @@ import {
   wire,
 } from "./esp32/esp32.ts";
 
-/** A fault as the command line's help shows it. */
+/** A fault as shown in the help of the command line. */
 export interface FaultDescription {
   readonly name: string;
   readonly description: string;
-  /** What the number after `name=` means, where the fault takes one. */
+  /** The meaning of the number after `name=`, if the fault accepts one. */
   readonly value: "milliseconds" | "every nth" | undefined;
   readonly defaultValue: number | undefined;
 }
@@ -40,18 +40,18 @@ function timed(
 }
 
 const table: readonly FaultEntry[] = [
-  timed("slow", "every tool takes its time, and blocks the device meanwhile", 2_000, (device, ms) => ({
+  timed("slow", "every tool is slow, and blocks the device while it runs", 2_000, (device, ms) => ({
     beforeCall: async () => await device.sleep(ms),
   })),
   plain("mute", "never answers an MCP message", () => ({ deliver: () => [] })),
   {
     name: "dropped-reply",
-    description: "the reply to every nth call is lost",
+    description: "loses the reply to every nth call",
     value: "every nth",
     defaultValue: 3,
     effect: (_device, every) => dropReplies(every),
   },
-  timed("late-reply", "calls run at once, but their replies leave late", 35_000, (_device, ms) => ({
+  timed("late-reply", "calls run at once, but their replies are sent late", 35_000, (_device, ms) => ({
     deliver: (reply, deliveries) =>
       reply.method === callMethod ? deliveries.map(({ payload }) => ({ payload, afterMs: ms })) : deliveries,
   })),
@@ -62,13 +62,13 @@ const table: readonly FaultEntry[] = [
     deliver: (reply, deliveries) =>
       reply.method === "tools/list" && reply.ok ? deliveries.map(looped) : deliveries,
   })),
-  plain("oversize-tool", "one tool is too large to be listed and hides those behind it", (device) => ({
+  plain("oversize-tool", "one tool is too large to be listed and hides the tools after it", (device) => ({
     booted: () => device.addTool(filler("self.oversize.tool", 9_000)),
   })),
   plain("duplicate-reply", "every reply is sent twice", () => ({
     deliver: (_reply, deliveries) => deliveries.flatMap((delivery) => [delivery, delivery]),
   })),
-  plain("foreign-ids", "replies to requests that were never made come along with the real ones", () => ({
+  plain("foreign-ids", "sends replies to requests that were never made, beside the real ones", () => ({
     deliver: (reply, deliveries) => [{ payload: foreign(reply), afterMs: 0 }, ...deliveries],
   })),
   timed("reboot-mid-call", "the device restarts while a tool runs", 200, (device, ms) => ({
@@ -78,35 +78,35 @@ const table: readonly FaultEntry[] = [
       await new Promise<never>(() => undefined);
     },
   })),
-  plain("no-hello", "connects and then says nothing; over MQTT it never opens an audio session", () => ({
+  plain("no-hello", "connects and then sends nothing; over MQTT it never opens an audio session", () => ({
     greeting: () => undefined,
   })),
   plain(
     "old-firmware",
-    "1.x: no user-only tools, calls run side by side and answer in any order",
+    "firmware 1.x: no user-only tools; calls run in parallel and finish in any order",
     (device) => ({
       oldFirmware: true,
       greeting: () => ({ features: { mcp: true }, textFont: undefined }),
       beforeCall: async () => await device.sleep(device.random() * 50),
     }),
   ),
-  timed("notifications", "sends an MCP notification again and again", 1_000, notifications),
-  plain("no-pong", "answers no WebSocket pings and sends no MQTT ones", () => ({ noPong: true })),
+  timed("notifications", "sends MCP notifications repeatedly", 1_000, notifications),
+  plain("no-pong", "answers no WebSocket pings and sends no MQTT pings", () => ({ noPong: true })),
   plain("many-pages", "a tool list of 200 pages", (device) => ({
     booted: () => {
-      // Two of these never fit on one page, and the first still fits beside the common tools.
+      // Two of these do not fit on one page, but the first fits beside the common tools.
       for (let page = 1; page <= 200; page += 1) device.addTool(filler(`self.pages.tool_${page}`, 4_100));
     },
   })),
-  plain("unknown-kinds", "sends messages of types that no protocol knows", unknownKinds),
-  plain("dark-update", "does not come back after it has installed new firmware", () => ({
+  plain("unknown-kinds", "sends messages of unknown types", unknownKinds),
+  plain("dark-update", "stays offline after it has installed new firmware", () => ({
     failedUpdate: "dark",
   })),
-  plain("rolled-back-update", "comes back from an update with the firmware it had before", () => ({
+  plain("rolled-back-update", "runs its previous firmware again after an update", () => ({
     failedUpdate: "rolled-back",
   })),
-  plain("no-mcp", "a device without MCP: does not offer it and does not understand it", () => ({
-    deaf: true,
+  plain("no-mcp", "a device without MCP: does not offer it and ignores MCP messages", () => ({
+    ignoresMcp: true,
     greeting: ({ features, textFont }) => {
       const { mcp: _mcp, ...rest } = features;
       return { features: rest, textFont };
@@ -114,7 +114,7 @@ const table: readonly FaultEntry[] = [
   })),
 ];
 
-/** Every fault there is, in the order of the table, for help texts. */
+/** All faults in the order of the table, for help texts. */
 export const faultList: readonly FaultDescription[] = table.map(
   ({ name, description, value, defaultValue }) => ({
     name,
@@ -131,7 +131,7 @@ export function faultsNamed(names: readonly string[]): Fault[] {
     const entry = table.find((candidate) => candidate.name === name);
     if (entry === undefined) {
       const known = table.map((candidate) => candidate.name).join(", ");
-      throw new FaultError(`there is no fault "${name}"; known faults: ${known}`);
+      throw new FaultError(`unknown fault "${name}"; known faults: ${known}`);
     }
     const value = number === undefined ? (entry.defaultValue ?? 0) : faultValue(entry, number);
     return { name, install: (device) => entry.effect(device, value) };
@@ -139,10 +139,10 @@ export function faultsNamed(names: readonly string[]): Fault[] {
 }
 
 function faultValue(entry: FaultEntry, number: string): number {
-  if (entry.value === undefined) throw new FaultError(`fault "${entry.name}" takes no value`);
+  if (entry.value === undefined) throw new FaultError(`fault "${entry.name}" does not accept a value`);
   const value = Number(number);
   if (number === "" || !Number.isInteger(value) || value < 1 || value > 2 ** 31 - 1) {
-    throw new FaultError(`fault "${entry.name}" takes a whole number (${entry.value}), not "${number}"`);
+    throw new FaultError(`fault "${entry.name}" needs a whole number (${entry.value}), not "${number}"`);
   }
   return value;
 }
@@ -172,7 +172,7 @@ function looped(delivery: Delivery): Delivery {
   return { ...delivery, payload };
 }
 
-/** Half the range of ids away from the real one, so that it cannot be one of the asker's neighbours. */
+/** Half the id range away from the real one, so that it cannot be the id of another pending request. */
 function foreign(reply: McpReply): ByteText {
   const id = reply.id > 0 ? reply.id - 2 ** 30 : reply.id + 2 ** 30;
   return wire`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"true"}],"isError":false}}`;
@@ -203,19 +203,19 @@ function notifications(device: FaultyDevice, ms: number): FaultHooks {
 }
 
 function unknownKinds(device: FaultyDevice): FaultHooks {
-  const strange = [
+  const unknownFrames = [
     '{"type":"telemetry","uptime":1}',
     '{"session_id":"","type":"iot","states":[]}',
     '{"type":"","payload":{}}',
     '{"type":"mcp2","payload":{"jsonrpc":"2.0","id":1,"result":{}}}',
   ].map(fromText);
-  const babble = (): void => {
-    for (const text of strange) device.say(text);
+  const sendUnknownFrames = (): void => {
+    for (const text of unknownFrames) device.say(text);
   };
   return {
-    opened: babble,
+    opened: sendUnknownFrames,
     deliver: (_reply, deliveries) => {
-      babble();
+      sendUnknownFrames();
       return deliveries;
     },
   };

@@ -1,6 +1,6 @@
 /**
- * A firmware image that virtual boards can be updated to: laid out as the build system lays one out, with a version and
- * a board's name in it, and no code that a real board could run.
+ * A sample firmware image for virtual boards. It has the layout of a real image with a version and a board name, but no
+ * code that a real board could run.
  */
 import { createHash } from "node:crypto";
 import { DeviceOptionError } from "./errors.ts";
@@ -12,15 +12,15 @@ export interface FirmwareSample {
 
 /** The ESP32-S3, the chip that virtual boards report. */
 const chipId = 9;
-/** Numbers and dots: the firmware's own parser throws at anything else. */
+/** Numbers and dots only, because the firmware's parser throws on anything else. */
 const versionForm = /^\d{1,5}(\.\d{1,5}){0,3}$/;
 const boardName = /^[A-Za-z0-9._-]{1,64}$/;
 
 export function firmwareSample({ board, version }: FirmwareSample): Buffer {
   if (!versionForm.test(version))
-    throw new DeviceOptionError(`"${version}" is no firmware version; one looks like 2.5.0`);
+    throw new DeviceOptionError(`invalid firmware version "${version}"; use a form such as 2.5.0`);
   if (!boardName.test(board))
-    throw new DeviceOptionError(`"${board}" is no board name; one looks like esp-box-3`);
+    throw new DeviceOptionError(`invalid board name "${board}"; use a form such as esp-box-3`);
   const description = Buffer.alloc(256);
   description.writeUInt32LE(0xabcd5432, 0);
   description.write(version, 16, 32, "latin1");

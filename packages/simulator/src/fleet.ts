@@ -11,16 +11,16 @@ export interface FleetIdentity {
 
 export interface FleetOptions {
   readonly count: number;
-  /** What all devices have in common: url or otaUrl, board, faults, timing … */
+  /** Options of all devices: url or otaUrl, board, faults, timing … */
   readonly device?: VirtualDeviceOptions;
-  /** What one device has to itself, such as its own token or MQTT settings; laid over `device`. */
+  /** Options of one device, such as its token or MQTT settings; they override `device`. */
   readonly each?: (identity: FleetIdentity) => VirtualDeviceOptions | Promise<VirtualDeviceOptions>;
   readonly tools?: ToolsFile;
-  /** Sees each device before it connects, for instance to observe it. */
+  /** Called with each device before it connects, for instance to observe it. */
   readonly built?: (device: VirtualDevice) => void;
   /** The first device's address, the others follow; 02:00:00:00:00:01 by default. */
   readonly firstMac?: string;
-  /** How many may dial or wait for their hello at the same time; 50 by default. */
+  /** How many may connect or wait for their hello at the same time; 50 by default. */
   readonly connectConcurrency?: number;
 }
 
@@ -36,9 +36,8 @@ export interface FleetCounters {
 }
 
 /**
- * Many devices in one process. A device at rest holds a socket and no timer
- * (over MQTT one, for its pings); counters are kept from a handful
- * of events, so that frames are never decoded merely to be counted.
+ * Many devices in one process. An idle device holds a socket and no timer (over MQTT one timer, for its pings). The
+ * counters use a few events only, so that no frame is decoded just for counting.
  */
 export class Fleet {
   readonly #options: FleetOptions;
@@ -50,9 +49,9 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     if (!Number.isInteger(options.count) || options.count < 1) {
-      throw new DeviceOptionError(`a fleet of ${options.count} devices cannot be built`);
+      throw new DeviceOptionError(`a fleet cannot have ${options.count} devices`);
     }
-    checkAddresses(options.firstMac ?? usualFirstMac, options.count);
+    checkAddresses(options.firstMac ?? defaultFirstMac, options.count);
     this.#options = options;
     this.#gate = new Gate(Math.max(1, options.connectConcurrency ?? 50));
   }
@@ -71,7 +70,7 @@ export class Fleet {
     };
   }
 
-  /** Resolves when every device has been connected once or has given up; stop() settles it too. */
+  /** Resolves when every device has connected once or failed for good; stop() settles it too. */
   async start(): Promise<void> {
     const { count, connectConcurrency = 50 } = this.#options;
     const dials: Promise<void>[] = [];
@@ -84,7 +83,7 @@ export class Fleet {
         if (this.#stopped) await device.stop();
         else {
           this.#devices.push(device);
-          // A failure is counted where it happens; one device's never ends the others.
+          // Failures are counted elsewhere. A failed device does not end the others.
           dials.push(device.connect().catch(() => undefined));
         }
       }
@@ -99,7 +98,7 @@ export class Fleet {
   }
 
   async #build(index: number): Promise<VirtualDevice> {
-    const identity = fleetIdentity(index, this.#options.firstMac ?? usualFirstMac);
+    const identity = fleetIdentity(index, this.#options.firstMac ?? defaultFirstMac);
     const common = this.#options.device ?? {};
     const own = (await this.#options.each?.(identity)) ?? {};
     const device = new VirtualDevice({
@@ -138,14 +137,14 @@ export class Fleet {
   }
 }
 
-const usualFirstMac = "02:00:00:00:00:01";
+const defaultFirstMac = "02:00:00:00:00:01";
 
 function checkAddresses(firstMac: string, count: number): void {
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(firstMac)) {
-    throw new DeviceOptionError(`"${firstMac}" is no MAC address; one looks like 02:00:00:00:10:01`);
+    throw new DeviceOptionError(`invalid MAC address "${firstMac}"; use a form such as 02:00:00:00:10:01`);
   }
   if (addressNumber(firstMac) + BigInt(count) > 1n << 48n) {
-    throw new DeviceOptionError(`from ${firstMac} on there are no ${count} addresses`);
+    throw new DeviceOptionError(`there are not ${count} addresses from ${firstMac} on`);
   }
 }
 
@@ -153,7 +152,7 @@ function addressNumber(mac: string): bigint {
   return BigInt(`0x${mac.replaceAll(":", "")}`);
 }
 
-/** The same device every time: its client id follows from its address, as one kept in flash would stay. */
+/** The same identity every time: the client id is derived from the address, like one that is kept in flash. */
 export function fleetIdentity(index: number, firstMac: string): FleetIdentity {
   const number = addressNumber(firstMac) + BigInt(index);
   const digits = number.toString(16).padStart(12, "0");

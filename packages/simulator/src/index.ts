@@ -1,6 +1,6 @@
 /**
- * Devices that are not there, over real wires: for developing and testing a backend without hardware, for
- * showing what one does, and for finding out how it bears a bad device or a thousand good ones.
+ * Simulated devices over real connections: for developing and testing a backend without hardware, for demonstrations,
+ * and for testing a backend with faulty devices or large fleets.
  */
 export { chime } from "./chime.ts";
 export type { Clock } from "./clock.ts";
@@ -36,8 +36,8 @@ export {
   type HomeServer,
   type HomeServerOptions,
   type HomeState,
-  longestLine,
   MemoryStore,
+  maxLineBytes,
   openHome,
   SimulatedHome,
   serveHome,
@@ -45,8 +45,8 @@ export {
 } from "./home/home.ts";
 export { loadToolsFile } from "./tools-file.ts";
 export {
+  type BoardConnection,
   serverFaults,
-  type Visitor,
   type VoiceEvent,
   VoiceServer,
   type VoiceServerOptions,

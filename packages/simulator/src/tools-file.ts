@@ -5,7 +5,7 @@ import { ToolDefinitionError, ToolFailure, ToolsFileError } from "./errors.ts";
 import { type JsonValue, printNumber, type ToolReturn, type VirtualDevice } from "./esp32/esp32.ts";
 import { readDocument, type ToolEntry } from "./tools-format.ts";
 
-/** Tools from a file, ready to be given to any number of devices. */
+/** Tools from a file, for any number of devices. */
 export interface ToolsFile {
   readonly path: string;
   /** Adds the tools; call it before the device connects. */
@@ -20,7 +20,7 @@ export async function loadToolsFile(path: string): Promise<ToolsFile> {
   const kind = extname(path).toLowerCase();
   if (kind === ".js" || kind === ".mjs") return await loadModule(path);
   if (kind === ".yaml" || kind === ".yml" || kind === ".json") return await loadDocument(path, kind);
-  throw new ToolsFileError(`${path}: a tools file ends in .yaml, .yml, .json, .js or .mjs`);
+  throw new ToolsFileError(`${path}: a tools file must end in .yaml, .yml, .json, .js or .mjs`);
 }
 
 async function loadDocument(path: string, kind: string): Promise<ToolsFile> {
@@ -46,7 +46,7 @@ async function loadDocument(path: string, kind: string): Promise<ToolsFile> {
 async function parse(path: string, kind: string, text: string): Promise<unknown> {
   try {
     const json = kind === ".json";
-    // For its error messages only: its objects lose the order of names that are digits, which a Map keeps.
+    // Parsed for its error messages only: objects lose the order of numeric names, which a Map keeps.
     if (json) JSON.parse(text);
     const yaml = await import("yaml");
     const ordered = { mapAsMap: true, stringKeys: true } as const;
@@ -98,7 +98,7 @@ function perform(
   }
 }
 
-/** The firmware returns whole numbers only; any other travels as its text. */
+/** The firmware returns whole numbers only; other numbers become text. */
 function asReturn(value: JsonValue): ToolReturn {
   if (value === null) return "null";
   return typeof value === "number" && !Number.isInteger(value) ? printNumber(value) : value;

@@ -12,14 +12,14 @@ import type { JsonValue, StateValue, ToolProperty } from "./esp32/esp32.ts";
  *           on: { type: boolean }          # boolean, integer or string; `default`; `minimum` with `maximum`
  *         returns: { set: lamp.on }        # optional, see below; without it the tool returns true
  *         userOnly: false                  # optional: listed only for people
- *         delayMs: 0                       # optional: blocks the device for so long before it answers
+ *         delayMs: 0                       # optional: blocks the device for this long before it answers
  *
  * `returns` is a fixed value (text, number, true, false or a list) or one of
  *     { value: … }                         any fixed value, also an object
  *     { echo: true } or { echo: on }       all arguments as an object, or one of them
- *     { set: lamp.on, from: on }           stores an argument in the device's state (`from` may be left out
+ *     { set: lamp.on, from: on }           stores an argument in the device's state (`from` is optional
  *                                          if there is only one property), or with `to: …` a fixed value
- *     { get: lamp.on }                     what the state holds
+ *     { get: lamp.on }                     returns the value from the state
  *     { error: text }                      the tool fails with this text
  */
 export interface ToolsDocument {
@@ -44,7 +44,7 @@ type ToolEffect =
   | { readonly do: "get"; readonly key: string }
   | { readonly do: "fail"; readonly message: string };
 
-/** Objects of the file, as Maps: those keep the order of names that are digits. */
+/** Objects of the file as Maps, which keep the order of numeric names. */
 type Fields = ReadonlyMap<string, unknown>;
 
 export function readDocument(file: string, content: unknown): ToolsDocument {
@@ -172,7 +172,7 @@ function isFields(value: unknown): value is Fields {
   return value instanceof Map;
 }
 
-/** For objects whose names are known; their order does not matter. */
+/** For objects with known names, whose order does not matter. */
 function asObject(fields: Fields): Readonly<Record<string, unknown>> {
   return Object.fromEntries(fields);
 }

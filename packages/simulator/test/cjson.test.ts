@@ -24,7 +24,7 @@ function parsed(text: string): JsonValue | undefined {
   return node === undefined ? undefined : plain(node);
 }
 
-/** A C string cannot hold NUL. */
+/** A C string cannot contain NUL. */
 const words = fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", ""));
 const keys = words.filter((key) => key !== "__proto__");
 const doubles = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
@@ -44,7 +44,7 @@ function documents(numbers: fc.Arbitrary<number>): fc.Arbitrary<JsonValue> {
 }
 
 describe("the device's JSON", () => {
-  it("reads what JSON.stringify writes", () => {
+  it("parses the output of JSON.stringify", () => {
     fc.assert(
       fc.property(documents(doubles), (value) => {
         expect(parsed(JSON.stringify(value))).toEqual(value);
@@ -52,7 +52,7 @@ describe("the device's JSON", () => {
     );
   });
 
-  it("prints what JSON.parse reads as the same", () => {
+  it("prints text that JSON.parse reads as the same value", () => {
     fc.assert(
       fc.property(documents(fc.integer()), (value) => {
         expect(JSON.parse(toText(printJson(value)))).toEqual(value);
@@ -72,7 +72,7 @@ describe("the device's JSON", () => {
     );
   });
 
-  // Each line is what printf of a C library writes.
+  // Expected values are the output of a C library's printf.
   it.each([
     [0.30000000000000004, "0.3"],
     [1.7976931348623157e308, "1.79769313486232e+308"],

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type VirtualDevice, type VirtualDeviceOptions, webSocketTransport } from "../src/index.ts";
-import { useWelcomingServer } from "./welcoming-server.ts";
+import { useHelloServer } from "./hello-server.ts";
 
-const site = useWelcomingServer();
+const site = useHelloServer();
 const make = (options: VirtualDeviceOptions = {}) => site.make(options);
 const welcomed = (device: VirtualDevice) => site.welcomed(device);
 
 describe("conversation", () => {
-  it("follows speech, and listens again afterwards", async () => {
+  it("plays speech, and listens again afterwards", async () => {
     const device = make();
     const connection = await welcomed(device);
     expect(device.phase).toBe("listening");
@@ -25,7 +25,7 @@ describe("conversation", () => {
     expect(connection.texts.waiting).toEqual([]);
   });
 
-  it("does not begin to speak before it is connected", async () => {
+  it("does not start to speak before it is connected", async () => {
     const device = make();
     const connected = device.connect();
     const connection = await site.current.connections.take();
@@ -37,7 +37,7 @@ describe("conversation", () => {
     expect(device.phase).toBe("listening");
   });
 
-  it("says what a person makes it say", async () => {
+  it("sends the messages of a person's actions", async () => {
     const device = make();
     const connection = await welcomed(device);
     device.wakeWord("hello there");
@@ -60,7 +60,7 @@ describe("conversation", () => {
     });
   });
 
-  it("shows what it is told and ignores what it does not know", async () => {
+  it("shows known messages and ignores unknown ones", async () => {
     const device = make();
     const connection = await welcomed(device);
     const messages: string[] = [];
@@ -100,7 +100,7 @@ describe("conversation", () => {
     expect(heard).toEqual(["3 false", "3 true"]);
   });
 
-  it("does not read past the end of an audio frame that lies about its length", async () => {
+  it("does not read past the end of an audio frame with a wrong length", async () => {
     const device = make({ transport: webSocketTransport({ url: site.current.url, version: 3 }) });
     const connection = await welcomed(device);
     const ignored = device.waitFor("frame-ignored");

@@ -3,15 +3,15 @@ import type { AddressInfo } from "node:net";
 import { decode, encode } from "jpeg-js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { VirtualDevice } from "../src/index.ts";
+import { useHelloServer } from "./hello-server.ts";
 import type { ServerConnection } from "./scripted-server.ts";
-import { useWelcomingServer } from "./welcoming-server.ts";
 
 interface Upload {
   readonly request: IncomingMessage;
   readonly body: Buffer;
 }
 
-const site = useWelcomingServer();
+const site = useHelloServer();
 let web: Server;
 let base: string;
 let uploads: Upload[];
@@ -77,7 +77,7 @@ function first(): Upload {
 }
 
 describe("a photo", () => {
-  it("is uploaded as the firmware does it, and is a real picture", async () => {
+  it("is uploaded as the firmware does, and is a valid image", async () => {
     await see("tok en");
     expect(await call("self.camera.take_photo", { question: "这是什么？" })).toBe("seen");
     const { headers } = first().request;
@@ -95,7 +95,7 @@ describe("a photo", () => {
     expect(decode(form.get("file")?.content ?? [])).toMatchObject({ width: 320, height: 240 });
   });
 
-  it("carries bytes that are not UTF-8, in the question and in the answer", async () => {
+  it("supports bytes that are not UTF-8, in the question and in the answer", async () => {
     await see();
     respond = (response) => response.end(Buffer.from("\xff seen \xe4\xbd", "latin1"));
     const reply = device.waitFor("reply");
@@ -109,7 +109,7 @@ describe("a photo", () => {
     expect(parts(first()).get("question")?.content.toString("latin1")).toBe("\xfe?");
   });
 
-  it("goes without a token where there is none", async () => {
+  it("is uploaded without a token if there is none", async () => {
     await see();
     await call("self.camera.take_photo", { question: "?" });
     expect(first().request.headers.authorization).toBeUndefined();
@@ -135,7 +135,7 @@ describe("a photo", () => {
     expect(await call("self.camera.take_photo", { question: "?" })).toBe("error: Failed to upload photo");
   });
 
-  it("gives an empty text when the answer breaks off", async () => {
+  it("returns an empty text when the answer breaks off", async () => {
     await see();
     respond = (response) => {
       response.writeHead(200, { "Content-Length": "100" });
@@ -174,7 +174,7 @@ describe("a photo", () => {
     await upload(connection);
     expect(await hung).toMatchObject({ cause: "an HTTP reply of 8192 bytes or more" });
     connection.mcp({ id: 3, method: "initialize" });
-    // Pings are answered all the same: they never reach the main loop.
+    // Pings are still answered, because they do not reach the main loop.
     await connection.quiet();
     expect(connection.texts.waiting).toEqual([]);
     board.reboot();
@@ -188,7 +188,7 @@ describe("a photo", () => {
     expect(connection.texts.waiting).toEqual([]);
   });
 
-  it("fails when the camera does", async () => {
+  it("fails when the camera fails", async () => {
     await device.stop();
     device = new VirtualDevice({ picture: async () => await Promise.resolve(undefined) });
     await see();
@@ -206,7 +206,7 @@ describe("the screen", () => {
     expect(decode(form.get("file")?.content ?? []).width).toBeGreaterThan(0);
   });
 
-  it("shows an image whose length the server tells", async () => {
+  it("shows an image with a Content-Length", async () => {
     const image = encode({ width: 2, height: 2, data: Buffer.alloc(16, 255) }).data;
     respond = (response) => response.writeHead(200, { "Content-Length": image.length }).end(image);
     expect(await call("self.screen.preview_image", { url: `${base}/a.jpg` })).toBe("true");
@@ -224,7 +224,7 @@ describe("the screen", () => {
 describe("an address", () => {
   const path = "/a/../b?x=1#part?y=2";
 
-  it("is requested from its first slash on: with the fragment, and as it is written", async () => {
+  it("is requested from its first slash on, unchanged and with the fragment", async () => {
     await ask("initialize", { capabilities: { vision: { url: `${base}${path}` } } });
     await call("self.camera.take_photo", { question: "?" });
     await call("self.screen.snapshot", { url: `${base}/up#` });
@@ -236,13 +236,13 @@ describe("an address", () => {
     expect(uploads.map(({ request }) => request.url)).toEqual([
       path,
       "/up#",
-      // A space would end the address in the request line.
+      // A space would end the address within the request line.
       "/p%20ng#x",
       path,
     ]);
   });
 
-  it("is not percent-encoded, so that Node's server refuses what is not ASCII", async () => {
+  it("is not percent-encoded, so that Node's server rejects non-ASCII characters", async () => {
     const text = await call("self.screen.preview_image", { url: `${base}/\u00e4` });
     expect(text).toBe("error: Unexpected status code: 400");
   });
@@ -264,7 +264,7 @@ describe("an address", () => {
 });
 
 describe("an upgrade", () => {
-  it("restarts the device when the image has arrived whole", async () => {
+  it("restarts the device when the image is complete", async () => {
     respond = (response) => response.writeHead(200, { "Content-Length": 5_000 }).end(Buffer.alloc(5_000));
     const reboot = device.waitFor("reboot");
     device.receiveMcp(

@@ -62,7 +62,7 @@ async function listAll(
   return pages;
 }
 
-describe("the table of faults", () => {
+describe("the fault table", () => {
   it("describes each one for the help text", () => {
     device = new VirtualDevice();
     expect(faultList.map(({ name }) => name)).toEqual([
@@ -89,10 +89,10 @@ describe("the table of faults", () => {
     for (const { description } of faultList) expect(description).toMatch(/^.{10,80}$/);
   });
 
-  it("refuses names and values it does not know", () => {
+  it("rejects unknown names and invalid values", () => {
     device = new VirtualDevice();
-    expect(() => faultsNamed(["sloow"])).toThrow(/no fault "sloow"; known faults: slow, mute, /);
-    expect(() => faultsNamed(["mute=3"])).toThrow(/takes no value/);
+    expect(() => faultsNamed(["sloow"])).toThrow(/unknown fault "sloow"; known faults: slow, mute, /);
+    expect(() => faultsNamed(["mute=3"])).toThrow(/does not accept a value/);
     expect(() => faultsNamed(["slow=fast"])).toThrow(/whole number \(milliseconds\), not "fast"/);
     expect(() => faultsNamed(["dropped-reply=0"])).toThrow(/every nth/);
   });
@@ -257,7 +257,7 @@ describe("each fault", () => {
     expect(connection.texts.waiting).toEqual([]);
   });
 
-  it("several at once, each on what the other left", async () => {
+  it("several faults, applied one after the other", async () => {
     const connection = await welcomed(["duplicate-reply", "late-reply=100", "foreign-ids"]);
     callStatus(connection, 5);
     expect((await connection.reply<Payload>()).id).toBe(5 - 2 ** 30);

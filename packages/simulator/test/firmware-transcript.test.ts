@@ -50,7 +50,7 @@ function requestBytes(request: unknown): Buffer {
     : Buffer.from(JSON.stringify(request), "utf8");
 }
 
-/** A reply in the words of the recording: bytes where it is no JSON, lengths where it describes tools. */
+/** A reply in the format of the recording: bytes if it is not JSON, lengths for tool descriptions. */
 function asRecorded(payload: Buffer, expected: unknown): unknown {
   if (isRaw(expected)) {
     const encoding = expected.encoding ?? "utf8";
@@ -101,7 +101,7 @@ describe("replay of the firmware's MCP server", () => {
       device.receiveMcp(requestBytes(entry.request));
       await device.idle();
       off();
-      // The recording let a fade of the backlight end before it went on.
+      // The recording waited until a backlight fade had ended.
       clock.advance(500);
       let seen = payloads.map((payload, index) => asRecorded(payload, entry.replies[index]));
       let recorded = entry.replies;
@@ -110,7 +110,7 @@ describe("replay of the firmware's MCP server", () => {
         recorded = recorded.map(systemInfoKeys);
       }
       expect(seen).toEqual(recorded);
-      // Also the order of the members, which toEqual does not look at.
+      // Also compares the order of the members, which toEqual ignores.
       expect(JSON.stringify(seen)).toBe(JSON.stringify(recorded));
     });
   }

@@ -28,7 +28,7 @@ async function welcome(count: number): Promise<ServerConnection[]> {
 }
 
 describe("a fleet", () => {
-  it("has consecutive addresses and steady client ids", () => {
+  it("has consecutive addresses and stable client ids", () => {
     fleet = new Fleet({ count: 1 });
     expect(fleetIdentity(0, "02:00:00:00:00:01").mac).toBe("02:00:00:00:00:01");
     expect(fleetIdentity(255, "02:00:00:00:00:01").mac).toBe("02:00:00:00:01:00");
@@ -36,10 +36,10 @@ describe("a fleet", () => {
       ...fleetIdentity(2, "02:00:00:00:00:02"),
       index: 3,
     });
-    expect(() => new Fleet({ count: 0 })).toThrow(/fleet of 0/);
+    expect(() => new Fleet({ count: 0 })).toThrow(/fleet cannot have 0 devices/);
   });
 
-  it("of a thousand connects, at most so many at a time, and rests without timers", async () => {
+  it("of a thousand connects, a limited number at a time, and is idle without timers", async () => {
     const clock = new ManualClock();
     fleet = new Fleet({
       count: 1_000,
@@ -52,7 +52,7 @@ describe("a fleet", () => {
     let most = 0;
     while (connections.length < 1_000) {
       const connection = await server.connections.take();
-      // Those not welcomed yet are all still waiting for their hello.
+      // All devices without a server hello are still waiting for it.
       most = Math.max(most, server.connections.waiting.length + 1);
       await connection.welcome();
       connections.push(connection);
@@ -108,7 +108,7 @@ describe("a fleet", () => {
     expect(await first.closed).toBe(1006);
   });
 
-  it("of a thousand stands at a broker, each under its own name, and answers there", async () => {
+  it("of a thousand connects to a broker, each with its own client id, and answers there", async () => {
     const clock = new ManualClock();
     const broker = await ScriptedBroker.start();
     fleet = new Fleet({
@@ -128,7 +128,7 @@ describe("a fleet", () => {
     await broker.stop();
   });
 
-  it("finds its way from the configuration address, at most so many asking at a time", async () => {
+  it("gets its settings from the OTA address, a limited number of devices at a time", async () => {
     const broker = await ScriptedBroker.start();
     const ota = await ScriptedOta.start();
     fleet = new Fleet({ count: 30, connectConcurrency: 4, device: { otaUrl: ota.url } });

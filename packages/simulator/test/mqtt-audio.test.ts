@@ -47,7 +47,7 @@ async function sessionSeen(connection: BrokerConnection): Promise<unknown> {
 }
 
 describe("a session", () => {
-  it("opens on a wake, says the wake word first, and is reported", async () => {
+  it("opens on the wake word, sends it first, and is reported", async () => {
     const connection = await connected();
     expect(device.audioOpen).toBe(false);
     const event = device.waitFor("audio-opened");
@@ -67,7 +67,7 @@ describe("a session", () => {
     expect(device.audioOpen).toBe(true);
   });
 
-  it("interrupts itself when woken while it speaks", async () => {
+  it("is interrupted by the wake word while the device speaks", async () => {
     const connection = await talking();
     const speaking = device.waitFor("phase", ({ phase }) => phase === "speaking");
     connection.send({ type: "tts", state: "start" });
@@ -76,7 +76,7 @@ describe("a session", () => {
     expect(await connection.json()).toMatchObject({ type: "abort", reason: "wake_word_detected" });
   });
 
-  it("lends its id to replies until the next hello", async () => {
+  it("gives its id to replies until the next hello", async () => {
     const connection = await connected();
     expect(await sessionSeen(connection)).toBe("");
     await welcome(connection, "one");
@@ -98,7 +98,7 @@ describe("a session", () => {
     expect(device.phase).toBe("idle");
   });
 
-  it("ends by the server's goodbye for it and no other, and the device does not answer", async () => {
+  it("ends with the server's goodbye for its id only, and the device does not answer", async () => {
     const connection = await talking();
     connection.send({ type: "goodbye" });
     connection.send({ type: "goodbye", session_id: "other" });
@@ -113,7 +113,7 @@ describe("a session", () => {
     expect(connection.texts.waiting).toEqual([]);
   });
 
-  it("is greeted anew, without a goodbye, after two minutes of silence", async () => {
+  it("is opened again, without a goodbye, after two minutes of silence", async () => {
     const connection = await talking();
     clock.advance(120_000);
     expect(device.audioOpen).toBe(true);
@@ -123,7 +123,7 @@ describe("a session", () => {
     expect(device.sessionId).toBe("two");
   });
 
-  it("outlives the connection to the broker", async () => {
+  it("survives a reconnection to the broker", async () => {
     const connection = await talking();
     const lost = device.waitFor("disconnected");
     connection.socket.destroy();
@@ -136,7 +136,7 @@ describe("a session", () => {
     expect(await sessionSeen(next)).toBe("s");
   });
 
-  it("is doubted after a publish that failed", async () => {
+  it("is opened again after a failed publish", async () => {
     const connection = await talking();
     const lost = device.waitFor("disconnected");
     connection.socket.destroy();
@@ -147,7 +147,7 @@ describe("a session", () => {
     expect(device.audioOpen).toBe(false);
   });
 
-  it("opened without a broker dials at once, and fails at once if nobody is there", async () => {
+  it("connects at once when opened without a broker, and fails at once if the broker is unreachable", async () => {
     const connection = await connected();
     const lost = device.waitFor("disconnected");
     connection.socket.destroy();
@@ -166,7 +166,7 @@ describe("a session", () => {
     broker = await ScriptedBroker.start();
   });
 
-  it("is left with a goodbye before a restart, and forgotten by it", async () => {
+  it("ends with a goodbye before a restart, and is not kept", async () => {
     const connection = await talking();
     connection.send({ type: "system", command: "reboot" });
     expect(await connection.json()).toEqual({ session_id: "s", type: "goodbye" });
@@ -176,7 +176,7 @@ describe("a session", () => {
     expect(await sessionSeen(next)).toBe("");
   });
 
-  it("asked for before a power cut is refused, and so is one asked for after stop()", async () => {
+  it("is rejected when requested before a power cut or after stop()", async () => {
     const connection = await connected();
     const opened = device.openAudio().catch((error: unknown) => error);
     await connection.json();
@@ -193,7 +193,7 @@ describe("a session", () => {
   });
 });
 
-describe("a server hello the device makes nothing of", () => {
+describe("a server hello that the device ignores", () => {
   const udpOf = (change: Readonly<Record<string, unknown>>) => ({
     type: "hello",
     transport: "udp",
@@ -226,7 +226,7 @@ describe("a server hello the device makes nothing of", () => {
 });
 
 describe("audio packets", () => {
-  it("go up encrypted under a header made from the nonce, numbered from 1", async () => {
+  it("are sent encrypted with a header from the nonce, numbered from 1", async () => {
     await talking();
     for (const [index, text] of ["first", "second packet"].entries()) {
       device.sendAudio(Buffer.from(text), 0x01020304 + index);
@@ -254,7 +254,7 @@ describe("audio packets", () => {
     expect(header.toString("hex")).toBe("07aa0001deadbeef0000000000000001");
   });
 
-  it("come down only with the right type, the exact length and a new number", async () => {
+  it("are accepted only with the right type, exact length and a new number", async () => {
     const connection = await talking();
     const heard: number[] = [];
     const ignored: string[] = [];
@@ -297,7 +297,7 @@ describe("audio packets", () => {
     expect(device.sessionId).toBe("next");
   });
 
-  it("are lost without a session, and when no datagram could hold them", async () => {
+  it("are lost without a session, and when they are too large for a datagram", async () => {
     await connected();
     const lost = device.waitFor("frame-lost");
     device.sendAudio(Buffer.from("nobody"));
@@ -309,7 +309,7 @@ describe("audio packets", () => {
     expect(await tooLarge).toMatchObject({ why: "too-large" });
   });
 
-  it("to a server that cannot be found are lost, and the session stands", async () => {
+  it("are lost when the server's name does not resolve, while the session stays open", async () => {
     const connection = await connected();
     const opened = device.openAudio();
     await connection.json();

@@ -38,7 +38,7 @@ async function verdictOf(returnCode: number | undefined, connectMs = 10_000): Pr
 }
 
 describe("connecting to a broker", () => {
-  it("is plain MQTT 3.1.1: clean, no will, keepalive 240, and then silence", async () => {
+  it("uses MQTT 3.1.1 with a clean session, no will and keepalive 240, and then sends nothing", async () => {
     const connection = await connected(make());
     expect(connection.connect).toMatchObject({
       protocolId: "MQTT",
@@ -55,7 +55,7 @@ describe("connecting to a broker", () => {
     expect(connection.subscriptions).toEqual([]);
   });
 
-  it("takes the keepalive from its settings, and sends no empty user name", async () => {
+  it("uses the keepalive of its settings, and sends no empty user name", async () => {
     const { username: _user, password: _password, ...rest } = broker.settings;
     const connection = await connected(make({ mqtt: { ...rest, keepalive: 60 } }));
     expect(connection.connect.keepalive).toBe(60);
@@ -63,12 +63,12 @@ describe("connecting to a broker", () => {
     expect(connection.connect.password).toBeUndefined();
   });
 
-  it("subscribes only if told to, and is connected only then", async () => {
+  it("subscribes only if configured, and is connected only after that", async () => {
     const connection = await connected(make({ mqtt: { ...broker.settings, subscribe: "devices/p2p/me" } }));
     expect(connection.subscriptions).toEqual(["devices/p2p/me"]);
   });
 
-  it("answers whatever the topic is, and only on its own", async () => {
+  it("answers messages on any topic, and only on its own", async () => {
     const connection = await connected(make());
     const ask = { type: "mcp", payload: { jsonrpc: "2.0", id: 7, method: "initialize" } };
     connection.send(ask, "some/where/else");
@@ -76,25 +76,25 @@ describe("connecting to a broker", () => {
     expect(connection.topics).toEqual(["device-server"]);
   });
 
-  it.each([4, 5])("tells wrong credentials by return code %i", async (returnCode) => {
+  it.each([4, 5])("reports wrong credentials for return code %i", async (returnCode) => {
     expect(await verdictOf(returnCode)).toMatchObject({
       code: "not_authorized",
       message: expect.stringContaining(`return code ${returnCode}`) as string,
     });
   });
 
-  it.each([1, 2, 3])("tells another refusal by return code %i", async (returnCode) => {
+  it.each([1, 2, 3])("reports another rejection for return code %i", async (returnCode) => {
     expect(await verdictOf(returnCode)).toMatchObject({
       code: "handshake_refused",
       message: expect.stringContaining(`return code ${returnCode}`) as string,
     });
   });
 
-  it("gives up on a broker that never answers", async () => {
+  it("times out when the broker never answers", async () => {
     expect(await verdictOf(undefined, 20)).toMatchObject({ code: "unreachable" });
   });
 
-  it("tells the network's failures from a refusal", async () => {
+  it("distinguishes network failures from a rejection", async () => {
     const gone = await ScriptedBroker.start();
     const { settings } = gone;
     await gone.stop();
@@ -111,13 +111,13 @@ describe("connecting to a broker", () => {
     rude.close();
   });
 
-  it.each(["", ":1883", "host:x", "host:0", "host:70000"])("refuses the endpoint %j", (endpoint) => {
+  it.each(["", ":1883", "host:x", "host:0", "host:70000"])("rejects the endpoint %j", (endpoint) => {
     expect(() => mqttTransport({ ...broker.settings, endpoint })).toThrow(/MQTT broker/);
   });
 });
 
-describe("losing the broker", () => {
-  it("comes back after about 10 s under the same name, without a hello", async () => {
+describe("after losing the broker, the device", () => {
+  it("reconnects after about 10 s with the same client id, without a hello", async () => {
     const device = make();
     const first = await connected(device);
     const lost = device.waitFor("disconnected");
@@ -136,7 +136,7 @@ describe("losing the broker", () => {
     expect(await second.json()).toMatchObject({ payload: { id: 1 } });
   });
 
-  it("tries again after a refusal too", async () => {
+  it("retries after a rejection too", async () => {
     let verdict = 5;
     const strict = await ScriptedBroker.start({ verdict: () => verdict });
     const device = make({ mqtt: strict.settings });
@@ -150,7 +150,7 @@ describe("losing the broker", () => {
     await strict.stop();
   });
 
-  it("does not lose a reply that is made while it reconnects off the main loop", async () => {
+  it("keeps a reply that is created while it reconnects outside the main loop", async () => {
     const device = make();
     let release: () => void = () => undefined;
     device.addTool("self.slow", "", {}, async () => {
@@ -173,7 +173,7 @@ describe("losing the broker", () => {
     expect(await second.json()).toMatchObject({ payload: { id: 1 } });
   });
 
-  it("says that it leaves when it leaves, and not when its power is cut", async () => {
+  it("sends a DISCONNECT when it leaves, but not when its power is cut", async () => {
     const device = make();
     const first = await connected(device);
     device.disconnect();
@@ -190,7 +190,7 @@ describe("losing the broker", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves a broker that no longer reads, too", async () => {
+  it("disconnects from a broker that no longer reads", async () => {
     const device = make();
     device.addTool("self.large", "", {}, () => "x".repeat(4 * 1024 * 1024));
     const connection = await connected(device);
@@ -204,7 +204,7 @@ describe("losing the broker", () => {
     expect(await connection.closed).toMatch(/cut|disconnect/);
   });
 
-  it("stops in the middle of dialling", async () => {
+  it("can be stopped while it connects", async () => {
     const silent = await ScriptedBroker.start({ verdict: () => undefined });
     const device = make({ mqtt: silent.settings });
     const connecting = device.waitFor("connecting");
@@ -216,7 +216,7 @@ describe("losing the broker", () => {
   });
 });
 
-describe("what a broker may deliver", () => {
+describe("messages from the broker", () => {
   it.each([
     ["text", "not json"],
     ["nothing", ""],
@@ -228,7 +228,7 @@ describe("what a broker may deliver", () => {
     ["a payload that is a text", '{"type":"mcp","payload":"x"}'],
     ["an endless list", "[".repeat(100_000)],
     ["bytes", Buffer.from([0, 255, 254, 0, 1])],
-  ])("%s changes nothing", async (_name, payload) => {
+  ])("ignores %s", async (_name, payload) => {
     const device = make();
     const connection = await connected(device);
     const ignored = device.waitFor("frame-ignored");
@@ -238,7 +238,7 @@ describe("what a broker may deliver", () => {
     expect(await connection.json()).toMatchObject({ payload: { id: 2 } });
   });
 
-  it("a message beyond any memory brings the device down", async () => {
+  it("crashes on a message larger than its memory", async () => {
     const device = make();
     const connection = await connected(device);
     const reboot = device.waitFor("reboot");
@@ -250,14 +250,14 @@ describe("what a broker may deliver", () => {
     expect(await next.json()).toMatchObject({ payload: { id: 3 } });
   });
 
-  it("a large message within it is read", async () => {
+  it("reads a large message within its memory", async () => {
     const connection = await connected(make());
     const filling = "y".repeat(1024 * 1024);
     connection.mcp({ id: 4, method: "initialize", params: { filling } });
     expect(await connection.json()).toMatchObject({ payload: { id: 4 } });
   });
 
-  it("bytes that are not MQTT end the connection, not the device", async () => {
+  it("disconnects on bytes that are not MQTT, without crashing", async () => {
     const device = make();
     const connection = await connected(device);
     const lost = device.waitFor("disconnected");
@@ -267,7 +267,7 @@ describe("what a broker may deliver", () => {
     await broker.connections.take();
   });
 
-  it("what a modem cannot publish is lost", async () => {
+  it("loses a message that a modem cannot publish", async () => {
     const device = make({ board: { network: { type: "cellular", carrier: "c", signal: "weak" } } });
     device.addTool("self.large", "", {}, () => "x".repeat(70_000));
     const connection = await connected(device);
@@ -278,7 +278,7 @@ describe("what a broker may deliver", () => {
 });
 
 describe("faults", () => {
-  it("that begin with the connection begin at the broker", async () => {
+  it("that start with the connection start at the broker", async () => {
     const connection = await connected(make({ faults: faultsNamed(["notifications", "unknown-kinds"]) }));
     for (const type of ["telemetry", "iot", "", "mcp2"])
       expect(await connection.json()).toMatchObject({ type });
@@ -290,7 +290,7 @@ describe("faults", () => {
     });
   });
 
-  it("that end a life cut the connection", async () => {
+  it("that restart the device break the connection", async () => {
     const device = make({ faults: faultsNamed(["reboot-mid-call"]) });
     const connection = await connected(device);
     connection.mcp({ id: 1, method: "tools/call", params: { name: "self.get_device_status" } });
@@ -301,7 +301,7 @@ describe("faults", () => {
     await broker.connections.take();
   });
 
-  it("of hearing make it deaf here too", async () => {
+  it("that ignore MCP work over MQTT too", async () => {
     const connection = await connected(make({ faults: faultsNamed(["no-mcp"]) }));
     connection.mcp({ id: 1, method: "initialize" });
     await connection.quiet();

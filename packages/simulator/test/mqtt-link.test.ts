@@ -36,25 +36,25 @@ describe("TLS", () => {
     broker = await ScriptedBroker.start({ tls: { cert, key: fs.readFileSync(files.key, "utf8") } });
   });
 
-  it("trusts the authority it was given", async () => {
+  it("trusts the configured authority", async () => {
     expect(await dialled(true, { ca: cert })).toEqual({ ok: true });
   });
 
-  it("trusts anyone where certificates are not looked at", async () => {
+  it("trusts any server when certificates are not verified", async () => {
     expect(await dialled(true, { insecureTls: true })).toEqual({ ok: true });
   });
 
-  it("does not trust a stranger", async () => {
+  it("does not trust an unknown authority", async () => {
     expect(await dialled(true)).toMatchObject({ ok: false, code: "unreachable" });
   });
 
-  it("and no TLS do not meet", async () => {
+  it("and plain TCP cannot connect to each other", async () => {
     expect(await dialled(false, { connectMs: 200 })).toMatchObject({ ok: false });
   });
 });
 
 describe("pings", () => {
-  it("are sent in time, and never by a link that does not send any", async () => {
+  it("are sent in time, and never when they are disabled", async () => {
     broker = await ScriptedBroker.start();
     expect(await dialled(false, { keepalive: 1 }, false)).toEqual({ ok: true });
     expect(await dialled(false, { keepalive: 1 })).toEqual({ ok: true });

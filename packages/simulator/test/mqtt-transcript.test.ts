@@ -41,12 +41,12 @@ afterEach(async () => {
   expect(broker.everyone.flatMap(({ subscriptions }) => subscriptions)).toEqual([]);
 });
 
-/** The recording names the port of its own UDP server. */
+/** The recording contains the port of its UDP server. */
 function asSent(text: string): string {
   return text.replace('"port":18003', `"port":${udp.address().port}`);
 }
 
-/** Long texts are cut in the recording: `start…(N bytes)`. */
+/** Long texts are truncated in the recording: `start…(N bytes)`. */
 function cutLike(recorded: string, text: string): string {
   const cut = /^(.*)…\(\d+ bytes\)$/s.exec(recorded);
   return cut === null ? text : `${text.slice(0, cut[1]?.length)}…(${Buffer.byteLength(text)} bytes)`;

@@ -50,14 +50,14 @@ async function answered(
   return [await outcome, request];
 }
 
-/** Time passes once the device has begun to wait. */
+/** Advances the clock once the device waits. */
 async function passes(ms: number): Promise<void> {
   await clock.running();
   clock.advance(ms);
 }
 
 describe("the request", () => {
-  it("is a POST of the device's report under the firmware's headers", async () => {
+  it("is a POST of the device's report with the firmware's headers", async () => {
     const [, request] = await answered({ websocket: { url: "ws://h/" } });
     expect(request.method).toBe("POST");
     expect(request.headers).toMatchObject({
@@ -79,7 +79,7 @@ describe("the request", () => {
     });
   });
 
-  it("carries the serial number of a board that has one", async () => {
+  it("has the serial number of a board that has one", async () => {
     const [, request] = await answered({}, { board: { ...board, serial } });
     expect(request.headers).toMatchObject({ "activation-version": "2", "serial-number": serial.number });
   });
@@ -88,14 +88,14 @@ describe("the request", () => {
 describe("the reply", () => {
   const mqtt = { endpoint: "h:1883", client_id: "c", username: "u", password: "p", publish_topic: "t" };
 
-  it("chooses MQTT if it names MQTT at all", async () => {
+  it("selects MQTT if it contains MQTT settings", async () => {
     const [outcome] = await answered({ mqtt: { ...mqtt, keepalive: 60 }, websocket: { url: "ws://h/" } });
     expect(outcome).toMatchObject({ transport: { kind: "mqtt", settings: { ...mqtt, keepalive: 60 } } });
     const [empty] = await answered({ mqtt: {}, websocket: { url: "ws://h/" } });
     expect(empty).toMatchObject({ transport: { kind: "mqtt", settings: { endpoint: "" } } });
   });
 
-  it("chooses WebSocket otherwise, with a version that is a number", async () => {
+  it("selects WebSocket otherwise, with a numeric version", async () => {
     const [outcome] = await answered({ websocket: { url: "ws://h/ws", token: "t", version: 3 } });
     expect(outcome).toMatchObject({
       transport: { kind: "websocket", settings: { url: "ws://h/ws", token: "t", version: 3 } },
@@ -104,7 +104,7 @@ describe("the reply", () => {
     expect(text).toMatchObject({ transport: { kind: "websocket", settings: { version: 1 } } });
   });
 
-  it("leaves alone in flash what it does not mention, and what is neither text nor number", async () => {
+  it("does not change settings in flash that it lacks or that are neither text nor number", async () => {
     const flash = new Flash();
     await answered({ mqtt: { ...mqtt, keepalive: 60 } }, { flash });
     const change = { endpoint: "other:1884", password: null, username: { x: 1 }, keepalive: true };
@@ -145,7 +145,7 @@ describe("the reply", () => {
     ["a setting whose name is 16 long", { mqtt: { abcdefghijklmnop: "x" } }],
     ["a number whose name is 16 long", { websocket: { abcdefghijklmnop: 1 } }],
     ["a setting of 4000 bytes", { mqtt: { password: "é".repeat(2000) } }],
-  ])("%s brings the device down", async (_name, body) => {
+  ])("%s crashes the device", async (_name, body) => {
     expect((await answered(body))[0]).toMatchObject({ kind: "fatal" });
   });
 
@@ -154,17 +154,17 @@ describe("the reply", () => {
     ["a setting of 3999 bytes", { mqtt: { password: "x".repeat(3999) } }],
     ["flags under long names", { mqtt: { abcdefghijklmnop: true } }],
     ["a list", [1]],
-  ])("%s is borne", async (_name, body) => {
+  ])("%s is handled", async (_name, body) => {
     expect((await answered(body))[0]).toMatchObject({ kind: "ready" });
   });
 
-  it("of 8 KB stops the device for good, one byte less does not", async () => {
+  it("of 8 KB hangs the device, one byte less does not", async () => {
     const sized = (bytes: number): string => `{"x":"${"y".repeat(bytes - 8)}"}`;
     expect((await answered(sized(8191)))[0]).toMatchObject({ kind: "ready" });
     expect((await answered(sized(8192)))[0]).toMatchObject({ kind: "failed", code: "ota_hung" });
   });
 
-  it.each([201, 301, 302, 404, 500])("under status %i counts as none", async (status) => {
+  it.each([201, 301, 302, 404, 500])("with status %i is ignored", async (status) => {
     const failures: string[] = [];
     const outcome = ask({ attempts: 1, checkFailed: (_attempt, detail) => failures.push(detail) });
     const request = await ota.requests.take();
@@ -174,7 +174,7 @@ describe("the reply", () => {
     expect(failures[0]).toContain(String(status));
   });
 
-  it("that is not JSON, or breaks off, counts as none", async () => {
+  it("is ignored when it is not JSON or breaks off", async () => {
     const outcome = ask({ attempts: 2 });
     (await ota.requests.take()).answer(200, "<html>");
     await passes(10_000);
@@ -185,8 +185,8 @@ describe("the reply", () => {
   });
 });
 
-describe("failing", () => {
-  it("is repeated ten times, after pauses that double", async () => {
+describe("a failed request", () => {
+  it("is repeated ten times, with doubling pauses", async () => {
     const outcome = ask();
     for (let attempt = 1; attempt <= 10; attempt += 1) {
       (await ota.requests.take()).answer(500);
@@ -204,11 +204,11 @@ describe("failing", () => {
     expect(await outcome).toMatchObject({ transport: { kind: "mqtt", settings: { endpoint: "h:1883" } } });
   });
 
-  it("includes addresses too short to be any", async () => {
+  it("includes addresses that are too short", async () => {
     expect(await ask({ otaUrl: "http://a", attempts: 1 })).toMatchObject({ code: "ota_failed" });
   });
 
-  it("ends when it is no longer wanted, also in a pause", async () => {
+  it("ends when it is cancelled, also during a pause", async () => {
     const outcome = ask();
     (await ota.requests.take()).answer(500);
     await clock.running();
@@ -220,7 +220,7 @@ describe("failing", () => {
 describe("activation", () => {
   const pending = { activation: { code: "123456", message: "enter 123456", challenge: "ch" } };
 
-  it("shows the code and asks until it is done, then asks for the configuration again", async () => {
+  it("shows the code and polls until it is approved, then requests the settings again", async () => {
     const shown: string[] = [];
     const outcome = ask({ shown: (code, message) => shown.push(`${code} (${message})`) });
     (await ota.requests.take()).answer(200, pending);
@@ -240,7 +240,7 @@ describe("activation", () => {
     expect(clock.requested).toEqual([3_000, 10_000]);
   });
 
-  it("proves the serial number of a board that has one, at an address without a slash too", async () => {
+  it("proves the serial number of a board that has one, also at an address without a slash", async () => {
     void ask({ board: { ...board, serial }, otaUrl: ota.url.slice(0, -1) });
     (await ota.requests.take()).answer(200, pending);
     const { path, body } = await ota.requests.take();
@@ -253,7 +253,7 @@ describe("activation", () => {
     });
   });
 
-  it("asks for the configuration again after ten tries", async () => {
+  it("requests the settings again after ten attempts", async () => {
     const shown: string[] = [];
     void ask({ shown: (code) => shown.push(code) });
     (await ota.requests.take()).answer(200, pending);
@@ -270,7 +270,7 @@ describe("activation", () => {
     expect(shown).toEqual(["123456", "123456"]);
   });
 
-  it("without a challenge sends nothing and waits its turn", async () => {
+  it("sends nothing without a challenge, and waits", async () => {
     void ask();
     (await ota.requests.take()).answer(200, { activation: { code: "1" } });
     for (let attempt = 0; attempt < 10; attempt += 1) await passes(10_000);

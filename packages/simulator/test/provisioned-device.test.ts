@@ -43,8 +43,8 @@ async function nextBoot(): Promise<OtaRequest> {
   return await ota.requests.take();
 }
 
-describe("a device that knows only the configuration address", () => {
-  it("ends up at the broker it was told", async () => {
+describe("a device that knows only the OTA address", () => {
+  it("connects to the broker of its settings", async () => {
     const provisioned: string[] = [];
     make().on("provisioned", ({ transport }) => provisioned.push(transport));
     const connected = device.connect();
@@ -57,7 +57,7 @@ describe("a device that knows only the configuration address", () => {
     expect(await connection.json()).toMatchObject({ payload: { id: 1 } });
   });
 
-  it("ends up at the WebSocket server it was told", async () => {
+  it("connects to the WebSocket server of its settings", async () => {
     const connected = make().connect();
     const settings = { url: server.url, token: "t", version: 3 };
     (await ota.requests.take()).answer(200, { websocket: settings });
@@ -70,7 +70,7 @@ describe("a device that knows only the configuration address", () => {
     await connected;
   });
 
-  it("shows its code and connects once it has been entered", async () => {
+  it("shows its code and connects once it is approved", async () => {
     const shown = make().waitFor("activation-code");
     const connected = device.connect();
     (await ota.requests.take()).answer(200, { activation: { code: "123456", challenge: "c" } });
@@ -80,7 +80,7 @@ describe("a device that knows only the configuration address", () => {
     await connected;
   });
 
-  it("asks again at every boot and keeps what the reply leaves out, but not after a mere loss", async () => {
+  it("requests its settings at every boot and keeps missing ones, but not after a lost connection", async () => {
     const first = await overMqtt();
     const lost = device.waitFor("disconnected");
     first.socket.destroy();
@@ -94,7 +94,7 @@ describe("a device that knows only the configuration address", () => {
     expect(second.connect).toMatchObject({ clientId: first.connect.clientId, username: "renamed" });
   });
 
-  it("may change its transport with a boot", async () => {
+  it("can change its transport with a reboot", async () => {
     await overMqtt();
     device.reboot();
     (await nextBoot()).answer(200, { websocket: { url: server.url } });
@@ -102,7 +102,7 @@ describe("a device that knows only the configuration address", () => {
     expect(device.audioOpen).toBe(true);
   });
 
-  it("opens audio as its first act, too", async () => {
+  it("can open audio first", async () => {
     const opened = make().openAudio();
     (await ota.requests.take()).answer(200, { mqtt: broker.settings });
     const connection = await broker.connections.take();
@@ -112,7 +112,7 @@ describe("a device that knows only the configuration address", () => {
     expect(device.phase).toBe("listening");
   });
 
-  it("installs newer firmware and comes back with it", async () => {
+  it("installs newer firmware and runs it", async () => {
     const connected = make({ board: { firmware: "2.4.2" } }).connect();
     const offer = { version: "2.5.0", url: `${ota.url}firmware.bin` };
     const first = await ota.requests.take();
@@ -137,7 +137,7 @@ describe("a device that knows only the configuration address", () => {
   it.each([
     ["rolled-back-update", true],
     ["dark-update", false],
-  ])("with the fault %s it comes back with the old firmware: %s", async (fault, back) => {
+  ])("runs the old firmware with the fault %s: %s", async (fault, back) => {
     make({ board: { firmware: "2.4.2" }, faults: faultsNamed([fault]) })
       .connect()
       .catch(() => undefined);
@@ -151,7 +151,7 @@ describe("a device that knows only the configuration address", () => {
     else expect(clock.pending).toBe(0);
   });
 
-  it("takes no image that is shorter than it was said to be", async () => {
+  it("rejects an image that is shorter than announced", async () => {
     const connected = make().connect();
     const offer = { version: "99", url: `${ota.url}firmware.bin` };
     (await ota.requests.take()).answer(200, { mqtt: broker.settings, firmware: offer });
@@ -162,7 +162,7 @@ describe("a device that knows only the configuration address", () => {
     expect(device.board.firmware).not.toBe("99");
   });
 
-  it("goes on with what it has if the new firmware cannot be had", async () => {
+  it("keeps its firmware if the download fails", async () => {
     const connected = make().connect();
     const offer = { version: "99", url: `${ota.url}firmware.bin` };
     (await ota.requests.take()).answer(200, { mqtt: broker.settings, firmware: offer });
@@ -170,7 +170,7 @@ describe("a device that knows only the configuration address", () => {
     await connected;
   });
 
-  it("falls over a reply its flash cannot hold, boot after boot", async () => {
+  it("crashes at every boot on a reply that its flash cannot store", async () => {
     const fatal = { mqtt: { much_too_long_a_name: "x" } };
     make()
       .connect()
@@ -182,7 +182,7 @@ describe("a device that knows only the configuration address", () => {
     }
   });
 
-  it("falls over a port that is no number", async () => {
+  it("crashes on a port that is not a number", async () => {
     make()
       .connect()
       .catch(() => undefined);
@@ -201,7 +201,7 @@ describe("a device that knows only the configuration address", () => {
     await expect(connected).rejects.toMatchObject({ code });
   });
 
-  it("rejects at the first failure where it is not to try again", async () => {
+  it("rejects at the first failure without retries", async () => {
     const connected = make({ autoReconnect: false }).connect();
     const failed = device.waitFor("ota-failed");
     (await ota.requests.take()).answer(503);
@@ -209,7 +209,7 @@ describe("a device that knows only the configuration address", () => {
     expect(await failed).toMatchObject({ attempt: 1 });
   });
 
-  it("can be told to leave while it waits for its code to be entered", async () => {
+  it("can be stopped while it waits for approval", async () => {
     const connected = make().connect();
     (await ota.requests.take()).answer(200, { activation: { code: "1", challenge: "c" } });
     (await ota.requests.take()).answer(202);
@@ -222,7 +222,7 @@ describe("a device that knows only the configuration address", () => {
     await again;
   });
 
-  it("cannot be given another address as well", () => {
+  it("cannot have another address as well", () => {
     make();
     expect(() => new VirtualDevice({ otaUrl: ota.url, url: server.url })).toThrow(/otaUrl/);
   });

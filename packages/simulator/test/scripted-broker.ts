@@ -9,7 +9,7 @@ export const udpSettings = {
   nonce: "01000000000000000000000000000000",
 };
 
-/** One device as its broker sees it. */
+/** The connection of one device, from the broker's side. */
 export class BrokerConnection {
   readonly socket: Socket;
   readonly connect: IConnectPacket;
@@ -20,7 +20,7 @@ export class BrokerConnection {
   readonly pings = new Inbox<true>("ping");
   /** How texts are shown; latin1 shows bytes that are not UTF-8. */
   encoding: "utf8" | "latin1" = "utf8";
-  /** Whether the device said that it leaves. */
+  /** Whether the device sent a DISCONNECT. */
   readonly closed: Promise<"disconnect" | "cut">;
   #left = false;
   #marks = 0;
@@ -78,9 +78,9 @@ export class BrokerConnection {
     this.send({ type: "hello", transport: "udp", session_id: sessionId, udp });
   }
 
-  /** Resolves when the device has read everything sent so far and has said what it says at once. */
+  /** Resolves when the device has read everything sent so far and has sent its immediate replies. */
   async quiet(): Promise<void> {
-    // Twice: the device acknowledges a message as it reads it, its main loop runs only afterwards.
+    // Twice, because the device acknowledges a message when it reads it, before its main loop runs.
     for (let round = 0; round < 2; round += 1) {
       this.#marks += 1;
       const messageId = this.#marks;
@@ -108,7 +108,7 @@ interface BrokerScript {
   readonly tls?: TlsOptions;
 }
 
-/** A broker on a free loopback port that delivers to everyone, asks nobody to subscribe and does nothing else. */
+/** A broker on a free loopback port that delivers to every client without subscriptions. */
 export class ScriptedBroker {
   readonly connections = new Inbox<BrokerConnection>("connection");
   readonly everyone: BrokerConnection[] = [];

@@ -12,7 +12,7 @@ export interface OtaRequest {
   readonly response: ServerResponse;
 }
 
-/** A configuration server on a free loopback port whose every answer is given by the test. */
+/** An OTA server on a free loopback port. The test gives every answer. */
 export class ScriptedOta {
   readonly requests = new Inbox<OtaRequest>("request");
   readonly #server: Server;

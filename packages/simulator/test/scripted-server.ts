@@ -40,9 +40,9 @@ export class ServerConnection {
     this.send({ type: "hello", transport: "websocket", session_id: sessionId });
   }
 
-  /** Resolves when the device has read everything sent so far and has said what it says at once. */
+  /** Resolves when the device has read everything sent so far and has sent its immediate replies. */
   async quiet(): Promise<void> {
-    // Twice: the device answers a ping as it reads it, its main loop only afterwards.
+    // Twice, because the device answers a ping when it reads it, before its main loop runs.
     for (const mark of ["first", "second"]) {
       this.socket.ping(mark);
       while ((await this.pongs.take()) !== mark);
@@ -56,7 +56,7 @@ export class ServerConnection {
     return message.payload;
   }
 
-  /** Takes the device's hello, answers it and takes the listen message that follows. */
+  /** Reads the device's hello, answers it and reads the listen message that follows. */
   async welcome(sessionId = "s"): Promise<Record<string, unknown>> {
     const hello = JSON.parse(await this.texts.take()) as Record<string, unknown>;
     this.hello(sessionId);
@@ -65,7 +65,7 @@ export class ServerConnection {
   }
 }
 
-/** A WebSocket server on a free loopback port that does nothing by itself. */
+/** A WebSocket server on a free loopback port that sends nothing on its own. */
 export class ScriptedServer {
   readonly #server: WebSocketServer;
   readonly connections = new Inbox<ServerConnection>("connection");

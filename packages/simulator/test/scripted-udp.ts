@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Inbox } from "../../../test/inbox.ts";
 import { udpSettings } from "./scripted-broker.ts";
 
-/** The server's end of the audio path, on a free loopback port. */
+/** The server's end of the UDP audio path, on a free loopback port. */
 export class ScriptedUdp {
   readonly datagrams = new Inbox<Buffer>("datagram");
   readonly #socket: Socket;
@@ -39,7 +39,7 @@ export class ScriptedUdp {
   }
 }
 
-/** Written apart from the device's own cipher, as a server would. */
+/** Implemented separately from the device's cipher, as in a server. */
 export function crypt(header: Buffer, payload: Buffer): Buffer {
   return createCipheriv("aes-128-ctr", Buffer.from(udpSettings.key, "hex"), header).update(payload);
 }

@@ -36,7 +36,7 @@ async function call(name: string, args: object = {}): Promise<string> {
 }
 
 describe("tools from a file", () => {
-  it("do what the file says", async () => {
+  it("behave as the file defines", async () => {
     await load(
       "lamp.yaml",
       `
@@ -78,7 +78,7 @@ tools:
     expect((await broken).payload.toString()).toContain('"message":"the "motor" is stuck"');
   });
 
-  it("may also be JSON, or a module", async () => {
+  it("can be JSON or a module", async () => {
     await load("a.json", '[{"name":"self.json","returns":"yes"}]');
     await load(
       "b.mjs",
@@ -91,7 +91,7 @@ tools:
   });
 
   it.each([
-    ["a.txt", "", /ends in \.yaml/],
+    ["a.txt", "", /must end in \.yaml/],
     ["a.json", "[", /a\.json: .*JSON/],
     ["a.yaml", "a: [", /a\.yaml: /],
     ["a.yaml", "3", /must be a list of tools/],
@@ -132,14 +132,14 @@ tools:
     ["a.yaml", "[{ name: t, returns: { get: 1 } }]", /returns\.get: must be a text/],
     ["a.mjs", "export const x = 1;", /must export a function register/],
     ["a.mjs", "export const = 1;", /a\.mjs: /],
-  ])("%s with %j is refused with a reason", async (name, text, reason) => {
+  ])("%s with %j is rejected with a reason", async (name, text, reason) => {
     await expect(load(name, text)).rejects.toMatchObject({
       code: "tools_file_invalid",
       message: expect.stringMatching(reason) as string,
     });
   });
 
-  it("that is not there is refused too", async () => {
+  it("from a missing file are rejected", async () => {
     await expect(loadToolsFile(join(folder, "none.yaml"))).rejects.toMatchObject({
       code: "tools_file_invalid",
     });

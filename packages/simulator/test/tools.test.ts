@@ -101,14 +101,14 @@ describe("a board's equipment decides its tools and its status", () => {
     expect(JSON.parse(device.systemInfo())).toMatchObject({ board: { name: "virtual-esp32s3" } });
   });
 
-  it("refuses boards that cannot be", () => {
+  it("rejects impossible boards", () => {
     expect(() => make({ name: "My Board" })).toThrow(/board name/);
     expect(() => make({ mac: "02:00:00:00:00:0G" })).toThrow(/mac/);
     expect(() => make({ clientId: "x" })).toThrow(/client id/);
     expect(() => make({ screen: { width: 0, height: 4 } })).toThrow(/screen/);
   });
 
-  it("makes up an identity of its own", () => {
+  it("generates an identity", () => {
     const [one, two] = [make(), make()];
     expect(one.id).toMatch(/^02(:[0-9a-f]{2}){5}$/);
     expect(one.id).not.toBe(two.id);
@@ -116,8 +116,8 @@ describe("a board's equipment decides its tools and its status", () => {
   });
 });
 
-describe("tools of one's own", () => {
-  it("stand between the common and the user-only ones, later ones at the end", async () => {
+describe("custom tools", () => {
+  it("are listed between the common and the user-only tools, later ones at the end", async () => {
     const device = make();
     device.addTool("self.lamp.set", "", { on: { type: "boolean" } }, ({ on }) =>
       device.state.set("lamp.on", on),
@@ -151,14 +151,14 @@ describe("tools of one's own", () => {
     expect(await call(device, "e")).toBe("cut");
   });
 
-  it("take arguments whose names are in any script", async () => {
+  it("accept argument names in any script", async () => {
     const device = make();
     device.addTool("self.lamp.shine", "亮", { 亮度: { type: "integer" } }, ({ 亮度 }) => 亮度);
     expect(await call(device, "self.lamp.shine", { 亮度: 30 })).toBe("30");
     expect(await call(device, "self.lamp.shine", { 亮: 30 })).toBe("error: Missing valid argument: 亮度");
   });
 
-  it("are refused when the firmware could not have them", async () => {
+  it("are rejected when the firmware could not register them", async () => {
     const device = make();
     const range = (property: object) => () =>
       device.addTool("x", "", { n: { type: "integer", ...property } }, () => true);
@@ -170,7 +170,7 @@ describe("tools of one's own", () => {
     expect(() => device.addTool("self.reboot", "", {}, () => true)).toThrow(/already registered/);
   });
 
-  it("fill a page to the firmware's last byte and no further", async () => {
+  it("fill a page up to the firmware's limit exactly", async () => {
     const frame = JSON.stringify({
       name: "x",
       description: "",
@@ -186,7 +186,7 @@ describe("tools of one's own", () => {
     expect((await page(room + 1)).error?.message).toBe("Failed to add tool x because of payload size limit");
   });
 
-  it("are told of in events", async () => {
+  it("are reported in events", async () => {
     const device = make();
     const seen: string[] = [];
     const off = device.observe((event) => seen.push(event.kind));

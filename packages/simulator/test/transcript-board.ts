@@ -1,6 +1,6 @@
 import { type Clock, type DeviceHttp, type HttpOutcome, ToolImage, VirtualDevice } from "../src/index.ts";
 
-/** The stubbed board on which the firmware was recorded. */
+/** The board with stubs on which the firmware was recorded. */
 export const recordedBoard = {
   name: "linux-host",
   firmware: "2.4.2",

@@ -3,16 +3,16 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../../../test/manual-clock.ts";
 import { VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
-import { useWelcomingServer } from "./welcoming-server.ts";
+import { useHelloServer } from "./hello-server.ts";
 
-const site = useWelcomingServer();
+const site = useHelloServer();
 const make = (options: VirtualDeviceOptions = {}) => site.make(options);
 const welcomed = (device: VirtualDevice) => site.welcomed(device);
 
 describe("the handshake", () => {
   const board = { mac: "02:00:00:00:00:07", clientId: "11111111-2222-4333-8444-555555555555" };
 
-  it("carries the firmware's headers, and a Host without port", async () => {
+  it("has the firmware's headers, and a Host without a port", async () => {
     const connection = await welcomed(make({ board, token: "secret" }));
     const { headers } = connection.request;
     expect(headers.authorization).toBe("Bearer secret");
@@ -24,14 +24,14 @@ describe("the handshake", () => {
     expect(headers.origin).toBeUndefined();
   });
 
-  it("sends a token with a space as it is, and no header without a token", async () => {
+  it("sends a token with a space unchanged, and no header without a token", async () => {
     const whole = await welcomed(make({ token: "Token abc" }));
     expect(whole.request.headers.authorization).toBe("Token abc");
     const none = await welcomed(make());
     expect(none.request.headers.authorization).toBeUndefined();
   });
 
-  it("tells of echo cancellation, and leaves the font out where glyphs cannot be pushed", async () => {
+  it("announces echo cancellation, and omits the font if glyphs cannot be pushed", async () => {
     const device = make({ board: { aec: true, glyphPush: false } });
     void device.connect();
     const connection = await site.current.connections.take();
@@ -48,7 +48,7 @@ describe("the handshake", () => {
     expect(connection.request.url).toBe(`/xiaozhi/v1/${path}`);
   });
 
-  it("rejects with a code when nobody is there", async () => {
+  it("rejects with a code when the server is unreachable", async () => {
     const { url } = site.current;
     await site.current.stop();
     await expect(make({ url, autoReconnect: false }).connect()).rejects.toMatchObject({
@@ -56,7 +56,7 @@ describe("the handshake", () => {
     });
   });
 
-  it("rejects with a code when the server refuses", async () => {
+  it("rejects with a code when the server rejects the connection", async () => {
     const web = createServer((_request, response) => response.writeHead(401).end());
     await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
     const url = `ws://127.0.0.1:${(web.address() as AddressInfo).port}/`;
@@ -67,15 +67,15 @@ describe("the handshake", () => {
     await new Promise((resolve) => web.close(resolve));
   });
 
-  it("refuses addresses that are not for WebSockets, and devices without any", async () => {
+  it("rejects addresses that are not for WebSockets, and devices without an address", async () => {
     expect(() => make({ url: "http://127.0.0.1/" })).toThrow(/not a ws:/);
     const device = new VirtualDevice();
     await expect(device.connect()).rejects.toMatchObject({ code: "no_transport" });
   });
 });
 
-describe("coming and going", () => {
-  it("leaves without a Close frame and stays away until asked back", async () => {
+describe("connecting and disconnecting", () => {
+  it("disconnects without a Close frame and stays offline until connect()", async () => {
     const device = make();
     const connection = await welcomed(device);
     expect(device.connected).toBe(true);
@@ -104,7 +104,7 @@ describe("coming and going", () => {
     expect(await connection.closed).toBe(1006);
   });
 
-  it("comes back by itself after a drop, later each time it fails", async () => {
+  it("reconnects automatically after a drop, with growing delays", async () => {
     const clock = new ManualClock();
     const device = make({ clock, random: () => 1, backoff: { minimumMs: 1_000, maximumMs: 4_000 } });
     let attemptOver: () => void = () => undefined;
@@ -137,7 +137,7 @@ describe("coming and going", () => {
     expect(clock.requested.at(-1)).toBe(1_000);
   });
 
-  it("gives up after the hello's time, keeps the socket, and dials anew when asked", async () => {
+  it("times out without a hello, keeps the socket, and connects again on request", async () => {
     const clock = new ManualClock();
     const device = make({ clock });
     const connected = device.connect();
@@ -153,7 +153,7 @@ describe("coming and going", () => {
     expect(await first.closed).toBe(1006);
   });
 
-  it("opens a new socket when it is woken after two silent minutes", async () => {
+  it("opens a new socket on the wake word after two silent minutes", async () => {
     const clock = new ManualClock();
     const device = make({ clock });
     await welcomed(device);
@@ -164,7 +164,7 @@ describe("coming and going", () => {
     expect(site.current.seen).toBe(2);
   });
 
-  it("returns from a reboot without what it had only in memory, and never answers for it", async () => {
+  it("loses its memory in a reboot, and never sends the pending replies", async () => {
     const device = make({ timing: { rebootDelayMs: 0, bootMs: 1 } });
     const connection = await welcomed(device);
     connection.mcp({
@@ -195,7 +195,7 @@ describe("coming and going", () => {
     expect(device.state.get("volume")).toBe(5);
   });
 
-  it("waits a second on the order to reboot, then stays down where it should", async () => {
+  it("waits a second before a reboot, then stays offline if configured", async () => {
     const clock = new ManualClock();
     const device = make({ clock, returnAfterReboot: false });
     const connection = await welcomed(device);
@@ -209,7 +209,7 @@ describe("coming and going", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("falls over and recovers when the server's hello has no transport", async () => {
+  it("crashes and recovers when the server's hello has no transport", async () => {
     const device = make({ timing: { bootMs: 1 } });
     const connected = device.connect();
     const connection = await site.current.connections.take();
@@ -221,7 +221,7 @@ describe("coming and going", () => {
     expect(device.sessionId).toBe("s");
   });
 
-  it("leaves nothing behind when stopped", async () => {
+  it("leaves no timers and sockets when stopped", async () => {
     const clock = new ManualClock();
     const device = make({ clock });
     const connection = await welcomed(device);
@@ -239,7 +239,7 @@ describe("coming and going", () => {
 });
 
 describe("the backlight", () => {
-  it("moves one step in 5 ms, and a status tells how far it is", async () => {
+  it("fades by one step per 5 ms, and a status reports the current level", async () => {
     const clock = new ManualClock();
     const device = make({ clock });
     const changes: unknown[] = [];
@@ -261,12 +261,12 @@ describe("the backlight", () => {
     await set(40);
     expect([await level(0), await level(4), await level(1), await level(54)]).toEqual([75, 75, 74, 64]);
     expect(device.state.get("brightness")).toBe(40);
-    // Turned round on the way: the timer keeps its beat, so the next step comes after 1 ms.
+    // Reversed during the fade: the timer keeps its ticks, so the next step comes after 1 ms.
     await set(66);
     expect([await level(0), await level(1), await level(5), await level(1_000)]).toEqual([64, 65, 66, 66]);
     await set(60);
     expect(await level(10)).toBe(64);
-    // The firmware compares with the level of the moment, and lets the fade go on.
+    // The firmware compares with the current level, and lets the fade continue.
     await set(64);
     expect(await level(1_000)).toBe(60);
     device.state.set("brightness", 12);
@@ -276,7 +276,7 @@ describe("the backlight", () => {
 });
 
 describe("the main loop", () => {
-  it("lets errors and lists overtake calls that came before them", async () => {
+  it("lets errors and lists overtake earlier calls", async () => {
     const device = make();
     const order: number[] = [];
     device.on("reply", ({ id }) => order.push(id));
@@ -290,7 +290,7 @@ describe("the main loop", () => {
     expect(order).toEqual([3, 4, 1, 2]);
   });
 
-  it("answers nothing while a tool takes its time, but still pings", async () => {
+  it("answers nothing while a slow tool runs, except pings", async () => {
     const device = make();
     let finish: (value: string) => void = () => undefined;
     device.addTool(
@@ -313,7 +313,7 @@ describe("the main loop", () => {
     expect(await connection.reply()).toMatchObject({ id: 1, result: { content: [{ text: "done" }] } });
   });
 
-  it("runs a call to its end and loses the reply when the server has gone", async () => {
+  it("finishes a call and loses the reply when the server has disconnected", async () => {
     const device = make({ autoReconnect: false });
     let finish: () => void = () => undefined;
     device.addTool(

@@ -6,11 +6,11 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fromBuffer, fromText, toText } from "../src/esp32/byte-text.ts";
 import { loadToolsFile, VirtualDevice } from "../src/index.ts";
+import { useHelloServer } from "./hello-server.ts";
 import { type BrokerConnection, ScriptedBroker } from "./scripted-broker.ts";
 import type { ServerConnection } from "./scripted-server.ts";
-import { useWelcomingServer } from "./welcoming-server.ts";
 
-const site = useWelcomingServer();
+const site = useHelloServer();
 let folder: string;
 
 beforeEach(async () => {
@@ -43,7 +43,7 @@ async function textOf(connection: ServerConnection, name: string, args: object =
   return result?.content[0]?.text ?? `error: ${error?.message}`;
 }
 
-/** Runs `use` with a device that has the tools of a file and is connected to a broker of its own. */
+/** Runs `use` with a device that has the tools of a file and its own broker. */
 async function overMqtt(
   tools: string,
   use: (device: VirtualDevice, connection: BrokerConnection) => Promise<void>,
@@ -95,7 +95,7 @@ describe("numbers on the wire", () => {
 describe("a raw NUL", () => {
   const between = '{"type":"mcp",\0"payload":{\0"jsonrpc":"2.0","id":1,\0"method":\0"initialize"\0}\0}\0';
 
-  it("is a byte like any other in a WebSocket frame: white space outside strings, their end inside", async () => {
+  it("is white space outside strings and the end of a string inside, in a WebSocket frame", async () => {
     const connection = await withTools("echo.yaml", echoTool);
     sendBytes(connection, between);
     expect(await connection.reply()).toMatchObject({ id: 1, result: { protocolVersion: "2024-11-05" } });
@@ -103,7 +103,7 @@ describe("a raw NUL", () => {
     expect(await connection.reply()).toMatchObject({ id: 2, result: { content: [{ text: "kept" }] } });
     sendBytes(connection, echoCall(3, "kept").replace("self.echo", "self.echo\0dropped"));
     expect(await connection.reply()).toMatchObject({ id: 3, result: { content: [{ text: "kept" }] } });
-    // What follows in the string is still read: a wrong escape there fails the document.
+    // The rest of the string is still parsed: a wrong escape there makes the document invalid.
     sendBytes(connection, echoCall(4, "kept\0\\q"));
     sendBytes(connection, echoCall(5, "kept\\\0dropped"));
     sendBytes(connection, "\0".repeat(3));
@@ -111,7 +111,7 @@ describe("a raw NUL", () => {
     expect(connection.texts.waiting).toEqual([]);
   });
 
-  it("ends a message that comes over MQTT", async () => {
+  it("ends a message over MQTT", async () => {
     await overMqtt(echoTool, async (device, connection) => {
       const send = (text: string): void => connection.send(Buffer.from(text, "latin1"));
       for (const text of [between, echoCall(2, "cut\0off")]) {
@@ -127,10 +127,10 @@ describe("a raw NUL", () => {
 });
 
 describe("bytes that are not UTF-8", () => {
-  // A lone continuation byte, a cut sequence, an overlong one, a surrogate, a code point beyond the last.
+  // A lone continuation byte, a truncated sequence, an overlong one, a surrogate, a code point beyond the last.
   const odd = "\xe4\xbd\xa0 \x80 \xe4\xbd \xc0\xaf \xed\xa0\x80 \xf5\x80\x80\x80 \xff\xfe end";
 
-  it("come back unchanged over WebSocket, in results and in errors", async () => {
+  it("are returned unchanged over WebSocket, in results and errors", async () => {
     const connection = await withTools("echo.yaml", `${echoTool}- { name: 你, returns: { error: 错 } }\n`);
     connection.encoding = "latin1";
     const answers = async (text: string): Promise<string> => {
@@ -155,13 +155,13 @@ describe("bytes that are not UTF-8", () => {
     expect(await answers(echoCall(5, "x").replace("self.echo", "\xe4\xbd\xa0"))).toBe(
       envelope(5, '"error":{"message":"\xe9\x94\x99"}'),
     );
-    // Not the tool of that name: the bytes differ.
+    // Not the tool with that name, because the bytes differ.
     expect(await answers(echoCall(6, "x").replace("self.echo", "\xe4\xbd"))).toBe(
       envelope(6, '"error":{"message":"Unknown tool: \xe4\xbd"}'),
     );
   });
 
-  it("come back unchanged over MQTT", async () => {
+  it("are returned unchanged over MQTT", async () => {
     await overMqtt(echoTool, async (_device, connection) => {
       connection.encoding = "latin1";
       connection.send(Buffer.from(echoCall(1, odd), "latin1"));
@@ -169,7 +169,7 @@ describe("bytes that are not UTF-8", () => {
     });
   });
 
-  it("reach a tool as text from which the same bytes are made again", () => {
+  it("reach a tool as text that converts back to the same bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.string({ unit: "grapheme" }), (bytes, text) => {
         const received = fromBuffer(Buffer.from(bytes));
@@ -181,7 +181,7 @@ describe("bytes that are not UTF-8", () => {
   });
 });
 
-describe("names that are digits", () => {
+describe("numeric names", () => {
   const yaml = `
 - name: self.digits
   properties:
@@ -224,7 +224,7 @@ describe("names that are digits", () => {
     expect(await textOf(connection, "self.list")).toBe('[{"b":1,"0":2}]');
   });
 
-  it("keep the order of a Map in tools that are added with code", async () => {
+  it("keep the order of a Map in tools added by code", async () => {
     const device = site.make();
     const properties = new Map([
       ["7", { type: "integer" }],

@@ -22,7 +22,7 @@ export function wireCases(transport: WireCase["transport"]): readonly WireCase[]
     .filter((candidate) => candidate.transport === transport);
 }
 
-/** The recording was made on a board with the common tools only, and tells lengths instead of descriptions. */
+/** The recording was made on a board with only the common tools, and has lengths instead of descriptions. */
 export function asRecorded(text: string): string {
   return text
     .replace(

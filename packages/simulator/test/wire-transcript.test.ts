@@ -38,12 +38,12 @@ function start(version: 1 | 3): void {
   device.on("reboot", ({ cause }) => reboots.push(cause));
 }
 
-/** Some recordings end without the channel ever having been greeted. */
+/** Some recordings end before the server's hello. */
 function connect(): void {
   device.connect().catch(() => undefined);
 }
 
-/** Long texts are cut in the recording: `start…(N bytes)`. */
+/** Long texts are truncated in the recording: `start…(N bytes)`. */
 function completed(text: string): string {
   const cut = /^(.*?)y*…\((\d+) bytes\)$/s.exec(text);
   if (cut === null) return text;
@@ -127,8 +127,8 @@ describe("replay of the firmware on the wire", () => {
     });
   }
 
-  // The recording says that the order inside a burst may differ between runs: calls keep their order among
-  // themselves, and so do the answers given at once.
+  // The order inside a burst may differ between runs, as the recording states: calls keep their order among
+  // themselves, and so do the immediate answers.
   it("ws-burst-of-20", async () => {
     const entry = cases.find((candidate) => candidate.case === "ws-burst-of-20");
     const texts = (from: string): string[] =>

@@ -31,14 +31,14 @@ export async function simulateVoiceServer(options: VoiceServerCommand): Promise<
 
 async function start(
   { host, port, requireToken, packets, callTool, fault = [] }: VoiceServerCommand,
-  noticed: (event: VoiceEvent) => void,
+  onEvent: (event: VoiceEvent) => void,
 ): Promise<VoiceServer> {
   try {
     return await VoiceServer.start({
       host,
       port,
       faults: fault,
-      noticed,
+      onEvent,
       script: {
         questionPackets: packets,
         ...(callTool === undefined ? {} : { tool: { name: callTool, arguments: {} } }),

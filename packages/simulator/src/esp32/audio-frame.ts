@@ -20,7 +20,7 @@ export function packAudio(version: AudioVersion, packet: Uint8Array, timestamp: 
   }
 }
 
-/** Undefined when the announced length does not fit: the chip would read past the end of its buffer. */
+/** Undefined if the header's length is wrong: the chip would read past the end of its buffer. */
 export function unpackAudio(version: AudioVersion, frame: Buffer): Buffer | undefined {
   const headerLength = { 1: 0, 2: 16, 3: 4 }[version];
   if (frame.length < headerLength) return undefined;

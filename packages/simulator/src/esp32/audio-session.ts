@@ -10,11 +10,11 @@ export interface AudioSessionHost {
   readonly transport: Transport | undefined;
   /** One attempt to connect, if there is no connection. */
   connect(): Promise<void>;
-  /** Patient connecting, where that is what opens the channel. */
+  /** Connecting with retries, if that opens the channel. */
   connectFully(): Promise<void>;
   disconnect(): void;
   dialling(): void;
-  /** The session stands: the device says that it listens. */
+  /** The session is open: the device reports that it listens. */
   opened(wakeWord: string | undefined): void;
   idle(): void;
 }
@@ -24,7 +24,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Opens and closes the audio session when a person or the server wants it, one after the other on the main loop. */
+/** Opens and closes the audio session for a person or the server, one request after the other on the main loop. */
 export class AudioSession {
   readonly #host: AudioSessionHost;
   readonly #waiters = new Set<Waiter>();
@@ -64,12 +64,12 @@ export class AudioSession {
     this.#host.loop.schedule(() => this.#end("silent"));
   }
 
-  /** Before a restart or an upgrade: nobody is told of a session that has lapsed. */
+  /** Before a restart or an upgrade: ends the session without a message if it has expired. */
   leave(): void {
     if (this.#host.transport?.audio?.isOpen === true) this.#end("goodbye");
   }
 
-  /** The life that was to answer those who wait is over. */
+  /** The device restarted, so the waiting requests are rejected. */
   abandon(code: ConnectErrorCode, detail: string): void {
     const waiters = [...this.#waiters];
     this.#waiters.clear();
@@ -102,7 +102,7 @@ export class AudioSession {
         const { life } = this.#host.loop;
         try {
           await task(life);
-          // After a power cut abandon() has answered, and this life has no say any more.
+          // After a power cut, abandon() has already settled the request.
           if (this.#waiters.delete(waiter)) resolve();
         } catch (error) {
           if (this.#waiters.delete(waiter)) reject(error);

@@ -3,15 +3,15 @@ import type { DeviceState } from "./device-state.ts";
 const stepMs = 5;
 
 /**
- * The light behind the screen. It fades to the setting `brightness`, one step each time a timer ticks. The level
- * is worked out when it is read, so that a fade costs no timers.
+ * The backlight of the screen. It fades to the setting `brightness`, one step per tick. The level is computed when it is
+ * read, so that a fade needs no timers.
  */
 export class Backlight {
   readonly #state: DeviceState;
   readonly #now: () => number;
   #from: number;
   #target: number;
-  /** A tick of the timer, at which the level was `#from`. */
+  /** The tick at which the level was `#from`. */
   #since = 0;
 
   constructor(state: DeviceState, now: () => number) {
@@ -21,9 +21,9 @@ export class Backlight {
     this.#from = this.#target;
   }
 
-  /** What the firmware reports as brightness. */
+  /** The brightness that the firmware reports. */
   get level(): number {
-    // A setting that did not come from the firmware's own tool: a test or a tools file turned the knob.
+    // The setting was changed by a test or a tools file, not by the firmware's tool.
     if (this.#target !== this.#setting) {
       this.#target = this.#setting;
       this.#from = this.#target;
@@ -31,14 +31,14 @@ export class Backlight {
     const distance = this.#target - this.#from;
     const steps = this.#ticks();
     if (steps < Math.abs(distance)) return this.#from + Math.sign(distance) * steps;
-    // A finished fade stays finished, also if the clock of the machine is set back.
+    // A finished fade stays finished, even if the machine's clock is set back.
     this.#from = this.#target;
     return this.#target;
   }
 
   set(brightness: number): void {
     const { level } = this;
-    // The firmware compares with the level, not with the setting: a value that a fade is passing is ignored.
+    // The firmware compares with the level, not with the setting: it ignores a value that a fade is just passing.
     if (brightness === level) return;
     const fading = level !== this.#target;
     this.#since = fading ? this.#since + this.#ticks() * stepMs : this.#now();

@@ -1,11 +1,11 @@
 export interface BackoffOptions {
   readonly minimumMs?: number;
   readonly maximumMs?: number;
-  /** How much of each delay is left to chance, from 0 to 1; half of it by default. */
+  /** The random share of each delay, from 0 to 1; 0.5 by default. */
   readonly jitter?: number;
 }
 
-/** Doubling delays with jitter, so that a fleet cut off at once does not return at once. */
+/** Doubling delays with jitter, so that a disconnected fleet does not reconnect all at once. */
 export class Backoff {
   readonly #random: () => number;
   #failures = 0;

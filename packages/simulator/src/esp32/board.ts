@@ -36,7 +36,7 @@ export interface BoardOptions {
   /** Board name as the firmware build knows it: lower-case letters, digits, dots and dashes. */
   readonly name?: string;
   readonly firmware?: string;
-  /** Burnt in at the factory, for activation by proof; most boards have none. */
+  /** Written at the factory, for activation by proof; most boards have none. */
   readonly serial?: BoardSerial;
   /** Device-Id; a random locally administered address by default. */
   readonly mac?: string;
@@ -54,7 +54,7 @@ export interface BoardOptions {
   readonly volume?: number;
   readonly brightness?: number;
   readonly theme?: "light" | "dark";
-  /** Tells the server that the device can take pushed glyphs (firmware 2.4 and later). */
+  /** Announces support for pushed glyphs (firmware 2.4 and later). */
   readonly glyphPush?: boolean;
   /** Echo cancellation by the server. */
   readonly aec?: boolean;
@@ -66,7 +66,7 @@ interface BoardSerial {
   readonly hmacKey: string;
 }
 
-/** A board with everything decided. */
+/** A board with all options resolved. */
 export interface Board {
   readonly name: string;
   readonly firmware: string;
@@ -104,7 +104,7 @@ export function makeBoard(options: BoardOptions): Board {
 
 function checkBoard(board: Board): void {
   if (!/^[a-z0-9.-]+$/.test(board.name)) {
-    throw new DeviceOptionError(`board name "${board.name}" may hold only a-z, 0-9, "." and "-"`);
+    throw new DeviceOptionError(`board name "${board.name}" may contain only a-z, 0-9, "." and "-"`);
   }
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(board.mac)) {
     throw new DeviceOptionError(`mac "${board.mac}" must look like 02:00:00:00:00:01, in lower case`);
@@ -122,7 +122,7 @@ function checkBoard(board: Board): void {
   if (screen === undefined) return;
   for (const side of [screen.width, screen.height]) {
     if (!Number.isInteger(side) || side < 1 || side > 4096) {
-      throw new DeviceOptionError(`a screen of ${screen.width}x${screen.height} cannot be built`);
+      throw new DeviceOptionError(`a screen of ${screen.width}x${screen.height} is not possible`);
     }
   }
 }

@@ -12,7 +12,7 @@ const asciiOnly = /^[\0-\x7f]*$/;
 /** Added to a byte that is not UTF-8, it makes a low surrogate, which well-formed text never holds alone. */
 const byteMark = 0xdc00;
 const markedByte = /[\u{dc80}-\u{dcff}]/gu;
-/** What RFC 3629 calls well-formed, or else a byte on its own. */
+/** A well-formed UTF-8 sequence (RFC 3629), or else a single byte. */
 const wellFormed =
   /[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|[\x80-\xff]/g;
 

@@ -1,7 +1,7 @@
 import { type ByteText, cutAtNul, wire } from "./byte-text.ts";
 
 /**
- * Reads JSON the way the device's own library does. A parser of our own is needed here because its departures
+ * Parses JSON as the device's library does. It needs its own parser, because the library's differences
  * from JSON.parse are visible on the wire: keys match without regard to ASCII case and the first duplicate
  * wins, bytes after the value are ignored, any byte up to 0x20 is white space, control characters may stand in
  * strings, a NUL ends a string, numbers go through strtod and saturate to int32, a lone surrogate or the

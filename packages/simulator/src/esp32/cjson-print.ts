@@ -2,10 +2,10 @@ import { type ByteText, cutAtNul, fromText } from "./byte-text.ts";
 import { printNumber } from "./cjson-number.ts";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonMembers;
-/** A Map keeps its order whatever the names are; an object sorts names that are digits before all others. */
+/** A Map keeps its order, while an object sorts numeric names before all others. */
 export type JsonMembers = { readonly [key: string]: JsonValue } | ReadonlyMap<string, JsonValue>;
 
-/** One JSON string: quotes, backslashes and control bytes escaped, every other byte as it is. */
+/** One JSON string: quotes, backslashes and control bytes are escaped, all other bytes unchanged. */
 export function quote(bytes: ByteText): ByteText {
   return JSON.stringify(cutAtNul(bytes)) as ByteText;
 }

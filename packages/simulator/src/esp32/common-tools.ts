@@ -9,8 +9,8 @@ import { readWholeReply } from "./whole-reply.ts";
 const boundary = "----ESP32_CAMERA_BOUNDARY";
 
 /**
- * The tools every board has, in the firmware's order. Their descriptions are our own words, cut to the length
- * in bytes that the firmware's have, so that pages break at the same tools.
+ * The tools of every board, in the firmware's order. Their descriptions are written for this project, with the same length
+ * in bytes as the firmware's, so that pages break at the same tools.
  */
 export function commonTools(machine: Machine): Tool[] {
   const { board, state, backlight } = machine;

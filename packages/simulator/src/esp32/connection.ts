@@ -8,11 +8,11 @@ import type { DeviceEvents } from "./device-events.ts";
 import type { VirtualDeviceOptions } from "./device-options.ts";
 import type { FaultSet } from "./fault-set.ts";
 import { downloadImage } from "./firmware-image.ts";
-import { Lifeline } from "./lifeline.ts";
 import type { Machine } from "./machine.ts";
 import type { MainLoop } from "./main-loop.ts";
 import { mqttTransport } from "./mqtt-transport.ts";
 import { Provisioning } from "./provisioning.ts";
+import { Reconnector } from "./reconnector.ts";
 import type { Transport, TransportFactory, TransportHost } from "./transport.ts";
 import { webSocketTransport } from "./websocket-transport.ts";
 
@@ -23,7 +23,7 @@ export interface ConnectionHost {
   readonly conversation: Conversation;
   readonly faults: FaultSet;
   readonly timers: Timers;
-  /** Timers that a power cut takes with it. */
+  /** Timers that end with a power cut. */
   readonly lifeTimers: Timers;
   message(type: ByteText, message: CjsonNode): void;
   ignored(why: string): void;
@@ -34,9 +34,9 @@ export interface ConnectionHost {
 
 const textFont = { bundle: "noto-v1", charset: "basic", size: 20, bpp: 4 };
 
-/** All that lies between the device and its server, and the rules of what survives what. */
+/** The device's connection to its server, and what survives disconnections and restarts. */
 export class Connection {
-  readonly lifeline: Lifeline;
+  readonly reconnector: Reconnector;
   readonly audio: AudioSession;
   readonly #options: VirtualDeviceOptions;
   readonly #host: ConnectionHost;
@@ -50,7 +50,7 @@ export class Connection {
     this.#transportHost = this.#makeTransportHost();
     this.#transport = transportOf(options)?.(this.#transportHost);
     this.#provisioning = this.#makeProvisioning();
-    this.lifeline = this.#makeLifeline();
+    this.reconnector = this.#makeReconnector();
     this.audio = this.#makeAudioSession();
   }
 
@@ -77,23 +77,23 @@ export class Connection {
     else events.emit({ kind: "audio", direction: "out", bytes: packet.length, played: false, packet });
   }
 
-  /** Closes the channel for a download. A connection that is more than the channel stays. */
+  /** Closes the audio channel for a download. An MQTT connection stays open. */
   pause(): void {
     if (this.#audioApart) this.audio.leave();
-    else this.lifeline.pause("upgrade");
+    else this.reconnector.pause("upgrade");
   }
 
   resume(): void {
-    if (!this.#audioApart) this.lifeline.resume();
+    if (!this.#audioApart) this.reconnector.resume();
   }
 
-  /** The orderly way down: whoever can be told is told. */
-  farewell(): void {
+  /** An orderly shutdown, with goodbyes where the transport has them. */
+  sayGoodbye(): void {
     this.audio.leave();
     this.#transport?.close();
   }
 
-  /** What a power cut does to its memory. */
+  /** Resets its memory, as a power cut does. */
   forget(): void {
     this.#transport?.forget();
     this.#provisioning?.reset();
@@ -125,7 +125,7 @@ export class Connection {
         if (events.wanted("frame")) events.emit({ kind: "frame", direction, text: toText(text) });
       },
       ignored: (why) => this.#host.ignored(why),
-      closed: (reason, code) => this.lifeline.lost(reason, code),
+      closed: (reason, code) => this.reconnector.lost(reason, code),
       goodbye: () => this.audio.ended(),
       crashed: (cause) => this.#host.powerCut("crash", cause),
     };
@@ -149,12 +149,12 @@ export class Connection {
     );
   }
 
-  #makeLifeline(): Lifeline {
+  #makeReconnector(): Reconnector {
     const { autoReconnect = true, returnAfterReboot = autoReconnect } = this.#options;
     const { timing, backoff, random = Math.random, dialGate } = this.#options;
     const { events, loop, timers, conversation, faults } = this.#host;
     const connection = this;
-    return new Lifeline(
+    return new Reconnector(
       { autoReconnect, returnAfterReboot, bootMs: timing?.bootMs ?? 2_000, backoff, random, dialGate },
       {
         events,
@@ -170,10 +170,10 @@ export class Connection {
         },
         opened: (greeted) => {
           if (greeted && !this.#audioApart) this.put(conversation.beginListening());
-          faults.tell("opened");
+          faults.run("opened");
         },
         down: (reason) => {
-          faults.tell("closed");
+          faults.run("closed");
           const talkGoesOn = this.#audioApart && (reason === "network" || reason === "refused");
           if (!talkGoesOn) conversation.enter("idle");
         },
@@ -190,9 +190,9 @@ export class Connection {
       get transport() {
         return connection.#transport;
       },
-      connect: async () => await this.lifeline.connect(true),
-      connectFully: async () => await this.lifeline.connect(),
-      disconnect: () => this.lifeline.leave(),
+      connect: async () => await this.reconnector.connect(true),
+      connectFully: async () => await this.reconnector.connect(),
+      disconnect: () => this.reconnector.leave(),
       dialling: () => conversation.enter("connecting"),
       opened: (wakeWord) => {
         if (wakeWord !== undefined) this.put(conversation.detected(wakeWord));

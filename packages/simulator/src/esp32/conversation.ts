@@ -8,13 +8,13 @@ export interface ConversationHost {
   readonly events: DeviceEvents;
   readonly defaultMode: ListenMode;
   sessionId(): ByteText;
-  /** Queues a text behind what the main loop already holds. */
+  /** Queues a text after the tasks of the main loop. */
   say(text: ByteText): void;
   emotion(name: string): void;
   scheduleReboot(cause: string): void;
 }
 
-/** Listening and speaking: the part of the protocol that is not about tools. No audio is made or played. */
+/** Listening and speaking: the part of the protocol without tools. No audio is recorded or played. */
 export class Conversation {
   readonly #host: ConversationHost;
   #phase: Phase = "idle";
@@ -35,7 +35,7 @@ export class Conversation {
     this.#host.events.emit({ kind: "phase", phase, previous });
   }
 
-  /** The text that tells the server the device is listening; the phase changes with it. */
+  /** The message that the device is listening; also changes the phase. */
   beginListening(mode: ListenMode = this.#host.defaultMode): ByteText {
     this.#mode = mode;
     this.enter("listening");
@@ -47,7 +47,7 @@ export class Conversation {
     return wire`{"session_id":"${this.#host.sessionId()}","type":"listen","state":"stop"}`;
   }
 
-  /** The wake word is pasted unescaped, as everything the firmware builds by hand. */
+  /** The wake word is inserted unescaped, like everything that the firmware builds by hand. */
   detected(wakeWord: string): ByteText {
     const text = fromText(wakeWord);
     return wire`{"session_id":"${this.#host.sessionId()}","type":"listen","state":"detect","text":"${text}"}`;
@@ -58,7 +58,7 @@ export class Conversation {
     return wire`{"session_id":"${this.#host.sessionId()}","type":"abort"${reason}}`;
   }
 
-  /** Messages other than hello and mcp. Returns why the device makes nothing of one, if so. */
+  /** Handles messages other than hello and mcp. Returns the reason if the device ignores one. */
   receive(type: ByteText, message: CjsonNode): string | undefined {
     switch (type as string) {
       case "tts":

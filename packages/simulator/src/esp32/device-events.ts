@@ -5,9 +5,9 @@ import type { StateValue } from "./device-state.ts";
 export type Phase = "idle" | "connecting" | "listening" | "speaking";
 export type DisconnectReason = "left" | "server-close" | "network" | "reboot" | "crash" | "upgrade";
 
-/** Everything that can be seen of a device, as it happens. */
+/** The events of a device. */
 export type DeviceEvent =
-  /** The device shows a code that somebody has to enter on the server's side. */
+  /** The device shows a code for approval at the server. */
   | { readonly kind: "activation-code"; readonly code: string; readonly message: string | undefined }
   | { readonly kind: "ota-failed"; readonly attempt: number; readonly detail: string }
   | { readonly kind: "provisioned"; readonly transport: "mqtt" | "websocket" }
@@ -26,7 +26,7 @@ export type DeviceEvent =
       /** The Opus packet itself. */
       readonly packet: Uint8Array;
     }
-  /** Sessions of their own exist over MQTT only; over WebSocket the connection is the session. */
+  /** Only MQTT has separate audio sessions; over WebSocket the connection is the session. */
   | { readonly kind: "audio-opened"; readonly sessionId: string }
   | { readonly kind: "audio-failed"; readonly code: string; readonly detail: string }
   | { readonly kind: "audio-closed"; readonly by: "device" | "server" }
@@ -52,7 +52,7 @@ export type DeviceEvent =
   | { readonly kind: "reply"; readonly id: number; readonly payload: Buffer; readonly delivered: boolean }
   | { readonly kind: "message"; readonly type: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly kind: "reboot"; readonly cause: string }
-  /** It waits for itself, and answers nothing until it loses power. */
+  /** The device waits for itself and answers nothing until it loses power. */
   | { readonly kind: "hung"; readonly cause: string }
   | { readonly kind: "failure"; readonly error: unknown };
 
@@ -67,7 +67,7 @@ export interface WaitOptions {
 
 type Listener = (event: DeviceEvent) => void;
 
-/** Costs nothing while nobody listens: a thousand quiet devices build no event objects. */
+/** Builds no event objects without listeners, so that a thousand unobserved devices cost nothing. */
 export class DeviceEvents {
   readonly #timers: Timers;
   readonly #all = new Set<Listener>();
@@ -88,7 +88,7 @@ export class DeviceEvents {
   on<K extends DeviceEventKind>(kind: K, listener: (event: DeviceEventOf<K>) => void): () => void {
     const set = this.#byKind.get(kind) ?? new Set<Listener>();
     this.#byKind.set(kind, set);
-    // Safe: this set is only ever called with events of its own kind.
+    // Safe: this set is called only with events of its kind.
     const wrapped: Listener = (event) => listener(event as DeviceEventOf<K>);
     set.add(wrapped);
     return () => {
@@ -121,7 +121,7 @@ export class DeviceEvents {
       };
       const refuse = (error: WaitError): void => finish(() => reject(error));
       const aborted = (): void =>
-        refuse(new WaitError(`waiting for "${kind}" was given up`, { cause: signal?.reason }));
+        refuse(new WaitError(`timed out waiting for "${kind}"`, { cause: signal?.reason }));
       const off = this.on(kind, (event) => {
         if (matches(event)) finish(() => resolve(event));
       });

@@ -14,24 +14,24 @@ export interface VirtualDeviceOptions {
   /** Broker and credentials; shorthand for `transport: mqttTransport(…)`. */
   readonly mqtt?: MqttOptions;
   readonly transport?: TransportFactory;
-  /** All that a new device knows: it asks there at every boot how to connect. Instead of the addresses above. */
+  /** The OTA address, instead of the addresses above: the device requests its settings there at every boot. */
   readonly otaUrl?: string;
-  /** For all its connections, but those of a `transport` of one's own. */
+  /** For all connections except those of a custom `transport`. */
   readonly tls?: TlsTrust;
   readonly faults?: readonly Fault[];
-  /** Real devices connect when they are woken; virtual ones keep their connection unless this is false. */
+  /** Real devices connect on demand; virtual ones keep their connection unless this is false. */
   readonly autoReconnect?: boolean;
   /** Whether it comes back after a reboot or a crash; as `autoReconnect` by default. */
   readonly returnAfterReboot?: boolean;
-  /** Over MQTT about 10 s by default, as the library on the device. */
+  /** Over MQTT about 10 s by default, like the library on the device. */
   readonly backoff?: BackoffOptions;
   readonly timing?: DeviceTiming;
   readonly http?: DeviceHttp;
-  /** Replaces the drawn picture of the screen; undefined means that the camera failed. */
+  /** Replaces the generated image of the screen; undefined means that the camera failed. */
   readonly picture?: (quality: number) => Promise<Buffer | undefined>;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Waits for permission to dial; the function it gives ends the permission. */
+  /** Waits for permission to connect; the returned function releases it. */
   readonly dialGate?: () => Promise<() => void>;
 }
 

@@ -4,7 +4,7 @@ export type StateValue = boolean | number | string;
 export type StateListener = (key: string, value: StateValue, previous: StateValue | undefined) => void;
 
 /**
- * What the device would show if one stood in front of it. Keys of the stock firmware: `volume`, `brightness`,
+ * The visible state of the device. Keys of the stock firmware: `volume`, `brightness`,
  * `theme`, `battery.level`, `battery.charging`, `network.rssi`, `chip.temperature`, `emotion`, `assets.url`,
  * `preview.url`; custom tools add their own. `brightness` is the setting, to which the
  * screen fades. It is all kept through a reboot, as settings in flash are.

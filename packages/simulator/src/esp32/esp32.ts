@@ -1,6 +1,6 @@
 /**
- * The virtual ESP32: a device that behaves on the wire like a board with the xiaozhi firmware, down to what
- * that firmware gets wrong (unescaped errors, silent drops, replies out of order, no Close frames). It is
+ * The virtual ESP32: a device that behaves on the wire like a board with the xiaozhi firmware, including its
+ * bugs (unescaped errors, silent drops, replies out of order, no Close frames). It is
  * written from the firmware's observed behaviour and shares no code with the gateway, so that each of the two
  * tests the other. `VirtualDevice` is the whole of it for users; a transport is a replaceable part.
  */

@@ -2,7 +2,7 @@ import type { Delivery, Fault, FaultHooks, FaultyDevice } from "./fault.ts";
 import type { McpReply } from "./mcp-server.ts";
 import type { Greeting } from "./transport.ts";
 
-/** All faults of one device, each seeing what the one before it left. */
+/** All faults of one device, applied one after the other. */
 export class FaultSet {
   readonly #hooks: readonly FaultHooks[];
 
@@ -10,7 +10,7 @@ export class FaultSet {
     this.#hooks = faults.map((fault) => fault.install(device));
   }
 
-  has(trait: "noPong" | "deaf" | "oldFirmware"): boolean {
+  has(trait: "noPong" | "ignoresMcp" | "oldFirmware"): boolean {
     return this.#hooks.some((hooks) => hooks[trait] === true);
   }
 
@@ -19,14 +19,14 @@ export class FaultSet {
   }
 
   greeting(greeting: Greeting): Greeting | undefined {
-    let said: Greeting | undefined = greeting;
+    let current: Greeting | undefined = greeting;
     for (const hooks of this.#hooks) {
-      if (said !== undefined && hooks.greeting !== undefined) said = hooks.greeting(said);
+      if (current !== undefined && hooks.greeting !== undefined) current = hooks.greeting(current);
     }
-    return said;
+    return current;
   }
 
-  tell(moment: "booted" | "opened" | "closed"): void {
+  run(moment: "booted" | "opened" | "closed"): void {
     for (const hooks of this.#hooks) hooks[moment]?.();
   }
 

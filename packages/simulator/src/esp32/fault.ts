@@ -3,33 +3,33 @@ import type { McpReply } from "./mcp-server.ts";
 import type { Tool } from "./tool.ts";
 import type { Greeting } from "./transport.ts";
 
-/** What a fault may do to the device it sits in. */
+/** What a fault can do to its device. */
 export interface FaultyDevice {
   addTool(tool: Tool): void;
-  /** Sends an MCP message nobody asked for. */
+  /** Sends an unsolicited MCP message. */
   notify(payload: ByteText): void;
-  /** Puts a text on the wire behind everything already queued. */
+  /** Sends a text after everything that is already queued. */
   say(text: ByteText): void;
-  /** Ends this life in the middle of whatever runs. */
+  /** Restarts the device immediately, while tasks run. */
   restart(cause: string): void;
   sleep(ms: number): Promise<void>;
   after(ms: number, task: () => void): () => void;
   random(): number;
 }
 
-/** One payload on its way out. */
+/** One outgoing payload. */
 export interface Delivery {
   readonly payload: ByteText;
   readonly afterMs: number;
 }
 
-/** The places where a fault may put its hand; what it leaves out stays as the firmware does it. */
+/** The hooks of a fault. Without a hook, the device behaves like the firmware. */
 export interface FaultHooks {
   readonly noPong?: boolean;
-  /** MCP messages are not understood at all. */
-  readonly deaf?: boolean;
+  /** The device ignores MCP messages. */
+  readonly ignoresMcp?: boolean;
   readonly oldFirmware?: boolean;
-  /** What comes of an update: the device stays dark, or its bootloader goes back to what ran before. */
+  /** How an update fails: the device stays offline, or its bootloader returns to the previous firmware. */
   readonly failedUpdate?: "dark" | "rolled-back";
   greeting?(greeting: Greeting): Greeting | undefined;
   booted?(): void;
@@ -39,7 +39,7 @@ export interface FaultHooks {
   deliver?(reply: McpReply, deliveries: readonly Delivery[]): readonly Delivery[];
 }
 
-/** A fault by name; each device gets hooks of its own, so counters are never shared. */
+/** A named fault. Each device gets its own hooks, so that counters are not shared. */
 export interface Fault {
   readonly name: string;
   readonly install: (device: FaultyDevice) => FaultHooks;

@@ -1,16 +1,16 @@
 import type { Machine } from "./machine.ts";
 
-/** What came of a download. */
+/** The result of a download. */
 export interface DownloadedImage {
-  /** As the image itself says it; a device that is not there runs anything, also what says nothing. */
+  /** The version in the image. A virtual device accepts any image, even one without a version. */
   readonly version: string | undefined;
 }
 
 const imageLimit = 16 * 1024 * 1024;
-/** Where an application describes itself: behind the image's header and its first segment's. */
+/** Offset of the application's description: after the image header and the first segment header. */
 const description = { at: 32, magic: 0xabcd5432, versionAt: 48, versionBytes: 32 };
 
-/** Fetches an image as the firmware does: a bare GET, whole, and of a length that is told beforehand. */
+/** Downloads an image as the firmware does: a plain GET of the whole file, which needs a Content-Length. */
 export async function downloadImage(
   { http, alive }: Machine,
   url: string,

@@ -20,7 +20,7 @@ import { screenPicture } from "./screen-picture.ts";
 import type { Tool } from "./tool.ts";
 import { userTools } from "./user-tools.ts";
 
-/** What runs on the board: wires the parts together and owns the device's lives, from power-on to power-off. */
+/** The firmware of the board: connects the parts and handles power-on, restarts and power-off. */
 export class Firmware {
   readonly state: DeviceState;
   readonly events: DeviceEvents;
@@ -30,7 +30,7 @@ export class Firmware {
   readonly server: McpServer;
   readonly #options: VirtualDeviceOptions;
   readonly #timers: Timers;
-  /** Timers that a power cut takes with it. */
+  /** Timers that end with a power cut. */
   readonly #lifeTimers: Timers;
   readonly #faults: FaultSet;
   readonly #machine: Machine;
@@ -90,17 +90,17 @@ export class Firmware {
     else this.#boardTools.push(tool);
   }
 
-  /** Tools are put together once: common ones, the board's, then the user-only ones of the firmware. */
+  /** Registers the tools once: common ones, the board's, then the firmware's user-only tools. */
   boot(): void {
     if (this.#booted) return;
-    this.#faults.tell("booted");
+    this.#faults.run("booted");
     const stock = this.#faults.has("oldFirmware") ? [] : userTools(this.#machine);
     for (const tool of [...commonTools(this.#machine), ...this.#boardTools, ...stock]) this.server.add(tool);
     this.#boardTools = [];
     this.#booted = true;
   }
 
-  /** Queues a text; it is made when its turn comes, with the session of that moment. */
+  /** Queues a text, which is built when it is sent, with the session of that time. */
   say(text: () => ByteText): void {
     this.loop.schedule(() => {
       this.connection.put(text());
@@ -125,25 +125,25 @@ export class Firmware {
     this.events.emit({ kind: "reboot", cause });
     this.#endLife();
     this.connection.audio.abandon("crashed", `the device went down: ${cause}`);
-    this.connection.lifeline.powerCut(reason);
+    this.connection.reconnector.powerCut(reason);
   }
 
   stop(): void {
-    this.connection.lifeline.stop();
+    this.connection.reconnector.stop();
     this.#endLife();
     this.connection.audio.abandon("stopped", "the device has been stopped");
     this.#timers.clear();
     this.events.stop();
   }
 
-  /** The orderly way down: whoever can be told is told. */
+  /** An orderly shutdown, with goodbyes where the transport has them. */
   #restart(cause: string): void {
-    this.connection.farewell();
+    this.connection.sayGoodbye();
     this.powerCut("reboot", cause);
   }
 
   #endLife(): void {
-    this.#faults.tell("closed");
+    this.#faults.run("closed");
     this.#lifeTimers.clear();
     this.loop.powerOff();
     this.#alive?.abort();
@@ -176,7 +176,7 @@ export class Firmware {
     }
     const payload = member(message, "payload");
     if (payload?.kind !== "object") this.#ignored("an mcp payload that is no object");
-    else if (!this.#faults.has("deaf")) this.server.receive(payload);
+    else if (!this.#faults.has("ignoresMcp")) this.server.receive(payload);
   }
 
   #ignored(why: string): void {
@@ -192,7 +192,7 @@ export class Firmware {
       this.connection.resume();
       return;
     }
-    this.connection.farewell();
+    this.connection.sayGoodbye();
     this.#startImage(image.version ?? this.board.firmware, "firmware upgrade");
   }
 
@@ -200,7 +200,7 @@ export class Firmware {
     const failed = this.#faults.failedUpdate;
     if (failed === undefined) this.#board = { ...this.#board, firmware: version };
     this.powerCut("reboot", cause);
-    if (failed === "dark") this.connection.lifeline.leave();
+    if (failed === "dark") this.connection.reconnector.leave();
   }
 
   #makeMachine(): Machine {

@@ -5,18 +5,18 @@ import type { MqttSettings } from "./mqtt-settings.ts";
 
 export type FlashSpace = "mqtt" | "websocket";
 
-/** The flash's own bounds; the firmware does not look before it writes, and goes down with the error. */
+/** The flash's bounds. The firmware does not check them before writing, and crashes with the error. */
 const keyLimit = 15;
 const textLimit = 4000;
 
-/** Settings that outlive reboots: what a reply leaves out keeps its old value. */
+/** Settings that survive reboots. A setting that is missing in a reply keeps its old value. */
 export class Flash {
   readonly #spaces: Readonly<Record<FlashSpace, Map<string, ByteText | number>>> = {
     mqtt: new Map(),
     websocket: new Map(),
   };
 
-  /** Stores every text and number of an object; otherwise it tells what brings the device down. */
+  /** Stores every text and number of an object; returns the reason if this crashes the device. */
   store(space: FlashSpace, node: CjsonNode): string | undefined {
     if (node.kind !== "object") return undefined;
     for (const { key, value } of node.members) {
@@ -51,7 +51,7 @@ export class Flash {
     };
   }
 
-  /** A number under that name is not found: flash keeps the two kinds apart. */
+  /** Does not find a number with that name, because flash stores the two types separately. */
   #text(space: FlashSpace, key: string): string {
     const value = this.#spaces[space].get(key);
     return toText(typeof value === "string" ? value : fromText(""));

@@ -1,9 +1,9 @@
 import type { ByteText } from "./byte-text.ts";
 
-/** The device's HTTP client, so that tests can script the servers it sees. */
+/** Interface of the device's HTTP client, so that tests can script the servers. */
 export interface DeviceHttp {
   get(url: string, signal: AbortSignal): Promise<HttpOutcome>;
-  /** Sends `chunks` with chunked transfer encoding, each as one chunk, unless the headers tell a length. */
+  /** Sends `chunks` with chunked transfer encoding, each as one chunk, unless the headers have a Content-Length. */
   post(
     url: string,
     headers: Readonly<Record<string, string>>,
@@ -17,7 +17,7 @@ export type HttpOutcome = { readonly kind: "unopened"; readonly cause: unknown }
 export interface HttpAnswer {
   readonly kind: "answered";
   readonly status: number;
-  /** Undefined when the server did not say. */
+  /** Undefined if the server did not send it. */
   readonly contentLength: number | undefined;
   read(limit: number): Promise<HttpBody>;
   /** Closes the connection without reading the rest. */
@@ -27,7 +27,7 @@ export interface HttpAnswer {
 export type HttpBody =
   | { readonly kind: "whole"; readonly bytes: Buffer }
   | { readonly kind: "broken-off" }
-  /** More than the limit. The rest stays unread and the connection open, until discard() or the signal ends it. */
+  /** The body exceeds the limit. The rest is unread and the connection open until discard() or the signal. */
   | { readonly kind: "too-long" };
 
 interface FormPart {

@@ -1,9 +1,9 @@
 export type Task = () => void | Promise<void>;
 
 /**
- * The device's main task. It takes everything queued so far as one batch, runs the batch to its end, then
- * looks again. A task that returns a promise blocks everything behind it, as a slow tool does on the chip.
- * Replies are tasks too, which is why they can overtake calls and why a reboot swallows those behind it.
+ * The device's main task. It takes everything queued so far as one batch, runs the batch to its end, then takes the next
+ * one. A task that returns a promise blocks all later tasks, as a slow tool does on the chip. Replies are tasks too, so
+ * they can overtake calls, and a reboot drops the replies after it.
  */
 export class MainLoop {
   readonly #onFailure: (error: unknown) => void;
@@ -16,7 +16,7 @@ export class MainLoop {
     this.#onFailure = onFailure;
   }
 
-  /** Changes whenever the device loses power: work begun in an earlier life must leave no trace in this one. */
+  /** Changes whenever the device loses power, so that work from before has no effect afterwards. */
   get life(): number {
     return this.#life;
   }
@@ -26,7 +26,7 @@ export class MainLoop {
     if (this.#running) return;
     this.#running = true;
     const life = this.#life;
-    // Not at once: frames that arrived together are all read before the main task wakes up.
+    // Deferred, because frames that arrived together are all read before the main task wakes up.
     setImmediate(() => void this.#drain(life));
   }
 

@@ -38,8 +38,8 @@ export interface McpServerHost {
 }
 
 /**
- * The MCP server inside the device. Messages are checked in the firmware's order; what fails one of the early
- * checks is dropped without a reply, because the firmware only logs it. Error texts are pasted unescaped.
+ * The MCP server inside the device. It checks messages in the firmware's order. A message that fails an early check is
+ * dropped without a reply, because the firmware only logs it. Error texts are inserted unescaped.
  */
 export class McpServer {
   readonly #host: McpServerHost;

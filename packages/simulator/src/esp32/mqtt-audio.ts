@@ -4,21 +4,21 @@ import { deviceHello, readOffer, type UdpOffer } from "./mqtt-hello.ts";
 import type { AudioChannel, OpenOutcome, SendOutcome, TransportHost } from "./transport.ts";
 import { AudioCipher, UdpPath } from "./udp-audio.ts";
 
-/** Silence after which the device no longer believes its session to be open. */
+/** Silence after which the device considers its session closed. */
 const lapseMs = 120_000;
 
-const givenUp: OpenOutcome = { ok: false, code: "closed_early", detail: "the device gave the session up" };
+const givenUp: OpenOutcome = { ok: false, code: "closed_early", detail: "the device cancelled the session" };
 
 type Session =
   | { readonly at: "closed" }
   | { readonly at: "greeting"; readonly settle: (outcome: OpenOutcome | Promise<OpenOutcome>) => void }
   | { readonly at: "joining"; readonly path: UdpPath }
-  /** After a failed publish (`sound` is false) the path stays, but the next wake greets anew. */
+  /** After a failed publish (`sound` is false) the UDP path stays, but the next conversation sends hello again. */
   | { readonly at: "open"; readonly path: UdpPath; readonly sound: boolean };
 
 /**
- * The audio session over MQTT: hello and goodbye through the broker, packets over UDP. It outlives the
- * connection to the broker; the session id even outlives the session, until the next hello.
+ * The audio session over MQTT: hello and goodbye through the broker, packets over UDP. It survives a reconnection to the
+ * broker. The session id is kept even after the session, until the next hello.
  */
 export class MqttAudio implements AudioChannel {
   readonly #host: TransportHost;
@@ -47,7 +47,7 @@ export class MqttAudio implements AudioChannel {
     this.#sessionId = fromText("");
     const greeting = this.#host.greeting();
     if (greeting === undefined) {
-      return { ok: false, code: "hello_timeout", detail: "the device does not say hello" };
+      return { ok: false, code: "hello_timeout", detail: "the device does not send hello" };
     }
     if (this.#say(deviceHello(greeting)) !== "sent") {
       return { ok: false, code: "closed_early", detail: "the hello could not be published" };
@@ -74,7 +74,7 @@ export class MqttAudio implements AudioChannel {
     this.#cipher = undefined;
   }
 
-  /** What was taken in counts as life; pings and what is not understood do not. */
+  /** Processed messages reset the silence timeout; pings and ignored messages do not. */
   heard(): void {
     this.#lastHeard = this.#host.timers.now();
   }
@@ -88,7 +88,7 @@ export class MqttAudio implements AudioChannel {
       this.#host.ignored("server hello for another transport");
       return;
     }
-    // Taken over before the rest is looked at, so it stands even if the rest is useless.
+    // Stored before the rest is checked, so it applies even if the rest is invalid.
     const sessionId = stringMember(message, "session_id");
     if (sessionId !== undefined) this.#sessionId = sessionId;
     const offer = readOffer(message);

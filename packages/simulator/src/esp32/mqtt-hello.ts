@@ -3,7 +3,7 @@ import { type CjsonNode, member, stringMember, toInt32 } from "./cjson-parse.ts"
 import { printJson } from "./cjson-print.ts";
 import type { Greeting } from "./transport.ts";
 
-/** Where and how the server takes audio. */
+/** The server's audio address and parameters. */
 export interface UdpOffer {
   readonly server: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export function deviceHello(greeting: Greeting): ByteText {
   });
 }
 
-/** Undefined when a part is missing or wrong: the device ignores such a hello and goes on waiting. */
+/** Undefined if a part is missing or wrong: the device ignores such a hello and keeps waiting. */
 export function readOffer(hello: CjsonNode): UdpOffer | undefined {
   const udp = member(hello, "udp");
   const server = stringMember(udp, "server");

@@ -5,26 +5,26 @@ import { keepaliveSeconds, type MqttAddress, type MqttOptions } from "./mqtt-set
 import type { OpenOutcome } from "./transport.ts";
 
 export interface LinkHost {
-  /** False: the link never sends a ping, and the broker has to find out by itself. */
+  /** False: the link never sends a ping, so that the broker has to detect a dead connection. */
   readonly pings: boolean;
   settled(outcome: OpenOutcome): void;
   message(payload: Buffer): void;
-  /** An accepted connection ended, and not by this side's wish. */
+  /** An accepted connection ended, and not by this side. */
   lost(): void;
-  /** More bytes of one message than any board could hold. */
+  /** A message is larger than any board can hold. */
   flooded(): void;
 }
 
-/** No bound but its memory on the device; this is the largest module's. */
+/** A device is limited only by its memory; this is the largest module's. */
 const receiveLimit = 8 * 1024 * 1024;
-/** A broker that no longer reads must not keep the socket of a device that has left. */
-const farewellMs = 1_000;
+/** Closes the socket of a disconnected device even if the broker no longer reads. */
+const closeTimeoutMs = 1_000;
 /** Bad user name or password, and not authorized. */
 const credentialCodes: ReadonlySet<number> = new Set([4, 5]);
 
 /**
- * One connection to a broker, from dialling to its end; reconnecting is the device's business and makes a new
- * one. After end() or drop() it is never heard of again.
+ * One connection to a broker, from connecting to its end. To reconnect, the device creates a new one. After end() or
+ * drop() it reports nothing more.
  */
 export class MqttLink {
   readonly #options: MqttOptions;
@@ -59,14 +59,14 @@ export class MqttLink {
     return true;
   }
 
-  /** With a DISCONNECT behind whatever was published before. */
+  /** Sends a DISCONNECT after everything that was published before. */
   end(): void {
     if (this.#at !== "up") {
       this.drop();
       return;
     }
     this.#at = "over";
-    this.#socket.setTimeout(farewellMs, () => this.#socket.destroy());
+    this.#socket.setTimeout(closeTimeoutMs, () => this.#socket.destroy());
     this.#socket.once("finish", () => this.#socket.destroy());
     this.#client.end(false);
   }

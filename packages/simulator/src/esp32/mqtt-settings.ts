@@ -1,4 +1,4 @@
-/** The broker's address and the device's name there, under the names the configuration reply gives them. */
+/** MQTT settings, with the names of the OTA reply. */
 export interface MqttSettings {
   /** `host` or `host:port`; 8883 by default, and TLS on exactly that port. */
   readonly endpoint: string;
@@ -11,7 +11,7 @@ export interface MqttSettings {
 }
 
 export interface MqttOptions extends MqttSettings {
-  /** Stock firmware never subscribes; outside brokers may deliver only to those who do. */
+  /** Stock firmware never subscribes; external brokers may deliver only to subscribers. */
   readonly subscribe?: string;
   /** Wait for the broker to accept, 10 s. */
   readonly connectMs?: number;
@@ -29,10 +29,10 @@ export interface MqttAddress {
 
 const tlsPort = 8883;
 const defaultKeepalive = 240;
-/** What the MQTT library on the device takes instead of nothing. */
+/** Defaults of the MQTT library on the device. */
 const emptyKeepalive = 120;
 
-/** Undefined where the firmware would fall over its own number parser. */
+/** Undefined if the firmware's number parser would crash. */
 export function parseEndpoint(endpoint: string): MqttAddress | undefined {
   const colon = endpoint.indexOf(":");
   if (colon < 0) return { host: endpoint, port: tlsPort, tls: true };

@@ -6,10 +6,10 @@ import { MqttLink } from "./mqtt-link.ts";
 import { type MqttAddress, type MqttOptions, parseEndpoint } from "./mqtt-settings.ts";
 import type { OpenOutcome, SendOutcome, Transport, TransportFactory, TransportHost } from "./transport.ts";
 
-/** Cellular modems take a publish as one command, which cannot be longer. */
+/** Cellular modems send a publish as one command, which cannot be longer. */
 const modemLimit = 65_536;
 
-/** The way through a broker: connected from boot on, with audio sessions over UDP only while someone talks. */
+/** MQTT transport: connected from boot on, with UDP audio sessions only during conversations. */
 export function mqttTransport(options: MqttOptions): TransportFactory {
   const address = parseEndpoint(options.endpoint);
   if (address === undefined || address.host === "" || address.port < 1 || address.port > 65_535) {
@@ -19,14 +19,14 @@ export function mqttTransport(options: MqttOptions): TransportFactory {
 }
 
 class MqttTransport implements Transport {
-  /** The MQTT library on the device waits so long, whatever the failure was. */
+  /** The delay of the device's MQTT library after any failure. */
   readonly retry = { minimumMs: 10_000, maximumMs: 10_000, jitter: 0.1 };
   readonly audio: MqttAudio;
   readonly #options: MqttOptions;
   readonly #address: MqttAddress;
   readonly #host: TransportHost;
   #link: MqttLink | undefined;
-  /** Settles the attempt under way, if there is one. */
+  /** Settles the current attempt, if there is one. */
   #settle: ((outcome: OpenOutcome) => void) | undefined;
 
   constructor(options: MqttOptions, address: MqttAddress, host: TransportHost) {
@@ -106,7 +106,7 @@ class MqttTransport implements Transport {
   }
 
   #giveUp(): void {
-    this.#settled({ ok: false, code: "closed_early", detail: "the device left" });
+    this.#settled({ ok: false, code: "closed_early", detail: "the device disconnected" });
   }
 
   #settled(outcome: OpenOutcome): void {

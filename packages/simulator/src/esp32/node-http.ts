@@ -4,12 +4,12 @@ import type { TlsTrust } from "./device-options.ts";
 import type { DeviceHttp, HttpAnswer, HttpBody, HttpOutcome } from "./http.ts";
 import { parseHttpAddress } from "./http-address.ts";
 
-/** The firmware's own waits: so long for the headers, then as long again for the body. */
+/** The firmware's timeouts, for the headers and then again for the body. */
 const waitMs = 30_000;
 
 export const nodeHttp: DeviceHttp = nodeHttpTrusting({});
 
-/** The same, with something to say about whom it trusts. */
+/** An HTTP client with TLS options. */
 export function nodeHttpTrusting(tls: TlsTrust): DeviceHttp {
   return {
     get: async (url, signal) => await exchange(tls, "GET", url, {}, [], signal),
@@ -43,7 +43,7 @@ async function exchange(
 
 function answer(response: IncomingMessage): HttpAnswer {
   const announced = response.headers["content-length"];
-  // A connection that breaks later is told by read(); without a listener it would be thrown at the process.
+  // read() reports a connection that breaks later; without a listener it would be an uncaught exception.
   response.on("error", () => undefined);
   return {
     kind: "answered",

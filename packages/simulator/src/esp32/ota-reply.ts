@@ -3,7 +3,7 @@ import { type CjsonNode, member, parseCjson, stringMember, toInt32 } from "./cjs
 import type { Flash, FlashSpace } from "./flash.ts";
 
 export interface Activation {
-  /** What a person types in on the server's side. */
+  /** The code that a person enters at the server. */
   readonly code: string | undefined;
   readonly message: string | undefined;
   readonly challenge: ByteText | undefined;
@@ -21,14 +21,14 @@ export type OtaReply =
       readonly activation: Activation | undefined;
       /** Only if the device would install it. */
       readonly firmware: FirmwareOffer | undefined;
-      /** Milliseconds of the device's clock, which shows local time. */
+      /** The device's clock in milliseconds, in local time. */
       readonly serverTime: number | undefined;
     }
   | { readonly kind: "useless"; readonly detail: string }
-  /** The device falls over while it reads. */
+  /** Parsing the reply crashes the device. */
   | { readonly kind: "fatal"; readonly cause: string };
 
-/** Reads a configuration reply as the firmware does, and stores on the way what it stores. */
+/** Reads an OTA reply as the firmware does, and stores the same settings in flash. */
 export function readReply(body: Buffer, flash: Flash, runningVersion: string): OtaReply {
   const root = parseCjson(fromBuffer(body));
   if (root === undefined) return { kind: "useless", detail: "the reply is not JSON" };
@@ -46,7 +46,7 @@ export function readReply(body: Buffer, flash: Flash, runningVersion: string): O
   }
   return {
     kind: "read",
-    // Without a word on it the device tries what it has: MQTT.
+    // Without any transport in the reply, the device tries its stored MQTT settings.
     protocol: protocol ?? "mqtt",
     activation: readActivation(member(root, "activation")),
     firmware,
@@ -77,7 +77,7 @@ function readOffer(
   return forced || isNewer(offered, running) ? { version: toText(version), url: toText(url) } : undefined;
 }
 
-/** Numbers between dots; each may be followed by anything, but must be there. */
+/** Numbers separated by dots. Anything may follow a number, but each number is required. */
 function versionNumbers(version: string): number[] | undefined {
   const segments = version.split(".");
   if (segments.at(-1) === "") segments.pop();

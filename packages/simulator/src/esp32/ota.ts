@@ -16,9 +16,9 @@ import { wholeReplyLimit } from "./whole-reply.ts";
 export interface ProvisionOptions {
   readonly otaUrl: string;
   readonly board: Board;
-  /** What the report about the device is made from; a new device's by default. */
+  /** The state for the report about the device; a new device's by default. */
   readonly state?: DeviceState;
-  /** What earlier replies left behind, and where this one is stored. */
+  /** The stored settings of earlier replies, where the new ones are stored too. */
   readonly flash?: Flash;
   readonly http?: DeviceHttp;
   readonly clock?: Clock;
@@ -28,11 +28,11 @@ export interface ProvisionOptions {
   /** Called each time the device shows its code. */
   readonly shown?: (code: string, message: string | undefined) => void;
   readonly checkFailed?: (attempt: number, detail: string) => void;
-  /** Installs a newer firmware and tells whether that worked; without it offers are let pass. */
+  /** Installs newer firmware and returns whether that worked; without it, offers are ignored. */
   readonly install?: (offer: FirmwareOffer) => Promise<boolean>;
 }
 
-/** What the device connects with. */
+/** The settings for connecting. */
 export type ProvisionedTransport =
   | { readonly kind: "mqtt"; readonly settings: MqttSettings }
   | { readonly kind: "websocket"; readonly settings: WebSocketOptions };
@@ -47,7 +47,7 @@ export type ProvisionOutcome =
     }
   /** New firmware is in place, and the device has to restart. */
   | { readonly kind: "installed"; readonly version: string }
-  /** The reply brings the device down, and will again after every restart. */
+  /** The reply crashes the device, again after every restart. */
   | { readonly kind: "fatal"; readonly cause: string }
   | {
       readonly kind: "failed";
@@ -64,8 +64,8 @@ const pendingMs = 3_000;
 const refusedMs = 10_000;
 
 /**
- * What a device does at boot with nothing but the configuration address: asks, shows its code until somebody
- * has entered it, asks again, and ends up with the settings of a transport. It does not reject.
+ * The boot of a device that knows only its OTA address: it requests its settings, shows its code until it is approved,
+ * requests again, and returns the settings of a transport. It does not reject.
  */
 export async function provision(options: ProvisionOptions): Promise<ProvisionOutcome> {
   return await new Provision(options).run();
@@ -116,7 +116,7 @@ class Provision {
     return { kind: "failed", code: "stopped", detail: "the device was stopped while it was provisioned" };
   }
 
-  /** The device gives up asking and tries the broker it knows, if it knows one. */
+  /** The device stops requesting and tries its stored broker, if there is one. */
   #fallBack(detail: string): ProvisionOutcome {
     const transport = this.#transport("mqtt");
     if (transport.settings.endpoint === "") return { kind: "failed", code: "ota_failed", detail };
@@ -133,7 +133,7 @@ class Provision {
 
   async #check(): Promise<Check> {
     const { otaUrl, board } = this.#options;
-    if (otaUrl.length < shortestUrl) return { kind: "useless", detail: "the address is too short to be one" };
+    if (otaUrl.length < shortestUrl) return { kind: "useless", detail: "the address is too short" };
     const outcome = await this.#post(otaUrl, this.#report());
     if (outcome.kind === "unopened") return { kind: "useless", detail: `no answer from ${otaUrl}` };
     if (outcome.status !== 200) {
@@ -145,7 +145,7 @@ class Provision {
       outcome.discard();
       return {
         kind: "hung",
-        detail: `a reply of ${wholeReplyLimit} bytes or more stops the device for good`,
+        detail: `a reply of ${wholeReplyLimit} bytes or more hangs the device`,
       };
     }
     if (body.kind === "broken-off") return { kind: "useless", detail: "the reply broke off" };
@@ -160,7 +160,7 @@ class Provision {
     }
   }
 
-  /** Without a challenge there is nothing to answer, so nothing is sent. */
+  /** Without a challenge, nothing is sent. */
   async #tryActivation(challenge: ByteText | undefined): Promise<number | undefined> {
     if (challenge === undefined) return undefined;
     const { otaUrl } = this.#options;

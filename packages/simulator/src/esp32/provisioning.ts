@@ -24,7 +24,7 @@ export interface ProvisioningHost {
   readonly machine: Machine;
   readonly events: DeviceEvents;
   use(transport: TransportFactory): void;
-  /** Downloads the image; undefined where it could not be had. */
+  /** Downloads the image; undefined if that fails. */
   download(url: string): Promise<DownloadedImage | undefined>;
   installed(version: string): void;
 }
@@ -34,13 +34,13 @@ type Stage =
   | { readonly at: "asking"; readonly given: AbortController; readonly outcome: Promise<OpenOutcome> }
   | { readonly at: "ready" };
 
-/** The part of a boot that finds out where to connect. Its flash lives as long as the device. */
+/** The part of a boot that requests the settings. Its flash survives reboots. */
 export class Provisioning {
   readonly #options: ProvisioningOptions;
   readonly #host: ProvisioningHost;
   readonly #flash = new Flash();
   #stage: Stage = { at: "unknown" };
-  /** What lies in flash for the next boot. */
+  /** The settings in flash for the next boot. */
   #image: DownloadedImage | undefined;
 
   constructor(options: ProvisioningOptions, host: ProvisioningHost) {
@@ -48,7 +48,7 @@ export class Provisioning {
     this.#host = host;
   }
 
-  /** Undefined when this life knows already. */
+  /** Undefined if the settings are already known since the last boot. */
   prepare(): Promise<OpenOutcome> | undefined {
     if (this.#stage.at === "ready") return undefined;
     if (this.#stage.at === "asking") return this.#stage.outcome;
@@ -58,12 +58,12 @@ export class Provisioning {
     return outcome;
   }
 
-  /** The device leaves in the middle of it. */
+  /** Aborts provisioning, because the device disconnects. */
   cancel(): void {
     if (this.#stage.at === "asking") this.reset();
   }
 
-  /** This life is over, and the next one asks again. */
+  /** After a power cut, the next boot requests the settings again. */
   reset(): void {
     const stage = this.#stage;
     this.#stage = { at: "unknown" };
@@ -90,7 +90,7 @@ export class Provisioning {
         return this.#image !== undefined && !signal.aborted;
       },
     });
-    if (signal.aborted) return { ok: false, code: "stopped", detail: "the device left" };
+    if (signal.aborted) return { ok: false, code: "stopped", detail: "the device disconnected" };
     return this.#conclude(outcome);
   }
 
@@ -127,7 +127,7 @@ export class Provisioning {
     return { ok: true };
   }
 
-  /** Requests count as dials, so that a fleet does not ask all at once; waiting for a person does not. */
+  /** Requests count as connection attempts, so that a fleet does not send all at once; waiting for approval does not. */
   #gated(): DeviceHttp {
     const { http } = this.#host.machine;
     const { dialGate } = this.#options;

@@ -3,7 +3,7 @@ import { type ByteText, fromText, wire } from "./byte-text.ts";
 import { type JsonValue, printJson } from "./cjson-print.ts";
 import type { DeviceState } from "./device-state.ts";
 
-/** Displays this low have no room for a theme. */
+/** Displays up to this height have no theme. */
 const themeless = 64;
 
 /** The text of self.get_device_status. */
@@ -49,8 +49,8 @@ function rssiOf(initial: number, state: DeviceState): number {
 }
 
 /**
- * The text of self.get_system_info, which is also the body a device posts for its configuration. Put together
- * by hand without escaping, as on the device: a quote in the network's name breaks it.
+ * The text of self.get_system_info, which is also the body of an OTA request. Built without escaping, as on the device: a
+ * quote in the network's name breaks it.
  */
 export function systemInfo(board: Board, state: DeviceState): ByteText {
   const mac = fromText(board.mac);

@@ -5,7 +5,7 @@
 import type { Screen } from "./board.ts";
 import type { DeviceState } from "./device-state.ts";
 
-/** Larger screens are drawn smaller: the picture shows the state, not the pixels. */
+/** Larger screens are scaled down, because the image shows the state, not the pixels. */
 const longestSide = 640;
 const shownKeys = ["volume", "brightness", "theme", "battery.level", "emotion", "preview.url"];
 

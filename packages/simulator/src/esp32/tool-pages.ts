@@ -10,9 +10,8 @@ export type Page =
   | { readonly ok: false; readonly message: ByteText };
 
 /**
- * One page of tools/list. The cursor is the name of the page's first tool, and a page that ends up empty is
- * an error: because its first tool is too large (its name is told), or because the cursor leads nowhere (the
- * name is empty, hence two spaces).
+ * One page of tools/list. The cursor is the name of the page's first tool. An empty page is an error: its first tool is
+ * too large (the error names it), or the cursor is unknown (the name is empty, hence two spaces).
  */
 export function listPage(tools: readonly Tool[], cursor: ByteText, withUserTools: boolean): Page {
   const names = tools.map((tool) => fromText(tool.name));

@@ -11,7 +11,7 @@ interface BooleanProperty {
 interface IntegerProperty {
   readonly type: "integer";
   readonly default?: number;
-  /** The firmware knows ranges only whole: both ends or neither. */
+  /** The firmware supports only ranges with both ends. */
   readonly minimum?: number;
   readonly maximum?: number;
 }
@@ -23,8 +23,8 @@ interface StringProperty {
 
 export type ToolProperty = BooleanProperty | IntegerProperty | StringProperty;
 /**
- * In order: the first property that fails its check decides the error. Names that are digits keep their order
- * only in a Map, because JavaScript sorts them to the front of an object.
+ * Ordered: the first property that fails its check decides the error. Numeric names keep their order only in a Map,
+ * because JavaScript objects sort them to the front.
  */
 export type ToolProperties = Readonly<Record<string, ToolProperty>> | ReadonlyMap<string, ToolProperty>;
 
@@ -39,7 +39,7 @@ type ToolArguments<P extends ToolProperties> =
     ? BoundArguments
     : { readonly [K in keyof P]: P[K] extends ToolProperty ? ValueOf<P[K]> : never };
 
-/** Bytes that a tool returns instead of text. */
+/** An image that a tool returns instead of text. */
 export class ToolImage {
   readonly mimeType: string;
   readonly data: Uint8Array;
@@ -50,7 +50,7 @@ export class ToolImage {
   }
 }
 
-/** Nothing counts as `true`. */
+/** `undefined` counts as `true`. */
 export type ToolReturn =
   | boolean
   | number
@@ -67,7 +67,7 @@ export interface ToolCall {
   property(name: string): boolean | number | string;
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a callback without a return statement is welcome
+// biome-ignore lint/suspicious/noConfusingVoidType: allows a callback without a return statement
 export type ToolResult = ToolReturn | void;
 export type ToolCallback<P extends ToolProperties> = (
   args: ToolArguments<P>,
@@ -77,7 +77,7 @@ export type ToolCallback<P extends ToolProperties> = (
 type Value = boolean | number | string;
 export type BoundArguments = Readonly<Record<string, Value>>;
 
-/** A tool as the server keeps it, whatever its properties are. */
+/** A tool as the MCP server stores it, without the types of its properties. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -103,7 +103,7 @@ export function defineTool<P extends ToolProperties>(
     description,
     userOnly,
     properties: declared,
-    // Safe: arguments are bound against these very properties before any tool runs.
+    // Safe: arguments are bound against these properties before a tool runs.
     run: (args, call) => callback(args as ToolArguments<P>, call),
   };
 }
@@ -158,7 +158,7 @@ export type Binding =
   | { readonly ok: true; readonly args: BoundArguments }
   | { readonly ok: false; readonly message: ByteText };
 
-/** Values of the wrong type are treated as absent; only a right type out of range is called wrong. */
+/** Values of the wrong type count as absent; only a value of the right type out of range is an error. */
 export function bindArguments(properties: Tool["properties"], given: CjsonNode | undefined): Binding {
   const args: [string, Value][] = [];
   for (const [key, property] of properties) {
@@ -205,7 +205,7 @@ export function toolCall(tool: Tool, id: number, args: BoundArguments): ToolCall
   };
 }
 
-/** The one content item; an image is wrapped as a JSON text in a member of its own, which no standard knows. */
+/** The only content item. An image is a JSON text in a non-standard property. */
 export function printResult(value: ToolResult): ByteText {
   if (value instanceof ToolImage) {
     const data = Buffer.from(value.data).toString("base64");

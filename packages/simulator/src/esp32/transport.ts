@@ -7,25 +7,25 @@ import type { CjsonNode } from "./cjson-parse.ts";
 import type { JsonValue } from "./cjson-print.ts";
 import type { DisconnectReason } from "./device-events.ts";
 
-/** What a transport tells the device it belongs to. */
+/** What a transport needs from its device. */
 export interface TransportHost {
   readonly board: Board;
   readonly timers: Timers;
   readonly pong: boolean;
   /** How long the device waits for the server's hello. */
   readonly helloWaitMs: number;
-  /** What the device says of itself in its hello; undefined: it says nothing at all. */
+  /** The content of the device's hello; undefined: it sends no hello. */
   greeting(): Greeting | undefined;
-  /** A message with a string `type` that is not the transport's own business. */
+  /** Receives a message with a string `type` that the transport does not handle itself. */
   message(type: ByteText, message: CjsonNode): void;
   audio(packet: Buffer): void;
   frame(direction: "in" | "out", text: ByteText): void;
   ignored(why: string): void;
-  /** The other side ended the channel. */
+  /** The server closed the channel. */
   closed(reason: DisconnectReason, code: number | undefined): void;
-  /** The server ended the audio session, where that is not the whole channel. */
+  /** The server ended the audio session, if that is separate from the channel. */
   goodbye(): void;
-  /** A message made the device fall over. */
+  /** A message crashed the device. */
   crashed(cause: string): void;
 }
 
@@ -45,30 +45,30 @@ export type OpenOutcome =
 
 export type SendOutcome = "sent" | "closed" | "too-large";
 
-/** The audio session, where it is a thing apart from the connection. */
+/** The audio session of a transport where it is separate from the connection. */
 export interface AudioChannel {
   readonly isOpen: boolean;
-  /** Says hello and waits for the server's; runs on the main loop and blocks it. */
+  /** Sends hello and waits for the server's; runs on the main loop and blocks it. */
   open(): Promise<OpenOutcome>;
   /** False when there was none to close. */
   close(manner: "goodbye" | "silent"): boolean;
 }
 
-/** The way to a server, as the firmware's protocol class is: the device above knows nothing of sockets. */
+/** The connection to a server, like the firmware's protocol class: the device itself does not use sockets. */
 export interface Transport {
   readonly sessionId: ByteText;
   readonly isOpen: boolean;
-  /** Undefined where connecting and opening the audio channel are one act, which then blocks the main loop. */
+  /** Undefined if connecting also opens the audio channel, which then blocks the main loop. */
   readonly audio: AudioChannel | undefined;
-  /** When to dial again after a failure, where the transport has a habit of its own. */
+  /** The delay after a failure, if the transport has its own. */
   readonly retry: BackoffOptions | undefined;
-  /** Connects; without an `audio` of its own it waits for the server's hello too. */
+  /** Connects; without a separate `audio` it also waits for the server's hello. */
   open(): Promise<OpenOutcome>;
-  /** Leaves the way the firmware does when it leaves on purpose. */
+  /** Disconnects as the firmware does on purpose. */
   close(): void;
-  /** Is gone from one moment to the next. */
+  /** Breaks the connection without a message. */
   drop(): void;
-  /** What a power cut does to the transport's memory. */
+  /** Resets the transport's memory, as a power cut does. */
   forget(): void;
   sendText(text: ByteText): SendOutcome;
   sendAudio(packet: Uint8Array, timestamp: number): SendOutcome;

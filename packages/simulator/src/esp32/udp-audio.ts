@@ -2,9 +2,9 @@ import { createCipheriv } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 
 const headerLength = 16;
-/** The device's receive buffer; what does not fit is cut off and then has the wrong length. */
+/** The device's receive buffer. It truncates longer packets, which then have the wrong length. */
 const receiveBuffer = 1500;
-/** The most a UDP datagram can carry. */
+/** The maximum size of a UDP datagram. */
 const datagramLimit = 65_507;
 const audioType = 0x01;
 
@@ -20,14 +20,14 @@ export class AudioCipher {
   readonly #key: Buffer;
   readonly #nonce: Buffer;
   #sent = 0;
-  #heard = 0;
+  #lastSequence = 0;
 
   constructor(key: Buffer, nonce: Buffer) {
     this.#key = key;
     this.#nonce = nonce;
   }
 
-  /** The type byte is the nonce's: the firmware never writes it. Undefined when no datagram is that large. */
+  /** The type byte comes from the nonce, because the firmware never writes it. Undefined if the packet is too large. */
   seal(packet: Uint8Array, timestamp: number): Buffer | undefined {
     if (headerLength + packet.length > datagramLimit) return undefined;
     const header = Buffer.from(this.#nonce);
@@ -39,15 +39,16 @@ export class AudioCipher {
   }
 
   unseal(datagram: Buffer): Unsealed {
-    if (datagram.length < headerLength) return { ok: false, why: "an audio packet without a whole header" };
+    if (datagram.length < headerLength)
+      return { ok: false, why: "an audio packet with an incomplete header" };
     if (datagram[0] !== audioType) return { ok: false, why: "an audio packet of an unknown type" };
     const length = datagram.readUInt16BE(2);
     if (datagram.length > receiveBuffer || length !== datagram.length - headerLength) {
-      return { ok: false, why: "an audio packet of another length than it says" };
+      return { ok: false, why: "an audio packet with a wrong length" };
     }
     const sequence = datagram.readUInt32BE(12);
-    if (sequence <= this.#heard) return { ok: false, why: "an audio packet that is late or repeated" };
-    this.#heard = sequence;
+    if (sequence <= this.#lastSequence) return { ok: false, why: "an audio packet that is late or repeated" };
+    this.#lastSequence = sequence;
     const header = datagram.subarray(0, headerLength);
     return { ok: true, packet: this.#crypt(header, datagram.subarray(headerLength)) };
   }
@@ -58,7 +59,7 @@ export class AudioCipher {
   }
 }
 
-/** A datagram socket bound to one server. What cannot be sent is lost without a word, as on the device. */
+/** A datagram socket for one server. Packets that cannot be sent are silently lost, as on the device. */
 export class UdpPath {
   readonly #socket: Socket;
   #at: "opening" | "open" | "closed" = "opening";
@@ -67,11 +68,11 @@ export class UdpPath {
     this.#socket = createSocket("udp4", (datagram) => {
       if (this.#at === "open") receive(datagram);
     });
-    // Nobody listening there is reported by the next send; the firmware does not look.
+    // An unreachable server is reported by the next send; the firmware ignores it.
     this.#socket.on("error", () => undefined);
   }
 
-  /** Resolves when packets can be sent or never will be. */
+  /** Resolves when packets can be sent, or when that has failed. */
   async connect(server: string, port: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#socket.once("close", () => resolve());

@@ -7,9 +7,9 @@ import { defineTool, type Tool, type ToolCallback, type ToolProperties } from ".
 import { readWholeReply } from "./whole-reply.ts";
 
 const boundary = "----ESP32_SCREEN_SNAPSHOT_BOUNDARY";
-/** What a board could hold in memory as one image. */
+/** The largest image that fits into a board's memory. */
 const imageLimit = 4 * 1024 * 1024;
-/** A setting this long aborts the device while it is written to flash. */
+/** Writing a setting this long to flash crashes the device. */
 const settingLimit = 4000;
 
 function userTool<const P extends ToolProperties>(
@@ -21,7 +21,7 @@ function userTool<const P extends ToolProperties>(
   return defineTool(name, description, properties, callback, true);
 }
 
-/** Tools meant for people and their apps; hidden from a plain list, callable all the same. */
+/** User-only tools: hidden from a plain list, but callable. */
 export function userTools(machine: Machine): Tool[] {
   const { board } = machine;
   const tools = [
@@ -55,7 +55,7 @@ function upgradeTool(machine: Machine): Tool {
   return userTool(
     "self.upgrade_firmware",
     "Replaces the firmware with the one found at the given address. The device downloads it, and then restarts.",
-    // Not a mistake of ours: the firmware passes its help text where the default belongs.
+    // As in the firmware, which passes the help text as the default.
     { url: { type: "string", default: "The URL of the firmware binary file to download and install" } },
     ({ url }) => {
       machine.scheduleUpgrade(url);

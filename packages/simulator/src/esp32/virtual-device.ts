@@ -17,7 +17,7 @@ export interface SpeakOptions {
   readonly paceMs?: number;
 }
 
-/** A board that is not there: tools, state and wire behaviour of the real firmware. */
+/** A virtual board with the tools, state and wire behaviour of the real firmware. */
 export class VirtualDevice {
   readonly #firmware: Firmware;
 
@@ -29,7 +29,7 @@ export class VirtualDevice {
     return this.#firmware.board;
   }
 
-  /** What the device would show; writing to it is like turning its knobs. */
+  /** The device's visible state. Writing to it acts like a person at the device. */
   get state(): DeviceState {
     return this.#firmware.state;
   }
@@ -40,10 +40,10 @@ export class VirtualDevice {
   }
 
   get connected(): boolean {
-    return this.#firmware.connection.lifeline.up;
+    return this.#firmware.connection.reconnector.up;
   }
 
-  /** Whether the device believes that it could talk to the server now. */
+  /** Whether the device considers its channel open. */
   get audioOpen(): boolean {
     return this.#firmware.connection.audioOpen;
   }
@@ -56,7 +56,7 @@ export class VirtualDevice {
     return toText(this.#firmware.sessionId);
   }
 
-  /** Adds a tool everyone sees. Before the first connection it stands among the board's tools, later at the end. */
+  /** Adds a tool for everyone. Before the first connection it is listed with the board's tools, later at the end. */
   addTool<const P extends ToolProperties>(
     name: string,
     description: string,
@@ -67,7 +67,7 @@ export class VirtualDevice {
     return this;
   }
 
-  /** Adds a tool that is listed only for people. */
+  /** Adds a user-only tool. */
   addUserOnlyTool<const P extends ToolProperties>(
     name: string,
     description: string,
@@ -84,31 +84,31 @@ export class VirtualDevice {
    */
   async connect(): Promise<void> {
     this.#firmware.boot();
-    await this.#firmware.connection.lifeline.connect();
+    await this.#firmware.connection.reconnector.connect();
   }
 
-  /** Leaves as the firmware does (no Close frame; over MQTT a DISCONNECT) and stays away until connect(). */
+  /** Disconnects as the firmware does (no Close frame; over MQTT a DISCONNECT) and stays offline until connect(). */
   disconnect(): void {
-    this.#firmware.connection.lifeline.leave();
+    this.#firmware.connection.reconnector.leave();
   }
 
   /**
-   * Starts to talk, as a press on the button does. Over MQTT this is the hello that opens an audio session, and
-   * it rejects with a ConnectError if none can be had; over WebSocket it is connect().
+   * Starts a conversation, like pressing the button. Over MQTT it opens an audio session with a hello, and rejects with a
+   * ConnectError if that fails; over WebSocket it is connect().
    */
   async openAudio(): Promise<void> {
     this.#firmware.boot();
     await this.#firmware.connection.audio.open(undefined);
   }
 
-  /** What hearing its name makes the device do: interrupt itself while it speaks, else openAudio(). */
+  /** Simulates the wake word: interrupts the device while it speaks, otherwise openAudio(). */
   async wake(wakeWord?: string): Promise<void> {
     this.#firmware.boot();
     if (this.phase === "speaking") this.abort(true);
     else await this.#firmware.connection.audio.open(wakeWord);
   }
 
-  /** Ends the talk: over MQTT with a goodbye and the connection stays, over WebSocket it is disconnect(). */
+  /** Ends the conversation: over MQTT with a goodbye while the connection stays; over WebSocket it is disconnect(). */
   async closeAudio(): Promise<void> {
     await this.#firmware.connection.audio.close();
   }
@@ -119,19 +119,19 @@ export class VirtualDevice {
     await Promise.resolve();
   }
 
-  /** Cuts the power now; whether it comes back is decided by `returnAfterReboot`. */
+  /** Cuts the power. `returnAfterReboot` decides whether the device comes back. */
   reboot(cause = "power button"): void {
     this.#firmware.powerCut("reboot", cause);
   }
 
-  /** Hands over one MCP payload directly, as the LAN door of some boards does; replies are `reply` events. */
+  /** Passes one MCP payload to the device directly, like the LAN interface of some boards; replies are `reply` events. */
   receiveMcp(payload: string | Buffer): void {
     this.#firmware.boot();
     const message = parseCjson(typeof payload === "string" ? fromText(payload) : fromBuffer(payload));
     if (message !== undefined) this.#firmware.server.receive(message);
   }
 
-  /** Sends a JSON-RPC notification. Stock firmware never does; firmware of one's own may. */
+  /** Sends a JSON-RPC notification. Stock firmware never does; custom firmware may. */
   notify(method: string, params?: JsonMembers): void {
     this.#firmware.sayMcp(printJson({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }));
   }
@@ -157,7 +157,7 @@ export class VirtualDevice {
     this.#firmware.sayAudio(packet, timestamp);
   }
 
-  /** Says something, as fast as it is spoken: a chime, or other Opus packets. Resolves when the last one is sent. */
+  /** Sends audio in real time: a chime, or other Opus packets. Resolves when the last packet is sent. */
   async speak({ packets = chime, paceMs = chimeFrameMs }: SpeakOptions = {}): Promise<void> {
     for (const packet of packets) {
       this.sendAudio(packet);
@@ -166,22 +166,22 @@ export class VirtualDevice {
     await this.idle();
   }
 
-  /** The body a real device posts when it asks for its configuration. */
+  /** The body that a real device posts to the OTA address. */
   systemInfo(): string {
     return toText(systemInfo(this.board, this.state));
   }
 
-  /** For tools that take their time: never resolves if the device is stopped or restarts meanwhile. */
+  /** For slow tools: never resolves if the device is stopped or restarts in the meantime. */
   async sleep(ms: number): Promise<void> {
     await this.#firmware.sleep(ms);
   }
 
-  /** Resolves when the main loop has nothing left to do. */
+  /** Resolves when the main loop is idle. */
   async idle(): Promise<void> {
     await this.#firmware.loop.idle();
   }
 
-  /** Calls `listener` with everything that happens; the returned function ends it. */
+  /** Calls `listener` with every event; the returned function unsubscribes it. */
   observe(listener: (event: DeviceEvent) => void): () => void {
     return this.#firmware.events.observe(listener);
   }
@@ -190,7 +190,7 @@ export class VirtualDevice {
     return this.#firmware.events.on(kind, listener);
   }
 
-  /** The next event of a kind (that matches); rejects with a WaitError after 10 s, on abort and on stop(). */
+  /** The next (matching) event of a kind; rejects with a WaitError after 10 s, on abort and on stop(). */
   async waitFor<K extends DeviceEventKind>(
     kind: K,
     matches?: (event: DeviceEventOf<K>) => boolean,

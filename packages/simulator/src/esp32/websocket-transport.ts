@@ -9,7 +9,7 @@ import type { OpenOutcome, SendOutcome, Transport, TransportFactory, TransportHo
 
 export interface WebSocketOptions {
   readonly url: string;
-  /** Sent as it is if it holds a space, else with "Bearer " before it. */
+  /** Sent unchanged if it contains a space, otherwise with "Bearer " before it. */
   readonly token?: string;
   readonly version?: AudioVersion;
   readonly handshakeMs?: number;
@@ -21,9 +21,9 @@ export interface WebSocketOptions {
 
 /** The library on the device refuses to send more in one frame. */
 const frameLimit = 65_535;
-/** No bound but its memory on the device; this is the largest module's. */
+/** A device is limited only by its memory; this is the largest module's. */
 const receiveLimit = 8 * 1024 * 1024;
-/** Silence after which the device no longer believes its channel to be open. */
+/** Silence after which the device considers its channel closed. */
 const lapseMs = 120_000;
 
 type Link =
@@ -41,8 +41,8 @@ type Link =
   | { readonly at: "open"; readonly socket: DeviceSocket };
 
 /**
- * A client that never says goodbye: the firmware neither sends Close frames nor answers them. The library
- * reports a received Close frame by calling close(), which is therefore the place to hear of it.
+ * A client without Close frames: the firmware neither sends nor answers them. The library reports a received Close frame
+ * by calling close(), so that is overridden.
  */
 class DeviceSocket extends WebSocket {
   onCloseFrame: (code: number) => void = () => undefined;
@@ -66,7 +66,7 @@ class WebSocketTransport implements Transport {
   readonly #host: TransportHost;
   readonly #version: AudioVersion;
   #link: Link = { at: "closed" };
-  /** Closed by the server's frame, but its TCP connection is for the server to end. */
+  /** Closed by the server's Close frame; the server has to end the TCP connection. */
   #lingering: DeviceSocket | undefined;
   #sessionId = fromText("");
   #lastHeard = 0;
@@ -95,7 +95,7 @@ class WebSocketTransport implements Transport {
         maxPayload: receiveLimit,
         skipUTF8Validation: true,
         autoPong: this.#host.pong,
-        // The library refuses fragments; the firmware requests them as a part of the path.
+        // The library rejects fragments; the firmware sends them as part of the path.
         finishRequest: (request) => {
           request.path = requestPath(this.#options.url);
           request.end();
@@ -123,7 +123,8 @@ class WebSocketTransport implements Transport {
     if (link.at === "closed") return;
     this.#link = { at: "closed" };
     link.socket.terminate();
-    if (link.at !== "open") link.settle({ ok: false, code: "closed_early", detail: "the device left" });
+    if (link.at !== "open")
+      link.settle({ ok: false, code: "closed_early", detail: "the device disconnected" });
   }
 
   drop(): void {
@@ -194,7 +195,7 @@ class WebSocketTransport implements Transport {
     };
   }
 
-  /** Also without a usable hello the socket stays, and what is asked on it is answered. */
+  /** Without a usable hello the socket stays open too, and the device answers requests on it. */
   #greeted(socket: DeviceSocket, outcome: OpenOutcome): void {
     if (this.#link.at !== "greeting" || this.#link.socket !== socket) return;
     const { settle } = this.#link;

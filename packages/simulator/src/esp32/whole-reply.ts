@@ -3,8 +3,8 @@ import type { HttpAnswer } from "./http.ts";
 import type { Machine } from "./machine.ts";
 
 /**
- * From so many bytes on, a reply that the firmware reads whole is never read to its end: its HTTP client stops
- * receiving until some bytes are taken out, and the reader takes none out before the last has come.
+ * From this size on, the firmware never finishes reading a reply that it reads as a whole: its HTTP client stops receiving
+ * until some bytes are consumed, but the reader consumes none before the last has arrived.
  */
 export const wholeReplyLimit = 8192;
 
@@ -13,6 +13,6 @@ export async function readWholeReply(machine: Machine, answer: HttpAnswer): Prom
   if (body.kind === "too-long") {
     return await machine.hang(`an HTTP reply of ${wholeReplyLimit} bytes or more`);
   }
-  // A reply that breaks off is an empty text on the device, not an error.
+  // On the device, a reply that breaks off is an empty text, not an error.
   return body.kind === "whole" ? fromBuffer(body.bytes) : fromText("");
 }

@@ -1,6 +1,6 @@
 import { type HomeState, missingFrom } from "./state.ts";
 
-/** Something that happened in the home, whoever did it. */
+/** A change in the home, by any process. */
 export interface HomeEvent {
   readonly event:
     | "light_changed"
@@ -13,7 +13,7 @@ export interface HomeEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What happened between two states. Only what differs is seen: on and off again in between is nothing. */
+/** The changes between two states. A light that was switched on and off in between causes none. */
 export function changesBetween(before: HomeState, after: HomeState): HomeEvent[] {
   if (before === after) return [];
   const events: HomeEvent[] = [];

@@ -7,7 +7,7 @@ export interface ClimateReport {
   readonly heating: boolean;
 }
 
-/** How far a draught or the sun moves the thermometer. */
+/** Amplitude of the random temperature variation. */
 const wobble = 0.2;
 const wobbleMs = 5 * 60_000;
 
@@ -16,7 +16,7 @@ export function climateAt(climate: ClimateState, settings: ClimateSettings, now:
   return { temperature, target: climate.target, heating: temperature < climate.target };
 }
 
-/** The room goes on from where it is: nothing jumps when the target does. */
+/** The room temperature continues from its current value when the target changes. */
 export function setTarget(
   state: HomeState,
   target: number,
@@ -32,7 +32,7 @@ function roomAt({ target, from, at }: ClimateState, { minutes }: ClimateSettings
   return target + (from - target) * Math.exp(-passed);
 }
 
-/** The same seed and time give the same wobble, in every process and after every restart. */
+/** The same seed and time give the same variation in every process and after every restart. */
 function wobbleAt(seed: number, now: number): number {
   const slot = Math.floor(now / wobbleMs);
   const share = now / wobbleMs - slot;
@@ -42,7 +42,7 @@ function wobbleAt(seed: number, now: number): number {
   return (before + (after - before) * smooth) * 2 * wobble - wobble;
 }
 
-/** From 0 to 1, by mixing the bits of seed and slot. */
+/** A hash of seed and slot, from 0 to 1. */
 function fraction(seed: number, slot: number): number {
   let bits = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(slot | 0, 0xc2b2ae35);
   bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);

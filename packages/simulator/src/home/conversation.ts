@@ -1,4 +1,4 @@
-/** One client's side of the line protocol: a line in, at most one line out. Knows no streams. */
+/** The line protocol with one client: one line in, at most one line out, without streams. */
 import type { HomeEvent } from "./changes.ts";
 import { HomeCallError, HomeStateError, type HomeStateErrorCode } from "./home-errors.ts";
 import { jsonFault } from "./json-fault.ts";
@@ -9,8 +9,8 @@ import { brief } from "./tools.ts";
 /** The protocol's version, not the program's. */
 const protocolVersion = "0.1.0";
 
-/** A line may have so many bytes: a call of the largest home has a few kilobytes. */
-export const longestLine = 1024 * 1024;
+/** Maximum bytes of a line; a call of the largest home has a few kilobytes. */
+export const maxLineBytes = 1024 * 1024;
 
 const stateTexts: Readonly<Record<HomeStateErrorCode, string>> = {
   state_unreadable: "No se puede leer el estado de la casa",
@@ -32,7 +32,7 @@ export class Conversation {
     return `${JSON.stringify({ type: "ready", version: protocolVersion, tools: this.#home.tools })}\n`;
   }
 
-  /** The answer with its newline; empty where there is none; `undefined` for quit. */
+  /** The answer with its newline; empty if there is none; `undefined` for quit. */
   answer(line: string): string | undefined {
     let message: unknown;
     try {
@@ -47,7 +47,7 @@ export class Conversation {
   }
 
   tooLong(): string {
-    return refusal("null", `Mensaje inválido: la línea supera ${longestLine} bytes`);
+    return refusal("null", `Mensaje inválido: la línea supera ${maxLineBytes} bytes`);
   }
 
   notText(): string {
@@ -86,7 +86,7 @@ export class Conversation {
   }
 }
 
-/** Sent only to a client that asked for it. */
+/** Sent only to a client that requested events. */
 export function eventLine({ event, data }: HomeEvent): string {
   return `${JSON.stringify({ type: "event", event, data })}\n`;
 }

@@ -1,7 +1,7 @@
 /**
- * One process at a time. The lock is a symbolic link whose target names its owner: made in one step together with
- * that name, so that nobody ever finds a lock without one. It is held for well under a millisecond; an owner that
- * died is told by its process id, one that hangs by the lock's age.
+ * A lock between processes. It is a symbolic link whose target names its owner. The link and the name are created in one
+ * step, so a lock always has an owner. It is held for well under a millisecond. A dead owner is detected by its process
+ * id, a hanging one by the lock's age.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -9,9 +9,9 @@ import { threadId } from "node:worker_threads";
 import { HomeStateError } from "./home-errors.ts";
 
 export interface LockTiming {
-  /** How long to wait for others before giving up. */
+  /** How long to wait for the lock. */
   readonly patienceMs: number;
-  /** A lock older than this is taken over, whoever it belongs to. */
+  /** A lock older than this is taken over from any owner. */
   readonly abandonedMs: number;
 }
 
@@ -23,7 +23,7 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
 export class FileLock {
   readonly #path: string;
   readonly #timing: LockTiming;
-  /** Called with the process id of an owner that died, for what it may have left behind. */
+  /** Called with the process id of a dead owner, to clean up its files. */
   readonly #bury: (pid: number) => void;
   #since = 0;
 
@@ -37,7 +37,7 @@ export class FileLock {
     this.#since = this.#wait();
   }
 
-  /** To be asked just before a change is made final: after too long somebody else may have taken over. */
+  /** Checked just before a change is committed, because another process may have taken over after a long time. */
   get stillMine(): boolean {
     return performance.now() - this.#since < this.#timing.abandonedMs / 2;
   }
@@ -55,7 +55,7 @@ export class FileLock {
       if (since - started > this.#timing.patienceMs) throw this.#busy();
       if (this.#isOrphan(this.#path)) this.#takeAway();
       else {
-        // The whole step is synchronous, and so is the waiting: answers go out in order anyway.
+        // Everything is synchronous, including the waiting, because answers are sent in order anyway.
         Atomics.wait(pause, 0, 0, waitMs * (0.5 + Math.random()));
         waitMs = Math.min(waitMs * 1.5, 2);
       }
@@ -63,8 +63,8 @@ export class FileLock {
   }
 
   /**
-   * Only one process at a time may take an orphan away, and it looks again first: otherwise two that saw the same
-   * orphan could take away each other's fresh lock.
+   * Only one process at a time may remove an abandoned lock, and it checks again first. Otherwise two processes that saw
+   * the same abandoned lock could remove each other's new lock.
    */
   #takeAway(): void {
     const guard = `${this.#path}.orphan`;
@@ -86,7 +86,7 @@ export class FileLock {
     const owner = ownerOf(path);
     if (owner === undefined) return false;
     if (Date.now() - owner.since > this.#timing.abandonedMs) return true;
-    // Where every start has the same process id (a container), an earlier life of this process may have left it.
+    // In a container every start may have the same process id, so an earlier run may have left the lock.
     if (owner.name === ownName) return true;
     return owner.host === host && owner.pid !== undefined && !isAlive(owner.pid);
   }
@@ -113,7 +113,7 @@ function take(path: string): boolean {
     if (codeOf(error) === "EEXIST") return false;
     if (codeOf(error) !== "EPERM" && codeOf(error) !== "ENOSYS") throw error;
   }
-  // Where there are no symbolic links (some network and memory-card file systems, Windows) a file does nearly as well.
+  // Without symbolic links (some network and memory-card file systems, Windows), use a file.
   try {
     fs.writeFileSync(path, ownName, { flag: "wx" });
     return true;
@@ -123,7 +123,7 @@ function take(path: string): boolean {
   }
 }
 
-/** `undefined` if nobody holds it any more. */
+/** `undefined` if the lock is free. */
 function ownerOf(path: string): Owner | undefined {
   try {
     const found = fs.lstatSync(path);
@@ -149,7 +149,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's process is alive, too.
+    // No permission to signal it, so the process is alive.
     return codeOf(error) === "EPERM";
   }
 }

@@ -10,12 +10,12 @@ import type { HomeStore } from "./store.ts";
 export interface FileStoreOptions {
   readonly file: string;
   readonly settings: HomeSettings;
-  /** Told when a file that is no state was put aside and the home began anew. */
+  /** Called when an invalid state file was renamed and the home started with the defaults. */
   readonly putAside?: (backup: string) => void;
   readonly lock?: LockTiming;
 }
 
-/** One version of the file. It is kept open: an inode that is open is not given to another file. */
+/** One version of the file. It is kept open, so that the system does not reuse its inode. */
 interface Seen {
   readonly handle: number;
   readonly inode: number;
@@ -24,9 +24,9 @@ interface Seen {
 }
 
 /**
- * The state in one file that several processes share. Reading asks the file system whether the file is still the
- * one that was read, and that is all while nothing changes. Changing is done under a lock, into a new file that
- * then takes the old one's place: whoever reads, or dies, in the middle has the old state or the new one.
+ * The state in one file that several processes share. A read only checks whether the file has changed since the last
+ * read. A change takes a lock, writes a new file and renames it over the old one, so that readers and crashes see either
+ * the old or the new state.
  */
 export class FileStore implements HomeStore {
   readonly #options: FileStoreOptions;
@@ -35,9 +35,9 @@ export class FileStore implements HomeStore {
   readonly #lock: FileLock;
   #state: HomeState;
   #seen: Seen | undefined;
-  /** What the file holds, while this process has the lock. */
+  /** The content of the file while this process holds the lock. */
   #held: HomeState | undefined;
-  /** Changes wait for the end of together(). */
+  /** Changes are written at the end of together(). */
   #together = false;
 
   constructor(options: FileStoreOptions) {
@@ -62,7 +62,7 @@ export class FileStore implements HomeStore {
 
   change(change: (state: HomeState) => HomeState): HomeState {
     const before = this.read();
-    // A change that changes nothing needs no lock: it happened at the moment of the reading.
+    // A change without effect needs no lock: it took place at the time of the read.
     if (change(before) === before) return before;
     if (this.#held === undefined) this.#acquire();
     try {
@@ -90,7 +90,7 @@ export class FileStore implements HomeStore {
     this.#remember(undefined);
   }
 
-  /** `undefined` for a file that is there and is no state. */
+  /** `undefined` for an existing file with an invalid state. */
   #look(): HomeState | undefined {
     try {
       const found = fs.statSync(this.#file, { throwIfNoEntry: false });
@@ -154,7 +154,7 @@ export class FileStore implements HomeStore {
     }
   }
 
-  /** Keeps what has changed, if anything has, and lets others go on. */
+  /** Writes the changes, if any, and releases the lock. */
   #finish(): void {
     const held = this.#held;
     if (held === undefined) return;
@@ -169,7 +169,7 @@ export class FileStore implements HomeStore {
     }
   }
 
-  /** Under the lock, after another look: the file is kept under another name, and the home begins anew. */
+  /** Renames an invalid file and starts with the defaults. Runs under the lock, after reading again. */
   #startAnew(): HomeState {
     const backup = freeName(`${this.#file}.broken`);
     fs.renameSync(this.#file, backup);
@@ -178,7 +178,7 @@ export class FileStore implements HomeStore {
     return this.#state;
   }
 
-  /** A new file takes the old one's place. */
+  /** Replaces the file atomically. */
   #replace(state: HomeState): void {
     const temporary = this.#temporary(process.pid);
     const handle = fs.openSync(temporary, "w+");
@@ -211,7 +211,7 @@ export class FileStore implements HomeStore {
     return `${this.#file}.${pid}.tmp`;
   }
 
-  /** What the file system refused, in words; anything else is passed on as it is. */
+  /** Converts file system errors; other errors are passed on unchanged. */
   #explain(code: "state_unreadable" | "state_unwritable", what: string, error: unknown): unknown {
     if (error instanceof HomeStateError || codeOf(error) === undefined) return error;
     const reason = error instanceof Error ? error.message : String(error);

@@ -2,21 +2,21 @@ import fs from "node:fs";
 import path from "node:path";
 import type { Clock } from "../clock.ts";
 
-/** How late a change may be noticed where the file system tells nothing (network and some container volumes). */
+/** Polling interval for file systems without notifications (network and some container volumes). */
 const pollMs = 1_000;
 
-/** Says that a file may have changed; the listener looks for itself. */
+/** Reports that a file may have changed; the listener has to check. */
 export function watchFile(file: string, changed: () => void, clock: Clock): () => void {
   const name = path.basename(file);
   let watcher: fs.FSWatcher | undefined;
   try {
-    // The folder, not the file: each change puts a new file in its place.
+    // Watches the folder, because each change replaces the file.
     watcher = fs.watch(path.dirname(file), { persistent: false }, (_, changedName) => {
       if (changedName === null || changedName === name) changed();
     });
     watcher.on("error", () => watcher?.close());
   } catch {
-    // No watching here, or no more of it for this user; looking every second will do.
+    // Watching is not supported, or the user's limit is reached: polling is enough.
   }
   const poll = (): void => {
     changed();

@@ -8,13 +8,13 @@ export type HomeCallErrorCode =
   | "argument_invalid";
 
 export interface HomeCallDetails {
-  /** What was asked for and does not exist, or the argument that does not fit. */
+  /** The unknown name, or the invalid argument. */
   readonly name?: string;
-  /** What does exist instead. */
+  /** The known names. */
   readonly known?: readonly string[];
 }
 
-/** A call the home refuses. The message is the protocol's own Spanish text; clients match on it. */
+/** A rejected call. The message is the protocol's Spanish text, which clients compare. */
 export class HomeCallError extends SimulatorError {
   declare readonly code: HomeCallErrorCode;
   readonly details: HomeCallDetails;
@@ -27,7 +27,7 @@ export class HomeCallError extends SimulatorError {
 
 export type HomeStateErrorCode = "state_unreadable" | "state_unwritable" | "state_newer" | "state_locked";
 
-/** The file with the home's state cannot be used now. Nothing was changed. */
+/** The file with the home's state is not accessible. Nothing was changed. */
 export class HomeStateError extends SimulatorError {
   declare readonly code: HomeStateErrorCode;
   readonly file: string;
@@ -52,15 +52,15 @@ export type SettingsRule =
   | "climate_off";
 
 export interface SettingsProblem {
-  /** The key's way from the top, such as `scenes.noche.lights.salon`; empty for the whole file. */
+  /** The path of the key, such as `scenes.noche.lights.salon`; empty for the whole file. */
   readonly key: string;
   readonly line: number | undefined;
   readonly rule: SettingsRule;
-  /** What the rule speaks of: the known keys, the bounds of a number, the parser's own words. */
+  /** Values for the message: the known keys, the bounds of a number, or the parser's message. */
   readonly values: readonly string[];
 }
 
-/** home.yaml cannot be used; every problem names its key and its line. */
+/** home.yaml is invalid; every problem names its key and line. */
 export class HomeSettingsError extends SimulatorError {
   readonly file: string;
   readonly problems: readonly SettingsProblem[];

@@ -1,10 +1,10 @@
 /**
- * The simulated home: lights, an alarm and who is there, for agent developers without hardware. Its core is a state
- * and tools over it (SimulatedHome); around it lie where the state is kept (one file that several processes may
- * share) and how it is spoken with (one JSON message a line). This door has nothing to do with the other simulated
- * devices and loads nothing but Node, so that a home is there as quickly as a process can be.
+ * The simulated home: lights, an alarm and presence, for agent developers without hardware. Its core is a state with
+ * tools (SimulatedHome). The state is kept in a file that several processes can share, and clients use one JSON message
+ * per line. This entry point is separate from the other simulated devices and loads only Node modules, so that a home
+ * starts fast.
  */
-export { longestLine } from "./conversation.ts";
+export { maxLineBytes } from "./conversation.ts";
 export { FileStore, type FileStoreOptions } from "./file-store.ts";
 export {
   HomeCallError,

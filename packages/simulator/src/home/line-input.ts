@@ -2,12 +2,12 @@ import fs from "node:fs";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 
-/** Where a client's bytes come from. A chunk is valid only until the handler returns. */
+/** Source of a client's bytes. A chunk is valid only until the handler returns. */
 export interface LineInput {
   start(chunk: (bytes: Buffer) => void, ended: () => void): void;
   pause(): void;
   resume(): void;
-  /** Nothing more is read; what is still under way is dropped. */
+  /** Stops reading and discards pending input. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ export function streamInput(stream: Readable): LineInput {
 
 const bufferBytes = 64 * 1024;
 
-/** This process's stdin. A pipe is read into one buffer again and again, which halves the cost of a call. */
+/** The process's stdin. A pipe is read into one reused buffer, which halves the cost of a call. */
 export function standardInput(): LineInput {
   const kind = fs.fstatSync(0);
   return kind.isFIFO() || kind.isSocket() ? pipeInput(0) : streamInput(process.stdin);
@@ -42,7 +42,7 @@ function pipeInput(fd: number): LineInput {
     handle(buffer.subarray(0, count));
     return !paused;
   };
-  // The constructor takes `onread` as connect() does; its type has been forgotten.
+  // The constructor accepts `onread` like connect(), but its type lacks it.
   const options: object = { fd, readable: true, writable: false, onread: { buffer, callback } };
   let socket: Socket | undefined;
   return {

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { type Clock, systemClock } from "../clock.ts";
 import { changesBetween } from "./changes.ts";
-import { Conversation, eventLine, longestLine } from "./conversation.ts";
+import { Conversation, eventLine, maxLineBytes } from "./conversation.ts";
 import { watchFile } from "./file-watch.ts";
 import { HomeStateError } from "./home-errors.ts";
 import type { LineInput } from "./line-input.ts";
@@ -13,9 +13,9 @@ export interface HomeServerOptions {
   readonly home: SimulatedHome;
   readonly input: LineInput;
   readonly output: Writable;
-  /** Also send `event` lines when something changes, whoever changed it. Off: nothing but the protocol's messages. */
+  /** Also send `event` lines for changes by any process. Off: only the protocol's messages. */
   readonly events?: boolean;
-  /** The shared state's file, to notice what other processes do. */
+  /** The file of the shared state, to notice changes by other processes. */
   readonly stateFile?: string | undefined;
   readonly warn?: (error: HomeStateError) => void;
   readonly clock?: Clock;
@@ -29,7 +29,7 @@ export interface HomeServer {
   stop(): void;
 }
 
-/** Serves one client over a pair of streams until it quits, goes away, or stop() is called. */
+/** Serves one client over a pair of streams until it quits, disconnects, or stop() is called. */
 export function serveHome(options: HomeServerOptions): HomeServer {
   const server = new LineServer(options);
   return { ended: server.ended, stop: () => server.end("stopped") };
@@ -47,13 +47,13 @@ class LineServer {
   readonly #conversation: Conversation;
   readonly #splitter: LineSplitter;
   readonly #warn: (error: HomeStateError) => void;
-  /** The state the client has been told of; `undefined` for a client that wants no events. */
-  #told: HomeState | undefined;
+  /** The state that was last reported to the client; `undefined` for a client without events. */
+  #reported: HomeState | undefined;
   #unwatch = (): void => undefined;
   #settle: (why: HomeServerEnd) => void = () => undefined;
   #over = false;
   #quit = false;
-  /** What one turn has brought, and the answers to it. */
+  /** The lines of one chunk and their answers. */
   readonly #lines: (string | Unreadable)[] = [];
   #answers = "";
 
@@ -67,7 +67,7 @@ class LineServer {
       this.#settle = resolve;
     });
     this.#conversation = new Conversation(home, this.#warn);
-    this.#splitter = new LineSplitter(longestLine, {
+    this.#splitter = new LineSplitter(maxLineBytes, {
       line: (text) => this.#lines.push(text),
       tooLong: () => this.#lines.push({ why: "tooLong" }),
       notText: () => this.#lines.push({ why: "notText" }),
@@ -77,7 +77,7 @@ class LineServer {
     output.on("drain", () => this.#drained());
     this.#send(this.#conversation.ready());
     if (events) {
-      this.#told = this.#current();
+      this.#reported = this.#current();
       if (stateFile !== undefined) this.#unwatch = watchFile(stateFile, () => this.#noticed(), clock);
     }
     input.start(
@@ -97,21 +97,21 @@ class LineServer {
     this.#settle(why);
   }
 
-  /** Everything that came in one piece is answered in one piece, and what it changes is kept in one go. */
+  /** Answers all lines of a chunk together, and writes their changes together. */
   #turn(read: () => void): void {
     if (this.#over) return;
     read();
     const lines = this.#lines.splice(0);
     if (lines.length === 0) return;
-    const told = this.#told;
+    const told = this.#reported;
     this.#home.beginTurn();
     try {
       this.#home.together(() => this.#answerAll(lines));
     } catch (error) {
       if (!(error instanceof HomeStateError)) throw error;
-      // None of it has happened. Each call by itself finds out whether it can be done.
+      // Nothing was written: run each call separately.
       this.#answers = "";
-      this.#told = told;
+      this.#reported = told;
       this.#quit = false;
       this.#answerAll(lines);
     }
@@ -128,7 +128,7 @@ class LineServer {
         return;
       }
       this.#answers += answer;
-      // After each answer, so that on and off again in one turn are two events.
+      // After each answer, so that switching on and off in one chunk gives two events.
       this.#tell(this.#home.lastState);
     }
   }
@@ -141,7 +141,7 @@ class LineServer {
 
   #send(text: string): void {
     if (this.#over) return;
-    // ASCII is the same in both, and as latin1 it is written quicker.
+    // ASCII is the same in both encodings, and latin1 is faster.
     const ascii = Buffer.byteLength(text) === text.length;
     const flows = this.#output.write(text, ascii ? "latin1" : "utf8");
     if (!flows) this.#input.pause();
@@ -153,9 +153,9 @@ class LineServer {
     if (!this.#output.writableNeedDrain) this.#input.resume();
   }
 
-  /** Somebody may have changed something. A client that does not read is told later, of the difference that is left. */
+  /** The state may have changed. A client that does not read gets the remaining difference later. */
   #noticed(): void {
-    if (this.#over || this.#told === undefined || this.#output.writableNeedDrain) return;
+    if (this.#over || this.#reported === undefined || this.#output.writableNeedDrain) return;
     const state = this.#current();
     if (state === undefined) return;
     this.#tell(state);
@@ -163,9 +163,9 @@ class LineServer {
   }
 
   #tell(state: HomeState): void {
-    if (this.#told === undefined || this.#told === state) return;
-    for (const event of changesBetween(this.#told, state)) this.#answers += eventLine(event);
-    this.#told = state;
+    if (this.#reported === undefined || this.#reported === state) return;
+    for (const event of changesBetween(this.#reported, state)) this.#answers += eventLine(event);
+    this.#reported = state;
   }
 
   #current(): HomeState | undefined {

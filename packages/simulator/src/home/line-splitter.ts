@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 export interface LineHandler {
   line(text: string): void;
-  /** A line beyond the bound, told once, when the bound is passed; what is left of it is thrown away. */
+  /** Called once for a line that exceeds the bound; the rest of the line is discarded. */
   tooLong(): void;
   /** A line whose bytes are not UTF-8. */
   notText(): void;
@@ -11,19 +11,19 @@ export interface LineHandler {
 const newline = 10;
 
 /**
- * Cuts bytes into lines and only then reads them as text, so that a character may be split across chunks. Holds at
- * most one bounded line. A chunk is not kept: whoever reads may use the same memory for the next one.
+ * Splits bytes into lines before decoding them, so that a character may be split across chunks. Holds at most one bounded
+ * line. It does not keep chunks, so the caller may reuse their memory.
  */
 export class LineSplitter {
   readonly #handler: LineHandler;
-  readonly #longest: number;
-  /** The beginning of a line whose end has not come yet. */
+  readonly #maxBytes: number;
+  /** The start of an incomplete line. */
   #pending: Buffer[] = [];
   #held = 0;
   #skipping = false;
 
-  constructor(longest: number, handler: LineHandler) {
-    this.#longest = longest;
+  constructor(maxBytes: number, handler: LineHandler) {
+    this.#maxBytes = maxBytes;
     this.#handler = handler;
   }
 
@@ -37,7 +37,7 @@ export class LineSplitter {
     if (from < chunk.length) this.#add(Buffer.from(chunk.subarray(from)));
   }
 
-  /** A last line without its newline is a line, too. */
+  /** A last line without a newline counts too. */
   end(): void {
     if (this.#held > 0) this.#finish();
   }
@@ -46,7 +46,7 @@ export class LineSplitter {
     if (this.#skipping) return;
     this.#held += part.length;
     this.#pending.push(part);
-    if (this.#held <= this.#longest) return;
+    if (this.#held <= this.#maxBytes) return;
     this.#clear();
     this.#skipping = true;
     this.#handler.tooLong();
@@ -59,7 +59,7 @@ export class LineSplitter {
     this.#clear();
     if (skipped) return;
     const text = bytes.toString();
-    // Bad bytes turn into this character, which may also have been sent as such.
+    // Invalid bytes decode to this character, which may also have been sent.
     if (text.includes("\ufffd") && !isUtf8(bytes)) this.#handler.notText();
     else this.#handler.line(text);
   }

@@ -14,9 +14,9 @@ export type HomeNotice =
 export interface OpenHomeOptions {
   /** Folder of home.yaml and home.json. */
   readonly data: string;
-  /** Another settings file than `home.yaml` of the data folder. */
+  /** Settings file instead of `home.yaml` in the data folder. */
   readonly settingsFile?: string;
-  /** False: the state is forgotten with the process, and nothing is written at all. */
+  /** False: the state is kept in memory only, and nothing is written. */
   readonly persist?: boolean;
   readonly notice?: (notice: HomeNotice) => void;
   readonly clock?: Pick<Clock, "now">;
@@ -24,7 +24,7 @@ export interface OpenHomeOptions {
 
 export interface OpenedHome {
   readonly home: SimulatedHome;
-  /** Where the state is; `undefined` for one that is not kept. */
+  /** File of the state; `undefined` if it is kept in memory. */
   readonly stateFile: string | undefined;
 }
 

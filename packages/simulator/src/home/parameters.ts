@@ -1,7 +1,7 @@
 import { HomeCallError } from "./home-errors.ts";
-import { isName, mostPeople } from "./settings.ts";
+import { isName, maxPeople } from "./settings.ts";
 
-/** A parameter is its own JSON Schema: what `ready` shows is what calls are checked against. */
+/** A parameter is a JSON Schema, which `ready` shows and calls are checked against. */
 type Parameter =
   | { readonly type: "string"; readonly description: string }
   | { readonly type: "boolean"; readonly description: string }
@@ -27,7 +27,7 @@ export type ValuesOf<All extends Parameters, Required extends keyof All> = {
   readonly [Name in Required]: ValueOf<All[Name]>;
 } & { readonly [Name in Exclude<keyof All, Required>]?: ValueOf<All[Name]> };
 
-/** Gives what the tool gets, or refuses in the protocol's words. A null is as good as nothing. */
+/** Returns the tool's arguments, or throws with the protocol's message. Null counts as missing. */
 export function readArguments<All extends Parameters, Required extends keyof All & string>(
   parameters: All,
   required: readonly Required[],
@@ -77,19 +77,19 @@ function refusal(parameter: Parameter | undefined, value: unknown): string | und
       return `un número${whole ? " entero" : ""} de ${minimum} a ${maximum}`;
     }
     case "array":
-      return Array.isArray(value) && value.length <= mostPeople && value.every(isName)
+      return Array.isArray(value) && value.length <= maxPeople && value.every(isName)
         ? undefined
-        : `una lista de hasta ${mostPeople} nombres`;
+        : `una lista de hasta ${maxPeople} nombres`;
     case undefined:
       return undefined;
   }
 }
 
-const longestShown = 80;
+const maxShownLength = 80;
 
-/** The value as it came, in JSON; only its beginning if it is long, and not what is inside it: that may be deep. */
+/** The value as JSON for an error message: truncated, and without nested values, which may be deep. */
 export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "una lista" : "un objeto";
-  const text = JSON.stringify(typeof value === "string" ? value.slice(0, longestShown + 1) : value);
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
+  const text = JSON.stringify(typeof value === "string" ? value.slice(0, maxShownLength + 1) : value);
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
 }

@@ -5,7 +5,7 @@ import { defaultSettings, defaultSettingsText, type HomeSettings } from "./setti
 
 export interface SettingsFileOptions {
   readonly file: string;
-  /** Writes the defaults where there is no file; without it they are used and nothing is written. */
+  /** Writes the defaults if there is no file; otherwise they are used without writing. */
   readonly create: boolean;
   readonly created?: (file: string) => void;
 }
@@ -20,7 +20,7 @@ export async function loadHomeSettings({
     if (create && write(file)) created?.(file);
     return defaultSettings;
   }
-  // The text that was written above needs no parser; loading one takes as long as starting the rest.
+  // The defaults need no parser, and loading it takes as long as everything else at the start.
   if (text === defaultSettingsText) return defaultSettings;
   const { parseSettings } = await import("./settings-text.ts");
   return parseSettings(text, file);
@@ -35,7 +35,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** False if another process was quicker: that one has told. */
+/** False if another process created the file first and reported it. */
 function write(file: string): boolean {
   try {
     fs.writeFileSync(file, defaultSettingsText, { flag: "wx" });

@@ -1,4 +1,4 @@
-/** Reads the text of home.yaml. Everything that is wrong is told at once, each with its key and its line. */
+/** Reads the text of home.yaml. Reports all problems at once, each with its key and line. */
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import { HomeSettingsError, type SettingsProblem, type SettingsRule } from "./home-errors.ts";
 import {
@@ -7,8 +7,8 @@ import {
   features,
   type HomeSettings,
   isName,
-  mostLights,
-  mostPeople,
+  maxLights,
+  maxPeople,
   type Scene,
   targetRange,
 } from "./settings.ts";
@@ -39,7 +39,7 @@ export function parseSettings(text: string, file: string): HomeSettings {
   return settings;
 }
 
-/** A file that says one thing very many times over is refused by the parser only here. */
+/** The parser rejects a file with too many aliases only here. */
 function contentOf(document: Document.Parsed, file: string): unknown {
   try {
     return document.toJS();
@@ -49,7 +49,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   }
 }
 
-/** Where the key itself stands; where there is none, what holds it. */
+/** The position of the key, or of its parent if there is none. */
 function offsetOf(node: unknown, [key, ...rest]: Way): number | undefined {
   const own = isNode(node) ? node.range?.[0] : undefined;
   if (key === undefined || !isMap(node)) return own;
@@ -76,17 +76,17 @@ function readSettings(content: unknown, complain: Complain): HomeSettings {
   };
 }
 
-/** A list of names, all off; or names with the state they begin in. */
+/** A list of names, all off, or names with initial states. */
 function readLights(value: unknown, complain: Complain): ReadonlyMap<string, boolean> {
   const way = ["lights"];
   if (Array.isArray(value)) {
-    if (value.length > mostLights || !value.every(isName) || new Set(value).size !== value.length) {
-      complain(way, "lights", mostLights);
+    if (value.length > maxLights || !value.every(isName) || new Set(value).size !== value.length) {
+      complain(way, "lights", maxLights);
     }
     return new Map(value.filter(isName).map((name) => [name, false]));
   }
-  if (!isFields(value) || Object.keys(value).length > mostLights) {
-    complain(way, "lights", mostLights);
+  if (!isFields(value) || Object.keys(value).length > maxLights) {
+    complain(way, "lights", maxLights);
     return new Map();
   }
   return new Map(
@@ -102,8 +102,8 @@ function readPresence(value: unknown, complain: Complain): HomeSettings["presenc
   const { present, known_people } = fieldsOf(way, value, ["present", "known_people"], complain);
   const list: unknown = known_people ?? [];
   const names = Array.isArray(list) ? list.filter(isName) : [];
-  if (!Array.isArray(list) || new Set(names).size !== list.length || list.length > mostPeople) {
-    complain([...way, "known_people"], "names", mostPeople);
+  if (!Array.isArray(list) || new Set(names).size !== list.length || list.length > maxPeople) {
+    complain([...way, "known_people"], "names", maxPeople);
   }
   return { present: flagOf([...way, "present"], present, complain) ?? names.length > 0, knownPeople: names };
 }
@@ -156,7 +156,7 @@ function readScenes(value: unknown, world: SceneWorld, complain: Complain): read
   });
 }
 
-/** A key without a value is as good as no key. */
+/** A key without a value counts as missing. */
 function fieldsOf(
   way: Way,
   value: unknown,

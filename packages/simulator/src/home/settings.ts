@@ -1,4 +1,4 @@
-/** What a home is made of: read from home.yaml once, the same for as long as the process runs. */
+/** The settings of a home, read from home.yaml once at the start. */
 
 export const features = ["presence", "climate", "scenes"] as const;
 export type Feature = (typeof features)[number];
@@ -11,15 +11,15 @@ export interface Scene {
 }
 
 export interface ClimateSettings {
-  /** What the thermostat is set to, and how warm the room is, before anybody touches it. */
+  /** The initial target and room temperature. */
   readonly target: number;
-  /** After so many minutes two thirds of the way to a new target are done. */
+  /** Minutes until the room has covered two thirds of the way to a new target. */
   readonly minutes: number;
   readonly seed: number;
 }
 
 export interface HomeSettings {
-  /** In the order in which they are listed, with the state each begins in. */
+  /** The lights in order, with their initial states. */
   readonly lights: ReadonlyMap<string, boolean>;
   readonly alarmDefault: boolean;
   readonly presenceDefault: { readonly present: boolean; readonly knownPeople: readonly string[] };
@@ -28,8 +28,8 @@ export interface HomeSettings {
   readonly scenes: readonly Scene[];
 }
 
-export const mostLights = 500;
-export const mostPeople = 100;
+export const maxLights = 500;
+export const maxPeople = 100;
 export const targetRange = { minimum: 5, maximum: 30 } as const;
 
 export const defaultSettings: HomeSettings = {
@@ -41,7 +41,7 @@ export const defaultSettings: HomeSettings = {
   scenes: [],
 };
 
-/** Written where there is no home.yaml; a test holds it equal to the defaults above. */
+/** Written if there is no home.yaml. A test compares it with the defaults above. */
 export const defaultSettingsText = `# The simulated home (docs/guides/home.md). Read at start.
 lights: [salon, cocina, dormitorio, bano, garage]
 alarm_default: false
@@ -58,7 +58,7 @@ features: []
 #   noche: { lights: { salon: false, cocina: false }, alarm: true, thermostat: 17 }
 `;
 
-/** A name people can type and read: one line, not too long. */
+/** A readable name: one line, not too long. */
 export function isName(value: unknown): value is string {
   return typeof value === "string" && value.length >= 1 && value.length <= 64 && !hasControls(value);
 }

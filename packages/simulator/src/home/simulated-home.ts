@@ -9,14 +9,14 @@ import { brief, peopleParameter, toolsOf } from "./tools.ts";
 
 export interface SimulatedHomeOptions {
   readonly settings?: HomeSettings;
-  /** Where the state lives; in memory by default. */
+  /** Storage of the state; in memory by default. */
   readonly store?: HomeStore;
   readonly clock?: Pick<Clock, "now">;
 }
 
 const done = { ok: true } as const;
 
-/** The home itself: settings, state and what can be done with them, whoever asks. */
+/** The home: settings, state and tools. */
 export class SimulatedHome {
   readonly settings: HomeSettings;
   readonly #store: HomeStore;
@@ -35,28 +35,28 @@ export class SimulatedHome {
     return [...this.#tools.values()].map(({ definition }) => definition);
   }
 
-  /** As of now, with every change that other processes have finished. */
+  /** The current state, with all finished changes of other processes. */
   get state(): HomeState {
     return this.#store.read();
   }
 
-  /** As of the last look or change that was made here. */
+  /** The state of the last read or change in this process. */
   get lastState(): HomeState {
     return this.#store.last();
   }
 
-  /** A HomeCallError says why a call is refused, a HomeStateError why the state could not be read or kept. */
+  /** Throws a HomeCallError for a rejected call, and a HomeStateError if the state cannot be read or written. */
   call(name: string, args: Readonly<Record<string, unknown>> = {}): object {
     this.beginTurn();
     return this.callInTurn(name, args);
   }
 
-  /** Calls that arrived together were all sent before now: one look at what others changed serves them all. */
+  /** For calls that arrived together, the shared state is read once. */
   beginTurn(): void {
     this.#looked = false;
   }
 
-  /** Changes made inside are kept together; see HomeStore. */
+  /** Writes the changes made inside together; see HomeStore. */
   together(work: () => void): void {
     this.#store.together(work);
   }
@@ -79,7 +79,7 @@ export class SimulatedHome {
     return done;
   }
 
-  /** By hand, where the tool for it may not be switched on: who is at home, made of who was. */
+  /** Changes who is home, even if the tool for it is not enabled. */
   changePeople(change: (people: readonly string[]) => readonly string[]): HomeState {
     const now = this.#clock.now();
     const record = this.settings.features.has("presence");

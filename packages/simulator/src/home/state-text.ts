@@ -1,4 +1,4 @@
-/** The state as the file holds it. What can be used of a file is used; what cannot makes the file a broken one. */
+/** Reads and writes the state as text. */
 import { HomeStateError } from "./home-errors.ts";
 import { type HomeSettings, isName, targetRange } from "./settings.ts";
 import { type ClimateState, type HomeState, initialState, type Visit, visitsKept } from "./state.ts";
@@ -12,14 +12,14 @@ export function writeState(state: HomeState): string {
     lights: { ...lights, ...otherLights },
     alarm,
     presence,
-    // Untouched, the thermostat stays what home.yaml says.
+    // While it is unchanged, the thermostat follows home.yaml.
     ...(climate.at === 0 ? {} : { climate }),
     ...(history.length === 0 ? {} : { history }),
     ...(scene === undefined ? {} : { scene }),
   })}\n`;
 }
 
-/** `undefined` for a text that is no state: cut off, of another program, edited wrongly. */
+/** `undefined` for an invalid state: truncated, from another program, or edited wrongly. */
 export function readState(text: string, settings: HomeSettings, file: string): HomeState | undefined {
   const found = parse(text);
   if (!isFields(found)) return undefined;

@@ -1,34 +1,34 @@
 import type { HomeSettings } from "./settings.ts";
 
-/** One coming or going. */
+/** One arrival or departure. */
 export interface Visit {
   readonly at: string;
   readonly person: string;
   readonly event: "arrived" | "left";
 }
 
-/** Where the room's temperature was when the thermostat was last touched; the rest follows from the time since. */
+/** The room temperature when the thermostat was last changed; the current one follows from the time since. */
 export interface ClimateState {
   readonly target: number;
   readonly from: number;
   readonly at: number;
 }
 
-/** Never changed in place: a change makes a new one, so that two of them can be compared. */
+/** Immutable: a change creates a new state, so that two states can be compared. */
 export interface HomeState {
   /** The lights of home.yaml, in its order. */
   readonly lights: Readonly<Record<string, boolean>>;
-  /** Lights the file knows and these settings do not: another process may have newer settings. */
+  /** Lights in the file that are not in these settings, because another process may have newer ones. */
   readonly otherLights: Readonly<Record<string, boolean>>;
   readonly alarm: boolean;
   readonly presence: { readonly present: boolean; readonly known_people: readonly string[] };
   readonly history: readonly Visit[];
   readonly climate: ClimateState;
-  /** The scene that was activated last, and when. */
+  /** The last activated scene and its time. */
   readonly scene: { readonly name: string; readonly at: number } | undefined;
 }
 
-/** More visits than this are forgotten, the oldest first. */
+/** Maximum number of visits; the oldest are dropped. */
 export const visitsKept = 200;
 
 export function initialState(settings: HomeSettings): HomeState {
@@ -54,7 +54,7 @@ export function setAlarm(state: HomeState, armed: boolean): HomeState {
   return state.alarm === armed ? state : { ...state, alarm: armed };
 }
 
-/** Who is at home from now on; who came and who went is kept where `record` says so. */
+/** Sets who is home. Arrivals and departures are recorded if `record` is true. */
 export function setPeople(
   state: HomeState,
   people: readonly string[],
@@ -75,7 +75,7 @@ export function setPeople(
   return { ...state, presence, history: [...state.history, ...visits].slice(-visitsKept) };
 }
 
-/** Those of `people` that `list` lacks. */
+/** The `people` who are not in `list`. */
 export function missingFrom(list: readonly string[], people: readonly string[]): string[] {
   return people.filter((person) => !list.includes(person));
 }

@@ -1,23 +1,22 @@
 import type { HomeSettings } from "./settings.ts";
 import { type HomeState, initialState } from "./state.ts";
 
-/** Where a home's state lives. A state that was read stays as it was; changes make new ones. */
+/** Storage of a home's state. States are immutable; changes create new ones. */
 export interface HomeStore {
-  /** As of now, with every change finished before this call. */
+  /** The current state, with every change that finished before this call. */
   read(): HomeState;
-  /** What was read or written here last, without looking again. */
+  /** The state that was last read or written, without checking again. */
   last(): HomeState;
-  /** Nobody else changes anything in between; the same state back means that there is nothing to keep. */
+  /** Changes the state exclusively; returning the same state writes nothing. */
   change(change: (state: HomeState) => HomeState): HomeState;
   /**
-   * The changes made inside are kept together, when it returns; it throws if that cannot be done, and none of them
-   * has happened then.
+   * Writes the changes made inside together when it returns. If that fails, it throws and none of them takes effect.
    */
   together(work: () => void): void;
   close(): void;
 }
 
-/** Forgotten with the process. */
+/** Kept in memory only. */
 export class MemoryStore implements HomeStore {
   #state: HomeState;
 
@@ -43,6 +42,6 @@ export class MemoryStore implements HomeStore {
   }
 
   close(): void {
-    // Nothing is held.
+    // Nothing to release.
   }
 }

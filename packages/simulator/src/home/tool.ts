@@ -23,10 +23,10 @@ interface ToolContext {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** What a tool does with the state: looks at it, or makes a new one of it. */
+/** The effect of a tool: reads the state, or returns a new one. */
 export type HomeTool = {
   readonly definition: HomeToolDefinition;
-  /** Offered only where home.yaml switches this on. */
+  /** Offered only if home.yaml enables this feature. */
   readonly feature: Feature | undefined;
 } & (
   | {

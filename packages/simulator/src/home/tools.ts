@@ -1,4 +1,4 @@
-/** The home's tools, in the order in which `ready` lists them: the protocol's six, then those home.yaml adds. */
+/** The home's tools in the order of `ready`: the protocol's six, then those that home.yaml adds. */
 import { climateAt, setTarget } from "./climate.ts";
 import { HomeCallError } from "./home-errors.ts";
 import { type HomeSettings, type Scene, targetRange } from "./settings.ts";
@@ -169,7 +169,7 @@ const onRequest: readonly HomeTool[] = [
   }),
 ];
 
-/** Those of this home, by name. */
+/** The tools of this home by name. */
 export function toolsOf(settings: HomeSettings): ReadonlyMap<string, HomeTool> {
   const added = onRequest.filter(({ feature }) => feature !== undefined && settings.features.has(feature));
   const all = [...alwaysThere, snapshotTool(settings), ...added];
@@ -192,9 +192,9 @@ function describeScene({ name, lights, alarm, thermostat }: Scene): object {
   };
 }
 
-const longestName = 200;
+const maxNameLength = 200;
 
-/** A name that is quoted back; a megabyte of it helps nobody. */
+/** Truncates a name for an error message. */
 export function brief(name: string): string {
-  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }

@@ -1,4 +1,4 @@
-/** The server's half of MCP with a board: ids from 1, as simple servers count them; one page after the other. */
+/** The server's MCP client for a board: ids from 1, as in simple servers; pages one after the other. */
 export interface McpReplyMessage {
   readonly id: number;
   readonly result?: unknown;
@@ -9,7 +9,7 @@ export class VoiceMcpClient {
   readonly #send: (payload: object) => void;
   readonly #waiting = new Map<number, (reply: McpReplyMessage) => void>();
   #nextId = 1;
-  /** What the board can do, as it has said. */
+  /** The tools that the board has listed. */
   tools: readonly { readonly name: string }[] = [];
 
   constructor(send: (payload: object) => void) {

@@ -1,18 +1,18 @@
 import { FaultError } from "../errors.ts";
 
-/** Ways in which voice servers have been seen to fail. */
+/** Failures that were observed in voice servers. */
 export const serverFaults = {
   refuse: "answers the upgrade with 401",
-  "refuse-in-words": "accepts, says in plain text that the token is wrong, and closes",
+  "refuse-in-words": "accepts, reports in plain text that the token is wrong, and closes",
   silent: "accepts and never answers the hello",
   "slow-hello": "answers the hello after four seconds",
   "leave-before-hello": "closes when it gets the hello",
-  garbage: "mixes texts that are not JSON and broken audio frames into everything it sends",
-  "no-session-id": "leaves the session id out of its hello",
-  "odd-session-id": "has a session id with quotes and backslashes",
-  "close-mid-sentence": "closes in order in the middle of its first sentence",
-  "drop-mid-sentence": "breaks the connection off in the middle of its first sentence",
-  flood: "says its sentences five hundred times over",
+  garbage: "sends invalid JSON and broken audio frames in between",
+  "no-session-id": "sends a hello without a session id",
+  "odd-session-id": "uses a session id with quotes and backslashes",
+  "close-mid-sentence": "closes the connection in the middle of its first sentence",
+  "drop-mid-sentence": "drops the connection in the middle of its first sentence",
+  flood: "repeats its sentences five hundred times",
   deaf: "reads nothing after its hello",
 } as const;
 
@@ -22,7 +22,7 @@ export function serverFaultsNamed(names: readonly string[]): Set<ServerFaultName
   return new Set(
     names.map((name) => {
       if (Object.hasOwn(serverFaults, name)) return name as ServerFaultName;
-      throw new FaultError(`there is no fault "${name}"; there are ${Object.keys(serverFaults).join(", ")}`);
+      throw new FaultError(`unknown fault "${name}"; known faults: ${Object.keys(serverFaults).join(", ")}`);
     }),
   );
 }

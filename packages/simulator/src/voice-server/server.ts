@@ -3,22 +3,22 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Clock, systemClock } from "../clock.ts";
-import { FrontDesk, type FrontDeskOptions } from "./front-desk.ts";
+import { BoardConnection, type VoiceEvent } from "./board-connection.ts";
+import { OtaEndpoint, type OtaEndpointOptions } from "./ota-endpoint.ts";
 import { type ServerFaultName, serverFaultsNamed } from "./server-faults.ts";
-import { Visitor, type VoiceEvent } from "./visitor.ts";
 
-/** What the server says; the defaults make a short exchange. */
+/** The script of the server; the defaults make a short conversation. */
 export interface VoiceScript {
-  /** So many audio packets are a question, where the board does not say when it stops; 10. */
+  /** Number of audio packets that make a question if the board does not report its end; 10. */
   readonly questionPackets: number;
-  readonly heard: string;
+  readonly recognizedText: string;
   readonly emotion: string;
   readonly sentences: readonly string[];
-  /** Between two packets of a sentence; 60 is as fast as it is played, 0 all at once. */
+  /** Pause between two packets of a sentence; 60 is real time, 0 sends all at once. */
   readonly paceMs: number;
   /** A tool that the server calls before each answer. */
   readonly tool: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> } | undefined;
-  /** What its `initialize` says, such as a vision address. */
+  /** Capabilities in its `initialize`, such as a vision address. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
@@ -27,25 +27,25 @@ export interface VoiceServerOptions {
   readonly host?: string;
   /** 0 picks a free one. */
   readonly port?: number;
-  /** Sign-in is refused without it. */
+  /** Connections without this token are rejected. */
   readonly token?: string;
-  /** Sign-in takes a token that the server's own OTA address has given. */
-  readonly desk?: FrontDeskOptions;
+  /** Requires a token from the server's OTA endpoint. */
+  readonly ota?: OtaEndpointOptions;
   readonly script?: Partial<VoiceScript>;
   readonly faults?: readonly string[];
-  /** Keeps all that was heard, for tests. */
+  /** Keeps all received messages, for tests. */
   readonly record?: boolean;
-  /** Names the sessions; counted by default. */
+  /** Generates session ids; a counter by default. */
   readonly sessionId?: (number: number) => string;
-  readonly visited?: (visitor: Visitor) => void;
-  /** Sees what happens, for whoever watches. */
-  readonly noticed?: (event: VoiceEvent) => void;
+  readonly onConnection?: (connection: BoardConnection) => void;
+  /** Called with every event. */
+  readonly onEvent?: (event: VoiceEvent) => void;
   readonly clock?: Clock;
 }
 
 const defaultScript: VoiceScript = {
   questionPackets: 10,
-  heard: "What time is it?",
+  recognizedText: "What time is it?",
   emotion: "happy",
   sentences: ["It is time for a chime.", "And for another one."],
   paceMs: 60,
@@ -57,21 +57,21 @@ const path = "/xiaozhi/v1/";
 const otaPath = "/xiaozhi/ota/";
 
 export class VoiceServer {
-  /** Where boards get their tokens, if it has such a thing. */
-  readonly desk: FrontDesk | undefined;
+  /** The OTA endpoint, if enabled. */
+  readonly ota: OtaEndpoint | undefined;
   readonly #http: Server;
   readonly #sockets: WebSocketServer;
   readonly #options: VoiceServerOptions;
   readonly #faults: ReadonlySet<ServerFaultName>;
-  readonly #visitors = new Set<Visitor>();
+  readonly #connections = new Set<BoardConnection>();
   #number = 0;
 
   private constructor(options: VoiceServerOptions) {
     this.#options = options;
     this.#faults = serverFaultsNamed(options.faults ?? []);
-    this.desk = options.desk === undefined ? undefined : new FrontDesk(options.desk, () => this.url);
+    this.ota = options.ota === undefined ? undefined : new OtaEndpoint(options.ota, () => this.url);
     this.#http = createServer((request, response) => {
-      if (this.desk !== undefined && request.url?.startsWith(otaPath)) this.desk.serve(request, response);
+      if (this.ota !== undefined && request.url?.startsWith(otaPath)) this.ota.serve(request, response);
       else response.writeHead(404).end();
     });
     this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -97,13 +97,13 @@ export class VoiceServer {
     return new URL(otaPath, this.url.replace(/^ws/, "http")).href;
   }
 
-  /** Those who are connected now. */
-  get visitors(): ReadonlySet<Visitor> {
-    return this.#visitors;
+  /** The open connections. */
+  get connections(): ReadonlySet<BoardConnection> {
+    return this.#connections;
   }
 
   async stop(): Promise<void> {
-    for (const visitor of this.#visitors) visitor.drop();
+    for (const connection of this.#connections) connection.drop();
     await new Promise<void>((resolve) => {
       this.#http.close(() => resolve());
       this.#http.closeAllConnections();
@@ -115,7 +115,7 @@ export class VoiceServer {
     const { authorization } = request.headers;
     const device = String(request.headers["device-id"] ?? "");
     const welcome =
-      this.desk?.welcomes(device, authorization) ??
+      this.ota?.accepts(device, authorization) ??
       (token === undefined || authorization === `Bearer ${token}`);
     if (!welcome || this.#faults.has("refuse")) {
       socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -127,7 +127,7 @@ export class VoiceServer {
   #accept(request: IncomingMessage, socket: WebSocket): void {
     this.#number += 1;
     const { sessionId = (number: number) => `voice-${number}`, record = false, clock } = this.#options;
-    const visitor = new Visitor({
+    const connection = new BoardConnection({
       socket,
       headers: request.headers,
       sessionId: this.#faults.has("odd-session-id")
@@ -137,10 +137,10 @@ export class VoiceServer {
       faults: this.#faults,
       record,
       clock: clock ?? systemClock,
-      noticed: this.#options.noticed ?? (() => undefined),
+      onEvent: this.#options.onEvent ?? (() => undefined),
     });
-    this.#visitors.add(visitor);
-    socket.once("close", () => this.#visitors.delete(visitor));
-    this.#options.visited?.(visitor);
+    this.#connections.add(connection);
+    socket.once("close", () => this.#connections.delete(connection));
+    this.#options.onConnection?.(connection);
   }
 }

@@ -22,18 +22,18 @@ async function shared(
 const event = (name: string, data: object) => JSON.stringify({ type: "event", event: name, data });
 
 describe("events", () => {
-  it("tell what the client itself changed, after the answer", async () => {
+  it("report the client's own changes, after the answer", async () => {
     const client = await homeClient({ events: true });
     expect(await client.call("set_light_state", { name: "salon", on: true })).toEqual({ ok: true });
     expect(await client.next()).toBe(event("light_changed", { name: "salon", on: true }));
     expect(await client.call("set_alarm_state", { armed: true })).toEqual({ ok: true });
     expect(await client.next()).toBe(event("alarm_changed", { armed: true }));
-    // Nothing changes, nothing is told.
+    // Without a change there is no event.
     expect(await client.call("set_alarm_state", { armed: true })).toEqual({ ok: true });
     expect(await client.call("get_alarm_status")).toEqual({ armed: true });
   });
 
-  it("tell of each of several changes that came at once", async () => {
+  it("report each of several changes that were sent at once", async () => {
     const client = await homeClient({ events: true });
     const line = (id: number, on: boolean) =>
       JSON.stringify({ type: "call", id, tool: "set_light_state", args: { name: "bano", on } });
@@ -44,7 +44,7 @@ describe("events", () => {
     expect(await client.next()).toBe(event("light_changed", { name: "bano", on: false }));
   });
 
-  it("tell what another process changed, unasked", async () => {
+  it("report changes by another process", async () => {
     const { client, other } = await shared(true);
     other.call("set_light_state", { name: "garage", on: true });
     expect(await client.next()).toBe(event("light_changed", { name: "garage", on: true }));
@@ -64,14 +64,14 @@ describe("events", () => {
     expect(await client.server.ended).toBe("stopped");
   });
 
-  it("are never sent to a client that has not asked, which sees the change in its next call", async () => {
+  it("are not sent to a client without --events, which sees the change in its next call", async () => {
     const { client, other } = await shared(false);
     other.call("set_light_state", { name: "garage", on: true });
     expect(await client.call("list_lights_on")).toEqual({ on: ["garage"] });
     client.server.stop();
   });
 
-  it("are told once when the client's own call meets what another process did", async () => {
+  it("are sent once when the client's call and another process make the same change", async () => {
     const { client, other } = await shared(true);
     other.call("set_alarm_state", { armed: true });
     client.send('{"type":"call","id":1,"tool":"get_alarm_status"}', '{"type":"quit"}');
@@ -84,7 +84,7 @@ describe("events", () => {
     expect(client.output.read()).toBeNull();
   });
 
-  it("pile up nowhere: a client that does not read is told what is left of them", async () => {
+  it("do not accumulate: a client that does not read gets the remaining difference later", async () => {
     const { client, other } = await shared(true);
     client.output.pause();
     const call = JSON.stringify({ type: "call", id: 1, tool: "get_all_states" });

@@ -16,7 +16,7 @@ describe("features", () => {
     ["presence", ["set_presence", "get_presence_history"]],
     ["climate", ["get_climate", "set_thermostat"]],
     ["scenes", ["activate_scene", "list_scenes"]],
-  ])("%s adds its tools behind the six", (feature, tools) => {
+  ])("%s adds its tools after the six", (feature, tools) => {
     const home = homeWith(`features: [${feature}]`);
     expect(home.tools.slice(six).map(({ name }) => name)).toEqual(tools);
     for (const { description, input_schema, output_schema } of home.tools) {
@@ -26,7 +26,7 @@ describe("features", () => {
     }
   });
 
-  it("that are not switched on are not there", async () => {
+  it("that are not enabled add no tools", async () => {
     const home = homeWith("features: []");
     const client = await homeClient({ home });
     for (const tool of ["set_presence", "get_presence_history", "get_climate", "activate_scene"]) {
@@ -36,7 +36,7 @@ describe("features", () => {
 });
 
 describe("presence", () => {
-  it("is set, and who came and went is remembered, newest first", () => {
+  it("is set, and arrivals and departures are recorded, newest first", () => {
     const clock = new ManualClock();
     const home = homeWith("features: [presence]", clock);
     expect(home.call("set_presence", { people: ["Ana", "Luis", "Ana"] })).toEqual({ ok: true });
@@ -56,7 +56,7 @@ describe("presence", () => {
     expect(home.call("get_presence")).toEqual({ present: false, known_people: [] });
   });
 
-  it("is remembered only so far back, and not at all where it is not switched on", () => {
+  it("is recorded up to a limit, and not at all if it is not enabled", () => {
     const home = homeWith("features: [presence]");
     for (let round = 0; round < 150; round += 1) {
       home.call("set_presence", { people: ["Ana"] });
@@ -87,11 +87,11 @@ describe("presence", () => {
       { people: ["a\nb"] },
       "Parámetro inválido: 'people' debe ser una lista de hasta 100 nombres, se recibió una lista",
     ],
-  ])("refuses %j", (args, message) => {
+  ])("rejects %j", (args, message) => {
     expect(() => homeWith("features: [presence]").call("set_presence", args)).toThrow(message);
   });
 
-  test.each([0, 201, 1.5, "3"])("refuses a limit of %j", (limit) => {
+  test.each([0, 201, 1.5, "3"])("rejects a limit of %j", (limit) => {
     expect(() => homeWith("features: [presence]").call("get_presence_history", { limit })).toThrow(
       "Parámetro inválido: 'limit' debe ser un número entero de 1 a 200",
     );
@@ -107,7 +107,7 @@ interface Climate {
 describe("the climate", () => {
   const climate = (home: SimulatedHome) => home.call("get_climate") as Climate;
 
-  it("follows the thermostat slowly, without jumps, and gets there", () => {
+  it("follows the thermostat slowly, without jumps, and reaches it", () => {
     const clock = new ManualClock();
     const home = homeWith("features: [climate]\nclimate: { target: 18, minutes: 30 }", clock);
     expect(climate(home).temperature).toBeCloseTo(18, 0);
@@ -123,14 +123,14 @@ describe("the climate", () => {
     }
     expect(last.temperature).toBeGreaterThan(21);
     expect(last.temperature).toBeLessThan(22.6);
-    // A new target in the middle goes on from here.
+    // A new target continues from the current temperature.
     home.call("set_thermostat", { target: 10 });
     expect(Math.abs(climate(home).temperature - last.temperature)).toBeLessThanOrEqual(0.1);
     clock.advance(24 * 3_600_000);
     expect(Math.abs(climate(home).temperature - 10)).toBeLessThanOrEqual(0.3);
   });
 
-  it("is the same for the same seed and time, and another for another seed", () => {
+  it("is the same for the same seed and time, and differs for another seed", () => {
     const day = (seed: number) => {
       const clock = new ManualClock();
       const home = homeWith(`features: [climate]\nclimate: { seed: ${seed} }`, clock);
@@ -144,20 +144,20 @@ describe("the climate", () => {
     expect(new Set(day(1)).size).toBeGreaterThan(2);
   });
 
-  it("is part of the snapshot where it is switched on", () => {
+  it("is part of the snapshot if it is enabled", () => {
     const home = homeWith("features: [climate]");
     expect(home.call("get_all_states")).toMatchObject({ alarm: false, climate: { target: 20 } });
     expect(home.tools[5]?.output_schema.properties).toHaveProperty("climate");
     expect(homeWith("").call("get_all_states")).not.toHaveProperty("climate");
   });
 
-  test.each([4.9, 30.1, "20", true, Number.NaN])("refuses a target of %j", (target) => {
+  test.each([4.9, 30.1, "20", true, Number.NaN])("rejects a target of %j", (target) => {
     expect(() => homeWith("features: [climate]").call("set_thermostat", { target })).toThrow(
       "Parámetro inválido: 'target' debe ser un número de 5 a 30",
     );
   });
 
-  it("takes the ends and fractions", () => {
+  it("accepts the bounds and fractions", () => {
     const home = homeWith("features: [climate]");
     for (const target of [5, 30, 21.5]) {
       home.call("set_thermostat", { target });
@@ -174,7 +174,7 @@ scenes:
   cine: { lights: { salon: false } }
 `;
 
-  it("change lights, alarm and thermostat at once, and nothing they do not name", () => {
+  it("change lights, alarm and thermostat at once, and nothing else", () => {
     const home = homeWith(text);
     home.call("set_light_state", { name: "salon", on: true });
     home.call("set_light_state", { name: "garage", on: true });
@@ -185,7 +185,7 @@ scenes:
     expect(home.state.alarm).toBe(true);
   });
 
-  it("are listed as they were written", () => {
+  it("are listed in the order of the file", () => {
     expect(homeWith(text).call("list_scenes")).toEqual({
       scenes: [
         { name: "noche", lights: { salon: false, dormitorio: true }, alarm: true, thermostat: 17 },
@@ -194,7 +194,7 @@ scenes:
     });
   });
 
-  it("that do not exist are told like lights", () => {
+  it("that do not exist are reported like lights", () => {
     expect(() => homeWith(text).call("activate_scene", { name: "x" })).toThrow("Escena 'x' no encontrada");
     expect(() => homeWith(text).call("activate_scene", {})).toThrow("Falta parámetro requerido: name");
   });

@@ -30,7 +30,7 @@ const light =
     state.lights[name] === on ? state : { ...state, lights: { ...state.lights, [name]: on } };
 
 describe("a state in a file", () => {
-  it("is there for the next process, and at once for one that is running", () => {
+  it("is visible to the next process, and at once to a running one", () => {
     const folder = homeFolder();
     const one = storeIn(folder);
     const two = storeIn(folder);
@@ -43,7 +43,7 @@ describe("a state in a file", () => {
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 
-  it("is seen whole and newest by everybody after every change", () => {
+  it("is complete and current for every process after each change", () => {
     const names = [...defaultSettings.lights.keys()];
     const step = fc.tuple(fc.nat(2), fc.constantFrom(...names), fc.boolean());
     fc.assert(
@@ -54,7 +54,7 @@ describe("a state in a file", () => {
         for (const [who, name, on] of steps) {
           stores[who]?.change(light(name, on));
           expected[name] = on;
-          // A new file may get the inode, the time and the size of an old one; it must not be taken for that.
+          // A new file with the inode, time and size of an old one must not be mistaken for it.
           for (const store of stores) expect(store.read().lights).toEqual(expected);
         }
         for (const store of stores) store.close();
@@ -64,7 +64,7 @@ describe("a state in a file", () => {
     );
   });
 
-  it("is not read again while nobody changes it, nor written where nothing changes", () => {
+  it("is not read again while it is unchanged, and not written without changes", () => {
     const folder = homeFolder();
     const store = storeIn(folder);
     store.change(light("salon", false));
@@ -76,7 +76,7 @@ describe("a state in a file", () => {
     expect(fs.statSync(path.join(folder, "home.json")).ino).toBe(ino);
   });
 
-  it("may be edited, replaced or removed by hand", () => {
+  it("can be edited, replaced or removed by hand", () => {
     const folder = homeFolder();
     const file = path.join(folder, "home.json");
     const store = storeIn(folder);
@@ -91,7 +91,7 @@ describe("a state in a file", () => {
     expect(store.read().lights).toEqual(Object.fromEntries(defaultSettings.lights));
   });
 
-  it("keeps lights that only another process's settings know", () => {
+  it("keeps lights that are only in another process's settings", () => {
     const folder = homeFolder();
     const more = { ...defaultSettings, lights: new Map([...defaultSettings.lights, ["attic", false]]) };
     const newer = storeIn(folder, { settings: more });
@@ -102,7 +102,7 @@ describe("a state in a file", () => {
     expect(newer.read().lights).toMatchObject({ attic: true, salon: true });
   });
 
-  it("is left as it was when a change fails", () => {
+  it("is unchanged when a change fails", () => {
     const folder = homeFolder();
     const store = storeIn(folder);
     store.change(light("salon", true));
@@ -120,8 +120,8 @@ describe("a state in a file", () => {
   });
 });
 
-describe("changes kept together", () => {
-  it("are in the file when the last is made, not before, and nobody else comes in between", () => {
+describe("changes written together", () => {
+  it("are in the file after the last one, not before, and no other process changes it in between", () => {
     const folder = homeFolder();
     const one = storeIn(folder);
     const two = storeIn(folder, { lock: { patienceMs: 5, abandonedMs: 10_000 } });
@@ -136,7 +136,7 @@ describe("changes kept together", () => {
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 
-  it("need no lock if none changes anything, and are void if something goes wrong", () => {
+  it("need no lock without changes, and have no effect if one fails", () => {
     const folder = homeFolder();
     const store = storeIn(folder);
     store.together(() => store.change(light("salon", false)));
@@ -151,7 +151,7 @@ describe("changes kept together", () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  it("that cannot be kept are refused one by one, and what was read is what is there", async () => {
+  it("that cannot be written are rejected one by one, and reads return the stored state", async () => {
     const store = storeIn(homeFolder(), { lock: { patienceMs: 30, abandonedMs: 0 } });
     const client = await homeClient({ home: new SimulatedHome({ store }), events: true });
     const busy = "El estado de la casa está ocupado por otro proceso";
@@ -169,7 +169,7 @@ describe("changes kept together", () => {
   });
 });
 
-describe("a file that is no state", () => {
+describe("an invalid state file", () => {
   test.each([
     ["empty", ""],
     ["cut off", '{"version":1,"lights":{"salon":tr'],
@@ -191,7 +191,7 @@ describe("a file that is no state", () => {
       "with a history that is none",
       '{"version":1,"lights":{},"alarm":false,"presence":{"present":false,"known_people":[]},"history":[{}]}',
     ],
-  ])("%s: is put aside, told, and the home begins anew", (_, text) => {
+  ])("%s: is renamed and reported, and the home starts with the defaults", (_, text) => {
     const folder = homeFolder({ "home.json": text, "home.json.broken": "an older one" });
     const told: string[] = [];
     const store = storeIn(folder, { putAside: (backup) => told.push(backup) });
@@ -203,7 +203,7 @@ describe("a file that is no state", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("is put aside also by a change", () => {
+  it("is renamed by a change too", () => {
     const folder = homeFolder();
     const store = storeIn(folder);
     store.change(light("salon", true));
@@ -212,7 +212,7 @@ describe("a file that is no state", () => {
     expect(store.read().lights).toMatchObject({ salon: false, cocina: true });
   });
 
-  it("of a newer version is refused and left alone", () => {
+  it("of a newer version is rejected and not changed", () => {
     const text = '{"version":2}';
     const folder = homeFolder({ "home.json": text });
     const store = storeIn(folder);
@@ -223,7 +223,7 @@ describe("a file that is no state", () => {
     expect(fs.readFileSync(path.join(folder, "home.json"), "utf8")).toBe(text);
   });
 
-  it("but a folder is told as such, and as soon as it is gone all is well", () => {
+  it("is reported when it is a folder, and works again once the folder is removed", () => {
     const folder = homeFolder();
     fs.mkdirSync(path.join(folder, "home.json"));
     const store = storeIn(folder);
@@ -232,7 +232,7 @@ describe("a file that is no state", () => {
     expect(store.read().alarm).toBe(false);
   });
 
-  it("in a folder that is not there cannot be written", () => {
+  it("cannot be written in a missing folder", () => {
     const store = storeIn(path.join(homeFolder(), "missing"));
     expect(store.read().alarm).toBe(false);
     expect(() => store.change(light("salon", true))).toThrow(
@@ -246,7 +246,7 @@ describe("the lock", () => {
   const gone = () => spawnSync(process.execPath, ["-e", ""]).pid;
   const impatient = { patienceMs: 30, abandonedMs: 10_000 };
 
-  it("of a process that died is taken over, and what it left is removed", () => {
+  it("of a dead process is taken over, and its files are removed", () => {
     const pid = gone();
     const folder = homeFolder({ [`home.json.${pid}.tmp`]: "{ha" });
     fs.symlinkSync(`${pid}.0@${host}`, path.join(folder, "home.json.lock"));
@@ -254,20 +254,20 @@ describe("the lock", () => {
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 
-  it("may be a file where there are no links", () => {
+  it("can be a file where symbolic links are not supported", () => {
     const folder = homeFolder({ "home.json.lock": `${gone()}.0@${host}` });
     storeIn(folder, { lock: impatient }).change(light("salon", true));
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 
-  it("of an earlier life under the same process id is taken over", () => {
+  it("of an earlier run with the same process id is taken over", () => {
     const folder = homeFolder();
     fs.symlinkSync(`${process.pid}.${threadOf()}@${host}`, path.join(folder, "home.json.lock"));
     storeIn(folder, { lock: impatient }).change(light("salon", true));
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 
-  test.each([`${process.ppid}.0@${os.hostname()}`, "1.0@elsewhere", "nonsense"])(
+  test.each([`${process.ppid}.0@${os.hostname()}`, "1.0@other-host", "nonsense"])(
     "of %s is waited for, then told, and taken over when it is old",
     (owner) => {
       const folder = homeFolder();
@@ -284,7 +284,7 @@ describe("the lock", () => {
     },
   );
 
-  it("is not taken over while somebody else is about to, unless that one died as well", () => {
+  it("is not taken over while another process does, unless that process died too", () => {
     const folder = homeFolder();
     const pid = gone();
     fs.symlinkSync(`${pid}.0@${host}`, path.join(folder, "home.json.lock"));
@@ -299,7 +299,7 @@ describe("the lock", () => {
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 
-  it("that took too long makes its change void", () => {
+  it("that was held for too long discards its change", () => {
     const folder = homeFolder();
     const store = storeIn(folder, { lock: { patienceMs: 30, abandonedMs: 0 } });
     expect(() => store.change(light("salon", true))).toThrow(

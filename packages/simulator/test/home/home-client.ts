@@ -37,7 +37,7 @@ export class HomeClient {
     this.input.write(lines.map((line) => `${line}\n`).join(""));
   }
 
-  /** The next line the server says, whenever that is. */
+  /** The next line of the server. */
   async next(): Promise<string> {
     for (;;) {
       const line = this.#lines.shift();
@@ -62,7 +62,7 @@ export class HomeClient {
   }
 }
 
-/** A client that has heard `ready`. */
+/** A client that has received `ready`. */
 export async function homeClient(options: Partial<HomeServerOptions> = {}): Promise<HomeClient> {
   const client = new HomeClient(options);
   await client.next();

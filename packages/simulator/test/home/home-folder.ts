@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder of the test's own, gone when it has finished. */
+/** A temporary folder, removed after the test. */
 export function homeFolder(files: Readonly<Record<string, string>> = {}): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));

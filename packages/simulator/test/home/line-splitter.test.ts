@@ -5,7 +5,7 @@ import { LineSplitter } from "../../src/home/line-splitter.ts";
 const tooLong = Symbol("too long");
 const notText = Symbol("not text");
 
-/** Feeds the bytes in these pieces, over one buffer that is used again, as a socket does. */
+/** Feeds the bytes in these pieces through one reused buffer, as a socket does. */
 function split(bytes: Buffer, cuts: readonly number[], longest: number): (string | symbol)[] {
   const found: (string | symbol)[] = [];
   const splitter = new LineSplitter(longest, {
@@ -29,7 +29,7 @@ const cuts = fc.array(fc.nat(200), { maxLength: 20 });
 const lineText = fc.string({ unit: "grapheme", maxLength: 30 }).map((text) => text.replaceAll("\n", ""));
 
 describe("lines", () => {
-  it("are the same however the bytes are cut", () => {
+  it("are the same however the bytes are split", () => {
     fc.assert(
       fc.property(fc.array(lineText), cuts, (lines, at) => {
         const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
@@ -38,7 +38,7 @@ describe("lines", () => {
     );
   });
 
-  it("are the same with a bound, however the bytes are cut; each long one is told once", () => {
+  it("are the same with a bound, however the bytes are split; each long line is reported once", () => {
     fc.assert(
       fc.property(fc.array(lineText), cuts, fc.integer({ min: 1, max: 40 }), (lines, at, longest) => {
         const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
@@ -49,7 +49,7 @@ describe("lines", () => {
     );
   });
 
-  it("of any bytes are text or told not to be", () => {
+  it("of any bytes are text or reported as invalid", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), cuts, (raw, at) => {
         const bytes = Buffer.from(raw);
@@ -61,7 +61,7 @@ describe("lines", () => {
     );
   });
 
-  it("without a newline at the end count, an empty rest does not", () => {
+  it("count without a newline at the end, but an empty rest does not", () => {
     expect(split(Buffer.from("a\nb"), [], 10)).toEqual(["a", "b"]);
     expect(split(Buffer.from("a\n"), [], 10)).toEqual(["a"]);
     expect(split(Buffer.from("a\n\n"), [], 10)).toEqual(["a", ""]);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { Conversation } from "../../src/home/conversation.ts";
 import { jsonFault } from "../../src/home/json-fault.ts";
-import { longestLine, SimulatedHome } from "../../src/index.ts";
+import { maxLineBytes, SimulatedHome } from "../../src/index.ts";
 import { HomeClient, homeClient } from "./home-client.ts";
 
 function fixture<Row>(name: string): Row[] {
@@ -15,7 +15,7 @@ function fixture<Row>(name: string): Row[] {
 }
 
 describe("the specification", () => {
-  it("has a session that is answered line by line, byte for byte", async () => {
+  it("has a session whose answers match byte for byte", async () => {
     const client = await homeClient();
     for (const { from, line } of fixture<{ from: string; line: string }>("home-session")) {
       if (from === "client") client.send(line);
@@ -23,7 +23,7 @@ describe("the specification", () => {
     }
   });
 
-  it("has a ready with six tools, first of all", async () => {
+  it("has a ready with six tools as the first line", async () => {
     const ready = await new HomeClient().next();
     expect(ready).toMatch(
       /^\{"type":"ready","version":"0\.1\.0","tools":\[\{"name":"get_presence","description":/,
@@ -82,7 +82,7 @@ const light = (args: string) => `{"type":"call","id":1,"tool":"set_light_state",
 const alarmOff = '{"armed":false}';
 const ask = (id: string) => `{"type":"call","id":${id},"tool":"get_alarm_status","args":{}}`;
 
-describe("what other implementations get wrong", () => {
+describe("mistakes of other implementations", () => {
   test.each([
     ["id 0", ask("0"), result("0", alarmOff)],
     ["a negative id", ask("-7"), result("-7", alarmOff)],
@@ -170,11 +170,11 @@ describe("what other implementations get wrong", () => {
   ])("%s", async (_, line, answer) => {
     const client = await homeClient();
     expect(await client.ask(line)).toBe(answer);
-    // Whatever it was: no light went on, and the next call is answered.
+    // In every case no light went on, and the next call is answered.
     expect(await client.call("list_lights_on")).toEqual({ on: [] });
   });
 
-  it("sends text as it is, not escaped, and quotes a long name only in part", async () => {
+  it("sends text unescaped, and truncates a long name", async () => {
     const client = await homeClient();
     expect(await client.ask(light('{"name":"baño 😀","on":true}'))).toBe(
       error("1", "Luz 'baño 😀' no encontrada"),
@@ -185,13 +185,13 @@ describe("what other implementations get wrong", () => {
     expect(odd.length).toBeLessThan(300);
   });
 
-  it("skips empty lines, and takes a carriage return before the newline", async () => {
+  it("skips empty lines, and accepts a carriage return before the newline", async () => {
     const client = await homeClient();
     client.input.write(`\n  \n\r\n\t\n${ask("1")}\r\n`);
     expect(await client.next()).toBe(result("1", alarmOff));
   });
 
-  it("refuses bytes that are not UTF-8, and not the character that stands for them", async () => {
+  it("rejects bytes that are not UTF-8, but accepts the replacement character", async () => {
     const client = await homeClient();
     client.input.write(Buffer.from([0x22, 0xc3, 0x28, 0x22, 0x0a]));
     expect(await client.next()).toBe(error("null", "Error al parsear JSON: la línea no es UTF-8 válido"));
@@ -200,30 +200,32 @@ describe("what other implementations get wrong", () => {
     );
   });
 
-  it("puts characters together that were split between chunks", async () => {
+  it("joins characters that were split between chunks", async () => {
     const client = await homeClient();
     for (const byte of Buffer.from(`${light('{"name":"ñ😀","on":true}')}\n`))
       client.input.write(Buffer.of(byte));
     expect(await client.next()).toBe(error("1", "Luz 'ñ😀' no encontrada"));
   });
 
-  it("answers one error to a line without end, and goes on with the next", async () => {
+  it("answers an endless line with one error, and continues with the next line", async () => {
     const client = await homeClient();
-    client.input.write("x".repeat(longestLine));
+    client.input.write("x".repeat(maxLineBytes));
     client.input.write("x");
-    expect(await client.next()).toBe(error("null", `Mensaje inválido: la línea supera ${longestLine} bytes`));
-    for (let part = 0; part < 20; part += 1) client.input.write("x".repeat(longestLine));
+    expect(await client.next()).toBe(
+      error("null", `Mensaje inválido: la línea supera ${maxLineBytes} bytes`),
+    );
+    for (let part = 0; part < 20; part += 1) client.input.write("x".repeat(maxLineBytes));
     client.input.write(`\n${ask("2")}\n`);
     expect(await client.next()).toBe(result("2", alarmOff));
   });
 
-  it("takes a line as long as the bound", async () => {
+  it("accepts a line as long as the bound", async () => {
     const client = await homeClient();
     const line = ask("3");
-    expect(await client.ask(line + " ".repeat(longestLine - line.length))).toBe(result("3", alarmOff));
+    expect(await client.ask(line + " ".repeat(maxLineBytes - line.length))).toBe(result("3", alarmOff));
   });
 
-  it("survives nesting without end", async () => {
+  it("handles extremely deep nesting", async () => {
     const client = await homeClient();
     expect(await client.ask("[".repeat(500_000))).toContain("Error al parsear JSON: Expecting value");
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
@@ -240,7 +242,7 @@ describe("what other implementations get wrong", () => {
     );
   });
 
-  it("answers ten thousand calls that came at once, in order", async () => {
+  it("answers ten thousand calls sent at once, in order", async () => {
     const client = await homeClient();
     client.send(...Array.from({ length: 10_000 }, (_, id) => ask(String(id))));
     for (let id = 0; id < 10_000; id += 1) expect(await client.next()).toBe(result(String(id), alarmOff));
@@ -279,8 +281,8 @@ describe("any line", () => {
   });
 });
 
-describe("the end", () => {
-  it("is quit: what came before is answered, what comes after is not", async () => {
+describe("the server ends", () => {
+  it("on quit, after it has answered the earlier calls", async () => {
     const client = await homeClient();
     client.send(ask("1"), '{"type":"quit"}', ask("2"), "rubbish");
     expect(await client.next()).toBe(result("1", alarmOff));
@@ -288,21 +290,21 @@ describe("the end", () => {
     expect(client.output.read()).toBeNull();
   });
 
-  it("is the end of the input, after a last line without a newline", async () => {
+  it("at the end of the input, after a last line without a newline", async () => {
     const client = await homeClient();
     client.input.end(ask("1"));
     expect(await client.next()).toBe(result("1", alarmOff));
     expect(await client.server.ended).toBe("input-ended");
   });
 
-  it("is a client that is gone", async () => {
+  it("when the client has disconnected", async () => {
     const client = await homeClient();
     client.output.destroy();
     expect(await client.server.ended).toBe("output-gone");
     expect(client.input.destroyed).toBe(true);
   });
 
-  it("is stop()", async () => {
+  it("on stop()", async () => {
     const client = await homeClient();
     client.server.stop();
     client.server.stop();
@@ -311,7 +313,7 @@ describe("the end", () => {
 });
 
 describe("a client that does not read", () => {
-  it("is not read from until it does", async () => {
+  it("is not read from until it reads again", async () => {
     const client = await homeClient();
     client.output.pause();
     const rounds = 200;

@@ -7,7 +7,7 @@ import { defaultSettings, type HomeNotice, openHome } from "../../src/index.ts";
 import { homeFolder } from "./home-folder.ts";
 
 describe("home.yaml", () => {
-  it("is written with the defaults where there is none, and that is told once", async () => {
+  it("is written with the defaults if it is missing, which is reported once", async () => {
     const data = path.join(homeFolder(), "new", "data");
     const notices: HomeNotice[] = [];
     const open = async () => await openHome({ data, notice: (notice) => notices.push(notice) });
@@ -19,7 +19,7 @@ describe("home.yaml", () => {
     expect(notices).toEqual([{ kind: "settings_created", file: path.join(data, "home.yaml") }]);
   });
 
-  it("is not written for a home that keeps nothing", async () => {
+  it("is not written for a home without persistence", async () => {
     const data = path.join(homeFolder(), "data");
     const { home, stateFile } = await openHome({ data, persist: false });
     home.call("set_alarm_state", { armed: true });
@@ -27,15 +27,15 @@ describe("home.yaml", () => {
     expect(fs.existsSync(data)).toBe(false);
   });
 
-  it("with the defaults' text says just what the defaults are", () => {
+  it("with the default text has exactly the defaults", () => {
     expect(parseSettings(defaultSettingsText, "home.yaml")).toEqual(defaultSettings);
   });
 
-  test.each(["", "# nothing\n", "{}", "lights:\nfeatures:\n"])("may say nothing: %j", (text) => {
+  test.each(["", "# nothing\n", "{}", "lights:\nfeatures:\n"])("can be empty: %j", (text) => {
     expect(parseSettings(text, "home.yaml")).toMatchObject({ alarmDefault: false, features: new Set() });
   });
 
-  it("gives the lights, their order and what everything begins as", async () => {
+  it("defines the lights, their order and the initial states", async () => {
     const data = homeFolder({
       "home.yaml": `
 lights: { puerta: true, jardín: false }
@@ -49,7 +49,7 @@ presence_default: { present: true, known_people: [Ana, Luis] }
     );
   });
 
-  it("may be another file, as the older simulator's --config", async () => {
+  it("can be another file", async () => {
     const data = homeFolder({ "other.yml": "lights: [a]" });
     const { home } = await openHome({ data, settingsFile: path.join(data, "other.yml") });
     expect(home.state.lights).toEqual({ a: false });
@@ -87,11 +87,11 @@ presence_default: { present: true, known_people: [Ana, Luis] }
     ["lights: [a", "home.yaml:1: "],
     [`a: &a [x]\nb: &b [${"*a,".repeat(30)}]\nc: [${"*b,".repeat(30)}]`, "home.yaml: Excessive alias count"],
     ["a: 1\na: 2", "home.yaml:2: Map keys must be unique"],
-  ])("is refused with key and line: %j", (text, message) => {
+  ])("is rejected with key and line: %j", (text, message) => {
     expect(() => parseSettings(text, "home.yaml")).toThrow(message);
   });
 
-  it("is refused with everything that is wrong at once", () => {
+  it("is rejected with all problems at once", () => {
     expect(() => parseSettings("alarm_default: 1\nfoo: 2\nfeatures: 3", "home.yaml")).toThrow(
       expect.objectContaining({
         code: "home_settings_invalid",
@@ -104,7 +104,7 @@ presence_default: { present: true, known_people: [Ana, Luis] }
     );
   });
 
-  it("that is a folder is told as such", async () => {
+  it("is reported when it is a folder", async () => {
     const data = homeFolder();
     fs.mkdirSync(path.join(data, "home.yaml"));
     await expect(openHome({ data })).rejects.toThrow(/home\.yaml: EISDIR/);

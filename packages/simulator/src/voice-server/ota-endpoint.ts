@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-export interface FrontDeskOptions {
+export interface OtaEndpointOptions {
   /** Boards have to be activated with a code before they get a token. */
   readonly activation?: boolean;
 }
@@ -10,25 +10,25 @@ interface Account {
   token: string;
   readonly code: string;
   activated: boolean;
-  /** Who it was the last time, by Client-Id. */
+  /** The last Client-Id of the device. */
   client: string;
   asked: number;
 }
 
-/** The server's own OTA address: who gets a token, and who has to enter a code first. */
-export class FrontDesk {
+/** The voice server's OTA endpoint: gives boards a token, or a code for activation first. */
+export class OtaEndpoint {
   readonly #accounts = new Map<string, Account>();
   readonly #activation: boolean;
   readonly #url: () => string;
-  /** As a server that is overloaded: what it answers instead. */
+  /** The status of an overloaded server, which it sends instead. */
   failing: number | undefined;
 
-  constructor(options: FrontDeskOptions, url: () => string) {
+  constructor(options: OtaEndpointOptions, url: () => string) {
     this.#activation = options.activation === true;
     this.#url = url;
   }
 
-  welcomes(device: string, authorization: string | undefined): boolean {
+  accepts(device: string, authorization: string | undefined): boolean {
     const account = this.#accounts.get(device);
     return account !== undefined && authorization === `Bearer ${account.token}`;
   }
@@ -37,14 +37,14 @@ export class FrontDesk {
     return this.#accounts.get(device);
   }
 
-  /** Somebody has entered the board's code. */
+  /** Activates the board with this code. */
   enter(code: string): boolean {
     const account = [...this.#accounts.values()].find((candidate) => candidate.code === code);
     if (account !== undefined) account.activated = true;
     return account !== undefined;
   }
 
-  /** All tokens are worth nothing from now on. */
+  /** Invalidates all tokens. */
   changeTokens(): void {
     for (const account of this.#accounts.values()) account.token = newToken();
   }

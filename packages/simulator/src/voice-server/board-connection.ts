@@ -7,19 +7,19 @@ import { VoiceMcpClient } from "./mcp-client.ts";
 import type { VoiceScript } from "./server.ts";
 import type { ServerFaultName } from "./server-faults.ts";
 
-/** One thing that came from the board, as it came. */
-export type Heard =
+/** One unmodified message from the board. */
+export type Received =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "audio"; readonly frame: Buffer };
 
-/** What can be seen of the server from outside: numbers, for a person who watches. */
+/** Events of the server, for observers. */
 export type VoiceEvent =
   | { readonly kind: "arrived"; readonly device: string }
   | { readonly kind: "listed"; readonly device: string; readonly tools: number }
   | { readonly kind: "answered"; readonly device: string; readonly heard: number; readonly said: number }
   | { readonly kind: "left"; readonly device: string };
 
-export interface VisitorNeeds {
+export interface BoardConnectionOptions {
   readonly socket: WebSocket;
   readonly headers: IncomingHttpHeaders;
   readonly sessionId: string;
@@ -27,73 +27,73 @@ export interface VisitorNeeds {
   readonly faults: ReadonlySet<ServerFaultName>;
   readonly record: boolean;
   readonly clock: Clock;
-  readonly noticed: (event: VoiceEvent) => void;
+  readonly onEvent: (event: VoiceEvent) => void;
 }
 
 const slowHelloMs = 4_000;
 const flushMs = 50;
 
-/** One board that is connected, or something that speaks in its name. */
-export class Visitor {
+/** The connection of a board, or of a relay for it. */
+export class BoardConnection {
   readonly headers: IncomingHttpHeaders;
   readonly mcp: VoiceMcpClient;
-  /** All that came, where the server keeps it. */
-  readonly heard: Heard[] = [];
+  /** All received messages, if the server keeps them. */
+  readonly received: Received[] = [];
   /** Resolves when the connection has ended, with its code. */
   readonly ended: Promise<number>;
-  readonly #needs: VisitorNeeds;
+  readonly #options: BoardConnectionOptions;
   readonly #timers: Timers;
   readonly #version: AudioVersion;
   #packets = 0;
   #listening = false;
-  /** Counts answers, so that one that was broken off stops. */
+  /** Counts answers, so that an interrupted one stops. */
   #answer = 0;
   answers = 0;
   packetsHeard = 0;
   packetsSaid = 0;
 
-  constructor(needs: VisitorNeeds) {
-    this.#needs = needs;
-    this.headers = needs.headers;
-    this.#timers = new Timers(needs.clock);
-    const version = Number(needs.headers["protocol-version"]);
+  constructor(options: BoardConnectionOptions) {
+    this.#options = options;
+    this.headers = options.headers;
+    this.#timers = new Timers(options.clock);
+    const version = Number(options.headers["protocol-version"]);
     this.#version = version === 2 || version === 3 ? version : 1;
     this.mcp = new VoiceMcpClient((payload) => this.say({ type: "mcp", payload }));
-    needs.socket.on("message", (data: Buffer, isBinary) => this.#received(data, isBinary));
-    needs.socket.on("error", () => undefined);
+    options.socket.on("message", (data: Buffer, isBinary) => this.#received(data, isBinary));
+    options.socket.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
-      needs.socket.once("close", (code) => {
+      options.socket.once("close", (code) => {
         this.#answer += 1;
         this.#timers.clear();
         resolve(code);
       });
     });
-    needs.noticed({ kind: "arrived", device: this.device });
-    void this.ended.then(() => needs.noticed({ kind: "left", device: this.device }));
-    if (needs.faults.has("refuse-in-words")) {
+    options.onEvent({ kind: "arrived", device: this.device });
+    void this.ended.then(() => options.onEvent({ kind: "left", device: this.device }));
+    if (options.faults.has("refuse-in-words")) {
       this.sayRaw("authentication failed");
       this.close(1000);
     }
   }
 
-  /** The Device-Id it came with. */
+  /** The Device-Id of the request. */
   get device(): string {
     return String(this.headers["device-id"] ?? "unknown");
   }
 
   get sessionId(): string {
-    return this.#needs.sessionId;
+    return this.#options.sessionId;
   }
 
-  /** Whether the board has said that it listens and nothing has been answered yet. */
+  /** Whether the board listens and has not been answered yet. */
   get listening(): boolean {
     return this.#listening;
   }
 
-  /** Says something of this session. */
+  /** Sends a message with the session id. */
   say(message: { readonly type: string; readonly [key: string]: unknown }): void {
     this.sayRaw(JSON.stringify({ ...message, session_id: this.sessionId }));
-    if (this.#needs.faults.has("garbage")) {
+    if (this.#options.faults.has("garbage")) {
       this.sayRaw("this is not JSON");
       this.#send(Buffer.from([0, 2, 0, 0, 0, 0, 0]), true);
     }
@@ -103,27 +103,27 @@ export class Visitor {
     this.#send(Buffer.from(text), false);
   }
 
-  /** Says one Opus packet, in the framing the visitor has asked for. */
+  /** Sends one Opus packet in the board's framing. */
   sayAudio(packet: Uint8Array, timestamp = 0): void {
     this.packetsSaid += 1;
     this.#send(packAudio(this.#version, packet, timestamp), true);
   }
 
   close(code = 1000): void {
-    this.#needs.socket.close(code);
+    this.#options.socket.close(code);
   }
 
   drop(): void {
-    this.#needs.socket.terminate();
+    this.#options.socket.terminate();
   }
 
   /** Answers as if a question had just ended. */
   async answer(): Promise<void> {
-    const { script } = this.#needs;
+    const { script } = this.#options;
     this.#answer += 1;
     const turn = this.#answer;
     this.#listening = false;
-    this.say({ type: "stt", text: script.heard });
+    this.say({ type: "stt", text: script.recognizedText });
     if (script.tool !== undefined) {
       await this.mcp.call(script.tool.name, script.tool.arguments);
       if (turn !== this.#answer) return;
@@ -136,7 +136,7 @@ export class Visitor {
     }
     this.say({ type: "tts", state: "stop" });
     this.answers += 1;
-    this.#needs.noticed({
+    this.#options.onEvent({
       kind: "answered",
       device: this.device,
       heard: this.#packets,
@@ -145,7 +145,7 @@ export class Visitor {
   }
 
   async #speak(turn: number): Promise<boolean> {
-    const { faults, script } = this.#needs;
+    const { faults, script } = this.#options;
     const rounds = faults.has("flood") ? 500 : 1;
     for (let round = 0; round < rounds; round += 1) {
       for (const [index, packet] of chime.entries()) {
@@ -153,7 +153,7 @@ export class Visitor {
         this.sayAudio(packet, index * chimeFrameMs);
         if (index === 5 && faults.has("close-mid-sentence")) this.close();
         if (index === 5 && faults.has("drop-mid-sentence")) {
-          // What was said is on its way by then; breaking off takes along what is not.
+          // Earlier messages are sent by then; dropping the connection discards the rest.
           await this.#timers.sleep(flushMs);
           this.drop();
         }
@@ -164,8 +164,8 @@ export class Visitor {
   }
 
   #received(data: Buffer, isBinary: boolean): void {
-    if (this.#needs.record) {
-      this.heard.push(isBinary ? { kind: "audio", frame: data } : { kind: "text", text: data.toString() });
+    if (this.#options.record) {
+      this.received.push(isBinary ? { kind: "audio", frame: data } : { kind: "text", text: data.toString() });
     }
     if (isBinary) this.#heardAudio();
     else this.#heardText(data.toString());
@@ -175,7 +175,7 @@ export class Visitor {
     this.packetsHeard += 1;
     if (!this.#listening) return;
     this.#packets += 1;
-    if (this.#packets >= this.#needs.script.questionPackets) void this.answer();
+    if (this.#packets >= this.#options.script.questionPackets) void this.answer();
   }
 
   #heardText(text: string): void {
@@ -206,7 +206,7 @@ export class Visitor {
   }
 
   async #greet(hello: { readonly [key: string]: unknown }): Promise<void> {
-    const { faults, script, socket } = this.#needs;
+    const { faults, script, socket } = this.#options;
     if (faults.has("silent") || faults.has("refuse-in-words")) return;
     if (faults.has("leave-before-hello")) {
       this.close();
@@ -226,11 +226,11 @@ export class Visitor {
     const features = hello["features"] as { readonly mcp?: unknown } | undefined;
     if (features?.mcp !== true) return;
     await this.mcp.setUp(script.capabilities);
-    this.#needs.noticed({ kind: "listed", device: this.device, tools: this.mcp.tools.length });
+    this.#options.onEvent({ kind: "listed", device: this.device, tools: this.mcp.tools.length });
   }
 
   #send(data: Buffer, binary: boolean): void {
-    const { socket } = this.#needs;
+    const { socket } = this.#options;
     if (socket.readyState === socket.OPEN) socket.send(data, { binary });
   }
 }

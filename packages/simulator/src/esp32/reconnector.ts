@@ -6,27 +6,27 @@ import type { DeviceEvents, DisconnectReason } from "./device-events.ts";
 import type { MainLoop } from "./main-loop.ts";
 import type { OpenOutcome, Transport } from "./transport.ts";
 
-export interface LifelineOptions {
+export interface ReconnectorOptions {
   readonly autoReconnect: boolean;
   readonly returnAfterReboot: boolean;
   readonly bootMs: number;
-  /** As the transport does it by itself where this is undefined. */
+  /** By default, the transport's own delays. */
   readonly backoff: BackoffOptions | undefined;
   readonly random: () => number;
   readonly dialGate: (() => Promise<() => void>) | undefined;
 }
 
-export interface LifelineHost {
+export interface ReconnectorHost {
   readonly events: DeviceEvents;
   readonly loop: MainLoop;
   readonly timers: Timers;
   readonly transport: Transport | undefined;
-  /** What a boot has to find out before the first dial; undefined when there is nothing more to find out. */
+  /** Work of a boot before the first connection attempt; undefined if there is none. */
   prepare(): Promise<OpenOutcome> | undefined;
-  /** Nobody wants a connection any more. */
+  /** The connection is no longer wanted. */
   left(): void;
   dialling(): void;
-  /** The channel stands; `greeted` is false after a hello that never came. */
+  /** The channel is open; `greeted` is false if the server's hello never came. */
   opened(greeted: boolean): void;
   down(reason: DownReason): void;
 }
@@ -35,39 +35,38 @@ export interface LifelineHost {
 type DownReason = DisconnectReason | "refused";
 
 type Line =
-  /** Nobody wants a connection. */
+  /** No connection is wanted. */
   | { readonly at: "off" }
-  /** Wanted, but not now: a back-off, a boot or an upgrade has to end first. */
+  /** A connection is wanted, but a back-off, a boot or an upgrade must end first. */
   | { readonly at: "waiting"; readonly cancel: () => void }
-  /** Queued on the main loop or dialling; each attempt is its own object, so that an old one cannot pass for it. */
+  /** Queued on the main loop or connecting. Each attempt is a new object, so that an old one is not confused with it. */
   | { readonly at: "dialling" }
   | { readonly at: "up"; readonly greeted: boolean }
   | { readonly at: "stopped" };
 
 interface Waiter {
-  /** Content with one attempt, however it ends. */
+  /** Waits for one attempt only, whatever its result. */
   readonly once: boolean;
   readonly resolve: () => void;
   readonly reject: (error: ConnectError) => void;
 }
 
-/** Failures that no further attempt would mend. */
+/** Failures that another attempt would not fix. */
 const hopeless: ReadonlySet<ConnectErrorCode> = new Set(["no_transport", "ota_failed", "ota_hung"]);
 
 /**
- * Keeps a device connected for as long as it is wanted. Where dialling opens the audio channel too it happens
- * on the main loop and blocks it, as on the chip, so nothing else leaves the device before the server's hello
- * has come or has been given up.
+ * Keeps a device connected while a connection is wanted. If connecting also opens the audio channel, it runs on the main
+ * loop and blocks it, as on the chip. The device then sends nothing else before the server's hello or its timeout.
  */
-export class Lifeline {
-  readonly #options: LifelineOptions;
-  readonly #host: LifelineHost;
+export class Reconnector {
+  readonly #options: ReconnectorOptions;
+  readonly #host: ReconnectorHost;
   readonly #backoff: Backoff;
   #line: Line = { at: "off" };
   #attempts = 0;
   #waiters: Waiter[] = [];
 
-  constructor(options: LifelineOptions, host: LifelineHost) {
+  constructor(options: ReconnectorOptions, host: ReconnectorHost) {
     this.#options = options;
     this.#host = host;
     this.#backoff = new Backoff(options.random);
@@ -77,7 +76,7 @@ export class Lifeline {
     return this.#line.at === "up";
   }
 
-  /** With `once` a failed attempt is told even if there will be another. */
+  /** With `once`, a failed attempt rejects even if another one will follow. */
   async connect(once = !this.#options.autoReconnect): Promise<void> {
     if (this.#line.at === "stopped") throw new ConnectError("stopped", "the device has been stopped");
     if (this.#line.at === "up" && this.#line.greeted && this.#host.transport?.isOpen === true) return;
@@ -95,13 +94,13 @@ export class Lifeline {
     this.#end("stopped", "left");
   }
 
-  /** The other side or the network ended the channel. */
+  /** The server or the network ended the channel. */
   lost(reason: DisconnectReason, code: number | undefined): void {
     this.#hungUp(reason, code);
     this.#retry();
   }
 
-  /** The device closes its channel for a while; resume() ends the while. */
+  /** Closes the channel until resume(). */
   pause(reason: DisconnectReason): void {
     if (this.#line.at === "off" || this.#line.at === "stopped") return;
     this.#host.transport?.close();
@@ -134,7 +133,7 @@ export class Lifeline {
     this.#host.transport?.close();
     this.#hungUp(reason, undefined);
     this.#become({ at });
-    this.#giveUp("stopped", "the device left before it was connected");
+    this.#giveUp("stopped", "the device stopped before it was connected");
   }
 
   #dial(): void {
@@ -192,7 +191,7 @@ export class Lifeline {
     this.#host.down("refused");
     this.#host.events.emit({ kind: "connect-failed", code, detail });
     if (code === "hello_timeout") {
-      // The socket stays open; what is asked on it is answered.
+      // The socket stays open, and the device answers requests on it.
       this.#become({ at: "up", greeted: false });
       this.#host.opened(false);
       this.#giveUp(code, detail, cause);
@@ -205,7 +204,7 @@ export class Lifeline {
     }
   }
 
-  /** Back to dialling after a while, or to rest where reconnecting is not wanted. */
+  /** Connects again after a delay, or stays idle if reconnecting is not wanted. */
   #retry(): void {
     if (this.#line.at === "off" || this.#line.at === "stopped") return;
     const backoff = this.#options.backoff ?? this.#host.transport?.retry ?? {};

@@ -2,17 +2,17 @@ import { afterEach, beforeEach } from "vitest";
 import { VirtualDevice, type VirtualDeviceOptions } from "../src/index.ts";
 import { ScriptedServer, type ServerConnection } from "./scripted-server.ts";
 
-export interface WelcomingServer {
+export interface HelloServer {
   /** The server of the running test. */
   readonly current: ScriptedServer;
-  /** A device that points at it and is stopped with the test. */
+  /** Creates a device for this server, which is stopped after the test. */
   make(options?: VirtualDeviceOptions): VirtualDevice;
   /** Connects the device and answers its hello. */
   welcomed(device: VirtualDevice): Promise<ServerConnection>;
 }
 
-/** A server for each test of the file that calls this. */
-export function useWelcomingServer(): WelcomingServer {
+/** Starts a server for each test of the calling file. */
+export function useHelloServer(): HelloServer {
   let server: ScriptedServer | undefined;
   const devices: VirtualDevice[] = [];
   beforeEach(async () => {
