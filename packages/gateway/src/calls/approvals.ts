@@ -129,7 +129,11 @@ export class Approvals {
   /** Whether this is the first use of a confirmation's ticket, on any node and in any run. */
   async useTicket(ticket: string, expiresAt: number): Promise<boolean> {
     const { store, run } = this.#dependencies;
-    const before = await store.idempotencyRecords.claim(ticketPrincipal, ticket, { digest: "", run, expiresAt });
+    const before = await store.idempotencyRecords.claim(ticketPrincipal, ticket, {
+      digest: "",
+      run,
+      expiresAt,
+    });
     return before === undefined;
   }
 

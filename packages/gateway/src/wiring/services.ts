@@ -115,9 +115,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     async join(cluster) {
       const { broadcasts } = cluster;
       broadcastStatus = (id, at, value) => broadcasts.send({ kind: "status", id, at, value });
-      mutedLevels.onChange((device, tool, level) =>
-        broadcasts.send({ kind: "muted", device, tool, level }),
-      );
+      mutedLevels.onChange((device, tool, level) => broadcasts.send({ kind: "muted", device, tool, level }));
       return await fleet.join(cluster, (work) => calls.inFlight.track(work));
     },
     async drain() {
