@@ -2,41 +2,41 @@ import type { Clock, Timer } from "../clock.ts";
 
 type Listener = (deviceIds: ReadonlySet<string>) => void;
 
-/** Changes that come together, as when a fleet connects, are told together. */
-const tellAfterMs = 50;
-const kept = 50_000;
+/** Changes within this time, as when a fleet connects, are reported together. */
+const notifyDelayMs = 50;
+const maxStored = 50_000;
 
-/** Which devices have changed, in order: for whoever keeps something worked out, and for those who want to be told. */
+/** The devices that have changed, in order, for caches that catch up and for listeners. */
 export class Changes {
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
-  /** The first of them is change number `#first`. */
+  /** The first entry is change number `#first`. */
   #devices: string[] = [];
   #first = 0;
-  #untold = new Set<string>();
-  #telling: Timer | undefined;
+  #pending = new Set<string>();
+  #timer: Timer | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How many there have been. */
+  /** The number of changes so far. */
   get count(): number {
     return this.#first + this.#devices.length;
   }
 
-  note(device: string): void {
+  add(device: string): void {
     this.#devices.push(device);
-    if (this.#devices.length > kept) {
-      const dropped = this.#devices.length - kept / 2;
+    if (this.#devices.length > maxStored) {
+      const dropped = this.#devices.length - maxStored / 2;
       this.#devices = this.#devices.slice(dropped);
       this.#first += dropped;
     }
-    this.#untold.add(device);
-    this.#telling ??= this.#clock.after(tellAfterMs, () => this.#tell());
+    this.#pending.add(device);
+    this.#timer ??= this.#clock.after(notifyDelayMs, () => this.#notify());
   }
 
-  /** The devices that have changed since there were so many changes; `undefined` when that is too long ago. */
+  /** The devices that have changed after the first `count` changes; `undefined` if those are no longer stored. */
   since(count: number): ReadonlySet<string> | undefined {
     return count < this.#first ? undefined : new Set(this.#devices.slice(count - this.#first));
   }
@@ -47,14 +47,14 @@ export class Changes {
   }
 
   stop(): void {
-    this.#telling?.cancel();
+    this.#timer?.cancel();
     this.#listeners.clear();
   }
 
-  #tell(): void {
-    const devices = this.#untold;
-    this.#untold = new Set();
-    this.#telling = undefined;
+  #notify(): void {
+    const devices = this.#pending;
+    this.#pending = new Set();
+    this.#timer = undefined;
     for (const listener of this.#listeners) listener(devices);
   }
 }

@@ -1,5 +1,5 @@
 interface Placed {
-  /** What all names of the device's tools begin with. */
+  /** The prefix of the names of the device's tools. */
   readonly key: string;
   readonly id: string;
 }
@@ -8,19 +8,19 @@ type Aliased = { readonly id: string; readonly alias: string };
 
 /**
  * The devices in the order of their tools' names, for all principals. A name begins with `{alias}__` [AGT-1] and no alias
- * has an underscore, so the tools of a device stand together: a page of a list is found without sorting every tool.
+ * has an underscore, so the tools of a device are adjacent: a page of a list is found without sorting every tool.
  */
 export class DeviceOrder {
   readonly #devices: ReadonlyMap<string, Aliased>;
   readonly #keys = new Map<string, string>();
-  /** `undefined` before anybody has asked. */
+  /** `undefined` before the first use. */
   #sorted: Placed[] | undefined;
 
   constructor(devices: ReadonlyMap<string, Aliased>) {
     this.#devices = devices;
   }
 
-  /** A device has come, gone or got another alias. */
+  /** Applies that a device was added, was removed or got another alias. */
   update(id: string): void {
     const sorted = this.#sorted;
     if (sorted === undefined) return;
@@ -37,11 +37,11 @@ export class DeviceOrder {
     this.#keys.set(id, key);
   }
 
-  /** From the device on whose tools may stand after this name. */
+  /** The devices whose tools may come after this name, in order. */
   *after(name: string | undefined): Iterable<string> {
     this.#sorted ??= this.#sort();
     const sorted = this.#sorted;
-    // The last one whose key is not behind the name is where the name stands, or would stand.
+    // The name belongs to the last device whose key is not greater than the name.
     const from = name === undefined ? 0 : Math.max(0, placeOf(sorted, { key: name, id: "" }) - 1);
     for (let index = from; index < sorted.length; index += 1) yield sorted[index]?.id ?? "";
   }
@@ -62,7 +62,7 @@ function compare(one: Placed, other: Placed): number {
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }
 
-/** Where it stands, or would stand. */
+/** The index of the entry, or the index at which it would be inserted. */
 function placeOf(sorted: readonly Placed[], wanted: Placed): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {

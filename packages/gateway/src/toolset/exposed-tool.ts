@@ -11,14 +11,14 @@ import {
 } from "@tendon/protocol";
 import type { Access } from "../access/access.ts";
 
-/** Under this key of `_meta` a tool says where it comes from [AGT-10]. */
+/** The key of `_meta` with the origin of a tool [AGT-10]. */
 const metaKey = "tendon/tool";
 
-/** A device's tool as agents see it. What the device itself says is data here: none of it decides anything. */
+/** A device's tool as agents see it. Texts of the device are data and decide nothing. */
 export interface ExposedTool {
-  /** Unique over the fleet: `{alias}__{tool}` [AGT-1]. */
+  /** Unique in the fleet: `{alias}__{tool}` [AGT-1]. */
   readonly name: string;
-  /** The name where only this device is shown, without the prefix; unique on the device. */
+  /** The name without the prefix, for views of one device; unique on the device. */
   readonly bareName: string;
   /** The device's id. */
   readonly device: string;
@@ -30,7 +30,7 @@ export interface ExposedTool {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations: ToolAnnotations;
-  /** Where it comes from, for a result's or a tool's `_meta`. */
+  /** The origin, for the `_meta` of a result or a tool. */
   readonly meta: JsonObject;
   readonly audience: "agent" | "user";
   readonly access: Access;
@@ -47,7 +47,7 @@ interface GivenNames {
   readonly bareName: string;
 }
 
-/** What is the same for every device with this tool; boards of one kind list the same definitions. */
+/** What all devices with this tool share; boards of one kind list the same definitions. */
 interface Shape {
   readonly title: string;
   readonly description: string;

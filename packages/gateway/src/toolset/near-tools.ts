@@ -3,7 +3,7 @@ import type { ExposedTool } from "./exposed-tool.ts";
 
 interface Lookup {
   readonly deviceOf: (alias: string) => string | undefined;
-  /** Aliases close to one that no device has, of devices that the caller may see. */
+  /** Similar aliases of devices that the caller may see. */
   readonly nearAliases: (alias: string) => readonly string[];
   readonly toolsOf: (device: string) => readonly ExposedTool[];
 }
@@ -11,8 +11,8 @@ interface Lookup {
 const most = 3;
 
 /**
- * What may have been meant by `{alias}__{tool}`, part by part: first the device, then a tool of it. So `desk__set_volume`
- * leads to `desk__audio_speaker_set_volume`, and a slip in the alias costs the same in a fleet of any size.
+ * Names similar to an unknown `{alias}__{tool}`: first the device is matched, then its tools. So `desk__set_volume`
+ * gives `desk__audio_speaker_set_volume`, and the cost does not grow with the fleet.
  */
 export function nearTools(name: string, { deviceOf, nearAliases, toolsOf }: Lookup): string[] {
   const at = name.indexOf("__");

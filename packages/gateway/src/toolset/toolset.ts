@@ -1,7 +1,7 @@
 /**
- * The tools of the whole fleet as agents see them: under names that every client accepts, hidden where the caller may
- * not use them, found by what they do. What is shown of a device is worked out when it is first looked at and kept until
- * the device changes: a list is made page by page, and a name leads to its tool by one look into a table.
+ * The tools of the whole fleet as agents see them: under names that every client accepts, without those that the caller
+ * may not use, and with a search. The tools of a device are computed at the first use and cached until the device
+ * changes. A list is made page by page, and a name is resolved by one lookup.
  */
 import { nearNames, type ToolDefinition } from "@tendon/protocol";
 import { type Access, asAgent, type Principal } from "../access/access.ts";
@@ -10,77 +10,79 @@ import type { DeviceRecord, Names, ToolAddress } from "../fleet/fleet.ts";
 import { Changes } from "./changes.ts";
 import { DeviceOrder } from "./device-order.ts";
 import type { ExposedTool } from "./exposed-tool.ts";
-import { Grace } from "./grace.ts";
+import { ExposedToolCache } from "./exposed-tool-cache.ts";
 import { nearTools } from "./near-tools.ts";
-import { SearchUpkeep } from "./search-upkeep.ts";
-import { ShownTools } from "./shown-tools.ts";
-import { type Sight, View } from "./view.ts";
+import { OfflineGrace } from "./offline-grace.ts";
+import { SearchIndexer } from "./search-indexer.ts";
+import { type ToolSource, View } from "./view.ts";
 
 export type { ExposedTool } from "./exposed-tool.ts";
 
 interface ToolsetSettings {
-  /** How many tools stand in one list, ours among them, before device tools are left to search. */
+  /** The number of tools in one list, compact tools included, above which device tools are found by search only. */
   readonly toolBudget: number;
-  /** How long the tools of a device that has left stay in lists. */
+  /** How long the tools of a disconnected device stay in lists. */
   readonly offlineGraceMs: number;
 }
 
-export interface ToolsetNeeds extends ToolsetSettings {
+export interface ToolsetDependencies extends ToolsetSettings {
   readonly clock: Clock;
   readonly names: Names;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
   readonly shows: (principal: Principal, record: DeviceRecord) => boolean;
-  /** Names of devices that may have been meant by one that no device has. */
+  /** Similar names of devices, for an unknown one. */
   readonly nearDevices: (principal: Principal, reference: string) => readonly string[];
   readonly access: (principal: Principal, record: DeviceRecord, tool: ToolDefinition) => Access;
 }
 
 export interface FoundTool {
   readonly tool: ExposedTool;
-  /** Higher is better; only to be compared within one answer. */
+  /** Higher is better; comparable within one result only. */
   readonly score: number;
   readonly online: boolean;
   readonly offlineSince?: string;
 }
 
-interface Viewing {
+interface CachedView {
   readonly view: View;
-  /** How many changes it has taken in. */
+  /** The number of changes applied to it. */
   upTo: number;
 }
 
-/** What stands on /mcp beside device tools, always [AGT-6]. */
+/** Compact tools are always listed on /mcp [AGT-6]. */
 const compactToolCount = 7;
 
 export class Toolset {
-  readonly #needs: ToolsetNeeds;
+  readonly #dependencies: ToolsetDependencies;
   readonly #changes: Changes;
-  readonly #grace: Grace;
-  readonly #shown: ShownTools;
-  readonly #views = new WeakMap<Principal, Viewing>();
-  readonly #search: SearchUpkeep;
+  readonly #grace: OfflineGrace;
+  readonly #exposed: ExposedToolCache;
+  readonly #views = new WeakMap<Principal, CachedView>();
+  readonly #search: SearchIndexer;
   readonly #order: DeviceOrder;
-  readonly #sight: Sight;
+  readonly #source: ToolSource;
 
-  constructor(needs: ToolsetNeeds) {
-    this.#needs = needs;
-    this.#changes = new Changes(needs.clock);
-    this.#grace = new Grace(needs.clock, needs.offlineGraceMs, (device) => this.#changes.note(device));
-    this.#shown = new ShownTools(needs.names);
-    this.#order = new DeviceOrder(needs.devices);
-    this.#search = new SearchUpkeep(this.#changes, needs.devices);
-    this.#sight = {
-      devices: () => needs.devices.keys(),
-      has: (device) => needs.devices.has(device),
+  constructor(dependencies: ToolsetDependencies) {
+    this.#dependencies = dependencies;
+    this.#changes = new Changes(dependencies.clock);
+    this.#grace = new OfflineGrace(dependencies.clock, dependencies.offlineGraceMs, (device) =>
+      this.#changes.add(device),
+    );
+    this.#exposed = new ExposedToolCache(dependencies.names);
+    this.#order = new DeviceOrder(dependencies.devices);
+    this.#search = new SearchIndexer(this.#changes, dependencies.devices);
+    this.#source = {
+      devices: () => dependencies.devices.keys(),
+      has: (device) => dependencies.devices.has(device),
       isListed: (device) => !this.#grace.isOver(device),
       countListed: (principal, device) => this.#countListed(principal, device),
       toolsOf: (principal, device) => this.#toolsOf(principal, device),
     };
   }
 
-  /** The devices of earlier runs are there. */
+  /** Called when the devices of earlier runs are loaded. */
   restored(): void {
-    const devices = [...this.#needs.devices.values()];
+    const devices = [...this.#dependencies.devices.values()];
     this.#grace.restore(
       devices.map(({ id, handle, lastOnlineAt }) => ({
         id,
@@ -91,15 +93,15 @@ export class Toolset {
   }
 
   /**
-   * What a principal is shown in a list, or all of one device, listed or not. An agent is never shown what it may not
-   * use, and user-only tools only where its token names that scope [AGT-5].
+   * The tools in a principal's list, or all tools of one device, listed or not. An agent sees only tools that it may use,
+   * and user-only tools only if its token names `call:user` [AGT-5].
    */
   list(principal: Principal, filter: { readonly device?: string | undefined } = {}): readonly ExposedTool[] {
     if (filter.device !== undefined) return this.#viewOf(principal).toolsOf(filter.device);
     return this.page(principal, undefined, Number.POSITIVE_INFINITY);
   }
 
-  /** So many tools of the list, in the order of their names, from the first one after this name. */
+  /** At most `most` tools of the list, in the order of their names, after the name `after`. */
   page(principal: Principal, after: string | undefined, most: number): readonly ExposedTool[] {
     const view = this.#viewOf(principal);
     const found: ExposedTool[] = [];
@@ -113,29 +115,29 @@ export class Toolset {
     return found;
   }
 
-  /** Another number whenever this principal's list, or what it is shown of one device, may be another. */
+  /** Changes whenever this principal's list, or its tools of one device, may have changed. */
   version(principal: Principal, device?: string): number {
     const view = this.#viewOf(principal);
     return device === undefined ? view.version : view.versionOf(device);
   }
 
   /**
-   * [AGT-2] The tool that an exposed name stands for: names once given lead to it while its device exists, listed or
-   * not, online or not. With a device, names without prefix are that device's.
+   * [AGT-2] The tool of an exposed name. A name resolves while its device exists, listed or not, online or not. With
+   * `device`, the name is one without prefix on that device.
    */
   resolve(
     principal: Principal,
     name: string,
     { device }: { readonly device?: string | undefined } = {},
   ): ToolAddress | undefined {
-    const { names, devices, shows } = this.#needs;
+    const { names, devices, shows } = this.#dependencies;
     const address = device === undefined ? names.addressOf(name) : this.#bareAddressOf(device, name);
     if (address === undefined) return undefined;
     const record = devices.get(address.device);
     return record !== undefined && shows(principal, record) ? address : undefined;
   }
 
-  /** Names that may have been meant by one that leads nowhere, of those that this principal is shown. */
+  /** Names similar to an unknown one, of tools that this principal sees. */
   near(
     principal: Principal,
     name: string,
@@ -145,13 +147,13 @@ export class Toolset {
       const bare = this.list(principal, { device }).map(({ bareName }) => bareName);
       return nearNames(name, bare);
     }
-    const { names, nearDevices } = this.#needs;
+    const { names, nearDevices } = this.#dependencies;
     const byParts = nearTools(name, {
       deviceOf: (alias) => names.deviceOf(alias),
       nearAliases: (alias) => nearDevices(principal, alias),
       toolsOf: (id) => this.list(principal, { device: id }),
     });
-    // Beyond the budget there are too many to look at each.
+    // Above the budget there are too many tools to compare each.
     if (byParts.length > 0 || !this.fits(principal)) return byParts;
     return nearNames(
       name,
@@ -159,35 +161,35 @@ export class Toolset {
     );
   }
 
-  /** Names without prefix are given when a device's tools are first made ready to be shown. */
+  /** Names without prefix are assigned when the device's exposed tools are first computed. */
   #bareAddressOf(device: string, name: string): ToolAddress | undefined {
-    const record = this.#needs.devices.get(device);
+    const record = this.#dependencies.devices.get(device);
     if (record === undefined) return undefined;
-    const { names } = this.#needs;
+    const { names } = this.#dependencies;
     const known = names.bareAddressOf(device, name);
     if (known !== undefined) return known;
-    this.#shown.of(record);
+    this.#exposed.of(record);
     return names.bareAddressOf(device, name);
   }
 
-  /** The devices' own name for a tool that some of them have, by that name or by the one without prefix. */
+  /** A tool's own name on devices, by that name or by the one without prefix. */
   async ownName(name: string): Promise<string | undefined> {
     return (await this.#search.current()).ownName(name);
   }
 
-  /** Makes the search ready ahead of the first request. */
+  /** Builds the search index before the first request. */
   prepareSearch(): void {
     void this.#search.current();
   }
 
-  /** Whether this principal's device tools stand beside the compact ones on /mcp. */
+  /** Whether /mcp lists this principal's device tools beside the compact ones. */
   fits(principal: Principal): boolean {
-    return this.#viewOf(principal).fits(compactToolCount, this.#needs.toolBudget);
+    return this.#viewOf(principal).fits(compactToolCount, this.#dependencies.toolBudget);
   }
 
   /**
-   * [AGT-11] The tools that fit a request best, best first; those of devices that are away are found too, after those
-   * that fit as well and can be called.
+   * [AGT-11] The tools that match a request, best first. Tools of offline devices are found too, after equally good ones
+   * of online devices.
    */
   async search(
     principal: Principal,
@@ -201,8 +203,8 @@ export class Toolset {
       query,
       limit,
       wanted: (id, tool) => find(id, tool) !== undefined,
-      within: device === undefined ? this.#reachOf(principal) : new Set([device]),
-      isOnline: (id) => this.#needs.devices.get(id)?.handle !== undefined,
+      within: device === undefined ? this.#visibleTo(principal) : new Set([device]),
+      isOnline: (id) => this.#dependencies.devices.get(id)?.handle !== undefined,
     });
     return matches.flatMap(({ device: id, tool: name, score }) => {
       const tool = find(id, name);
@@ -210,27 +212,27 @@ export class Toolset {
     });
   }
 
-  /** Told which devices' lists are no longer what they were; several changes at once come together. */
+  /** Calls the listener with the devices whose tools have changed; changes within a short time are combined. */
   onChange(listener: (deviceIds: ReadonlySet<string>) => void): () => void {
     return this.#changes.subscribe(listener);
   }
 
-  /** Something that shows in the list of this device is not what it was. */
+  /** Applies that the tools, the alias or the rights of this device have changed, or that it is gone. */
   changed(device: string): void {
-    if (!this.#needs.devices.has(device)) {
-      this.#shown.forget(device);
-      this.#grace.came(device);
+    if (!this.#dependencies.devices.has(device)) {
+      this.#exposed.forget(device);
+      this.#grace.end(device);
     }
     this.#order.update(device);
-    this.#changes.note(device);
+    this.#changes.add(device);
   }
 
   connected(device: string): void {
-    if (this.#grace.came(device)) this.#changes.note(device);
+    if (this.#grace.end(device)) this.#changes.add(device);
   }
 
   disconnected(device: string): void {
-    this.#grace.left(device);
+    this.#grace.start(device);
   }
 
   stop(): void {
@@ -241,51 +243,54 @@ export class Toolset {
 
   #viewOf(principal: Principal): View {
     const { count } = this.#changes;
-    const viewing = this.#views.get(principal);
-    const changed = viewing === undefined ? undefined : this.#changes.since(viewing.upTo);
-    if (viewing !== undefined && changed !== undefined) {
-      for (const device of changed) viewing.view.refresh(device);
-      viewing.upTo = count;
-      return viewing.view;
+    const cached = this.#views.get(principal);
+    const changed = cached === undefined ? undefined : this.#changes.since(cached.upTo);
+    if (cached !== undefined && changed !== undefined) {
+      for (const device of changed) cached.view.refresh(device);
+      cached.upTo = count;
+      return cached.view;
     }
-    const view = new View(principal, this.#sight);
+    const view = new View(principal, this.#source);
     this.#views.set(principal, { view, upTo: count });
     return view;
   }
 
   #countListed(principal: Principal, device: string): number {
-    const record = this.#needs.devices.get(device);
-    if (record === undefined || this.#grace.isOver(device) || !this.#needs.shows(principal, record)) return 0;
+    const record = this.#dependencies.devices.get(device);
+    if (record === undefined || this.#grace.isOver(device) || !this.#dependencies.shows(principal, record))
+      return 0;
     const tools = record.catalogue.tools();
     return tools.filter((tool) => this.#access(principal, record, tool) !== "denied").length;
   }
 
   #toolsOf(principal: Principal, device: string): readonly ExposedTool[] {
-    const record = this.#needs.devices.get(device);
-    if (record === undefined || !this.#needs.shows(principal, record)) return [];
-    return this.#shown.of(record).flatMap((tool) => {
+    const record = this.#dependencies.devices.get(device);
+    if (record === undefined || !this.#dependencies.shows(principal, record)) return [];
+    return this.#exposed.of(record).flatMap((tool) => {
       const definition = record.catalogue.find(tool.tool);
       const access = definition === undefined ? "denied" : this.#access(principal, record, definition);
-      return access === "denied" ? [] : [this.#shown.withAccess(tool, access)];
+      return access === "denied" ? [] : [this.#exposed.withAccess(tool, access)];
     });
   }
 
-  /** Even where a rule would let a person be asked, user-only tools are not shown to an agent unless named. */
+  /** User-only tools need a token that names `call:user`, even if a rule would allow them with approval. */
   #access(principal: Principal, record: DeviceRecord, tool: ToolDefinition): Access {
     const agent = asAgent(principal);
     if (tool.audience === "user" && !agent.scopes.has("call:user")) return "denied";
-    return this.#needs.access(agent, record, tool);
+    return this.#dependencies.access(agent, record, tool);
   }
 
-  /** The devices of a principal that is limited to some; of the others' devices nothing is even looked at. */
-  #reachOf(principal: Principal): ReadonlySet<string> | undefined {
+  /** The devices of a principal that is limited to some, so that the search skips all others. */
+  #visibleTo(principal: Principal): ReadonlySet<string> | undefined {
     if (principal.devices === undefined) return undefined;
-    const seen = [...this.#needs.devices.values()].filter((record) => this.#needs.shows(principal, record));
+    const seen = [...this.#dependencies.devices.values()].filter((record) =>
+      this.#dependencies.shows(principal, record),
+    );
     return new Set(seen.map(({ id }) => id));
   }
 
   #presenceOf(device: string): { readonly online: boolean; readonly offlineSince?: string } {
-    const record = this.#needs.devices.get(device);
+    const record = this.#dependencies.devices.get(device);
     if (record?.handle !== undefined) return { online: true };
     const since = record?.lastOnlineAt;
     return { online: false, ...(since === undefined ? {} : { offlineSince: isoTime(since) }) };

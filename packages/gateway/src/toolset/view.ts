@@ -1,14 +1,14 @@
 import type { Principal } from "../access/access.ts";
 import type { ExposedTool } from "./exposed-tool.ts";
 
-/** What there is to see, for whoever looks. */
-export interface Sight {
-  /** Every device there is. */
+/** The devices and tools of the fleet, as views read them. */
+export interface ToolSource {
+  /** Every known device. */
   devices(): IterableIterator<string>;
   has(device: string): boolean;
-  /** Whether its tools stand in lists. */
+  /** Whether the device's tools are listed. */
   isListed(device: string): boolean;
-  /** How many tools of a device stand in this principal's list: none where it may not see it, or no longer there. */
+  /** The number of tools of a device in this principal's list; 0 if it may not see the device, or the device is gone. */
   countListed(principal: Principal, device: string): number;
   /** The tools of a device that this principal may use, listed or not. */
   toolsOf(principal: Principal, device: string): readonly ExposedTool[];
@@ -20,18 +20,18 @@ interface Shown {
 }
 
 const none: readonly ExposedTool[] = [];
-/** Of all views: no two states of any of them have the same. */
+/** Shared by all views, so that a version never repeats. */
 let lastVersion = 0;
 
 /**
- * What one principal is shown. Nothing is worked out before it is asked for, device by device, so that a view of a large
- * fleet costs no more than what is looked at; when a device changes, only that one is looked at again.
+ * The tools that one principal sees. They are computed per device at the first use, so that a view of a large fleet costs
+ * only what is read. When a device changes, only that device is computed again.
  */
 export class View {
   readonly #principal: Principal;
-  readonly #sight: Sight;
+  readonly #source: ToolSource;
   readonly #shown = new Map<string, Shown>();
-  /** How many tools are listed of each device that has been counted. */
+  /** The number of listed tools of each counted device. */
   readonly #counts = new Map<string, number>();
   readonly #uncounted: IterableIterator<string>;
   readonly #versions = new Map<string, number>();
@@ -40,13 +40,13 @@ export class View {
   #fits = true;
   #version = nextVersion();
 
-  constructor(principal: Principal, sight: Sight) {
+  constructor(principal: Principal, source: ToolSource) {
     this.#principal = principal;
-    this.#sight = sight;
-    this.#uncounted = sight.devices();
+    this.#source = source;
+    this.#uncounted = source.devices();
   }
 
-  /** Another number whenever the list may be another. */
+  /** Changes whenever the list may have changed. */
   get version(): number {
     return this.#version;
   }
@@ -63,45 +63,45 @@ export class View {
     if (this.#allCounted || this.#counts.has(device)) this.#recount(device);
     if (!this.#differs(device, before, countBefore)) return;
     this.#version = nextVersion();
-    if (this.#sight.has(device)) this.#versions.set(device, this.#version);
+    if (this.#source.has(device)) this.#versions.set(device, this.#version);
     else this.#versions.delete(device);
   }
 
   toolsOf(device: string): readonly ExposedTool[] {
-    return this.#look(device)?.tools ?? none;
+    return this.#read(device)?.tools ?? none;
   }
 
-  /** Those that stand in lists. */
+  /** The listed tools of a device. */
   listedOf(device: string): readonly ExposedTool[] {
-    const shown = this.#look(device);
+    const shown = this.#read(device);
     return shown?.listed === true ? shown.tools : none;
   }
 
-  /** Whether the device tools fit beside so many others. The two bounds keep a list at the edge from flapping. */
+  /** Whether the device tools and `others` fit the budget. The lower bound for returning prevents flapping. */
   fits(others: number, budget: number): boolean {
     const total = this.#countBeyond(budget - others) + others;
     this.#fits = total <= budget && (this.#fits || total < budget * 0.75);
     return this.#fits;
   }
 
-  #look(device: string): Shown | undefined {
+  #read(device: string): Shown | undefined {
     const known = this.#shown.get(device);
     if (known !== undefined) return known;
-    const tools = this.#sight.toolsOf(this.#principal, device);
-    // Nothing is kept of names that an agent may have made up.
+    const tools = this.#source.toolsOf(this.#principal, device);
+    // Not cached: an agent may have invented the name.
     if (tools.length === 0) return undefined;
-    const shown = { tools, listed: this.#sight.isListed(device) };
+    const shown = { tools, listed: this.#source.isListed(device) };
     this.#shown.set(device, shown);
     return shown;
   }
 
-  /** Whether a list is another by this device. What was never shown is known by its number of tools only. */
+  /** Whether this device changes the list. For a device that was never read, only the number of tools is compared. */
   #differs(device: string, before: Shown | undefined, countBefore: number): boolean {
     if (before === undefined) return countBefore > 0 || this.#countOf(device) > 0;
     return !same(before.listed ? before.tools : none, this.listedOf(device));
   }
 
-  /** How many tools are listed, or more than `most` where it is more: counting ends there. */
+  /** The number of listed tools; counting stops above `most`. */
   #countBeyond(most: number): number {
     while (!this.#allCounted && this.#count <= most) {
       const { done, value } = this.#uncounted.next();
@@ -114,12 +114,12 @@ export class View {
   #recount(device: string): void {
     const listed = this.#countOf(device);
     this.#count += listed - (this.#counts.get(device) ?? 0);
-    if (this.#sight.has(device)) this.#counts.set(device, listed);
+    if (this.#source.has(device)) this.#counts.set(device, listed);
     else this.#counts.delete(device);
   }
 
   #countOf(device: string): number {
-    return this.#sight.countListed(this.#principal, device);
+    return this.#source.countListed(this.#principal, device);
   }
 }
 

@@ -1,12 +1,19 @@
 /**
- * Finds tools by what somebody wants [AGT-11]. A fleet has few kinds of tools and many devices, so the two are indexed
- * apart: a tool is found by its name, description and arguments, a device by its alias, tags and board, and a tool of
- * a device counts as much as both together. The index changes when a device does, never when somebody asks.
+ * Finds tools by a request in plain words [AGT-11]. A fleet has few kinds of tools and many devices, so they are indexed
+ * separately: tools by name, description and arguments, devices by alias, tags and board. The score of a device's tool
+ * combines both. The index is updated when a device changes, never during a search.
  */
 import { bareToolName, type ToolDefinition, toolAnnotations } from "@tendon/protocol";
 import MiniSearch from "minisearch";
-import { Places } from "./places.ts";
-import { isQuestion, type Language, languageOf, readRequest, readText, wantsChange } from "./words.ts";
+import { DeviceIndex } from "./device-index.ts";
+import {
+  isQuestion,
+  type Language,
+  languageOf,
+  readRequest,
+  readText,
+  wantsChange,
+} from "./text-analysis.ts";
 
 export interface SearchedDevice {
   readonly id: string;
@@ -22,14 +29,14 @@ export interface Match {
   readonly score: number;
 }
 
-export interface Asked {
+export interface SearchRequest {
   readonly query: string;
   readonly limit: number;
-  /** Which tools count for whoever asks. */
+  /** Whether the caller may use the tool. */
   readonly wanted: (device: string, tool: string) => boolean;
-  /** The only devices that are looked at; all of them where it is left out. */
+  /** Searches only these devices; all by default. */
   readonly within?: ReadonlySet<string> | undefined;
-  /** Devices that can be called now: among equally good tools theirs come first. */
+  /** Tools of online devices come before equally good ones of offline devices. */
   readonly isOnline?: IsOnline;
 }
 
@@ -52,40 +59,40 @@ interface Document {
 }
 
 const fields = ["name", "concepts", "text"];
-/** A space joins the words of a field; there is none inside a word. */
+/** The words of a field are joined by spaces. */
 const split = (text: string) => text.split(" ");
 const boost = { name: 3, concepts: 2.5, text: 1 };
-/** So many kinds of tools, and devices, are looked at for one request; further ones have hardly a word of it. */
-const mostLookedAt = 256;
-const mostUnits = 32;
-/** A tool that is not for whoever asks is looked for on so many devices in vain. */
-const mostRefused = 100;
-const longestQuery = 512;
+/** The number of kinds of tools, and of devices, that are ranked for one request; the rest hardly matches. */
+const maxRanked = 256;
+const maxUnits = 32;
+/** After this many devices on which the caller may not use a tool, the search of it ends. */
+const maxRefused = 100;
+const maxQueryLength = 512;
 const repeated = 0.75;
 const sameLanguage = 1.6;
 const readsForQuestion = 1.3;
-/** What only reads is the first step to a change at best, however much it says of what it reads. */
+/** For a request to change something, a read-only tool is a first step at best. */
 const readsForChange = 0.5;
 
 export class ToolSearch {
   readonly #tools = index();
-  readonly #places = new Places();
+  readonly #deviceIndex = new DeviceIndex();
   readonly #kinds = new Map<ToolDefinition, Kind>();
   readonly #byNumber = new Map<number, Kind>();
   readonly #devices = new Map<string, readonly ToolDefinition[]>();
   #lastNumber = 0;
 
-  /** A device as it is now; `undefined` when it is gone. */
+  /** Updates a device; `undefined` removes it. */
   update(id: string, device: SearchedDevice | undefined): void {
     const before = this.#devices.get(id);
-    if (before !== undefined) this.#forget(id, before);
+    if (before !== undefined) this.#remove(id, before);
     if (device === undefined) return;
     const kinds = device.tools.map((tool) => this.#kindOf(tool));
     for (const { devices } of kinds) devices.add(id);
     const { alias, board, tags, tools } = device;
     const spoken = kinds.flatMap(({ document }) => document.concepts.split(" "));
     const about = [...new Set(spoken)].filter((concept) => concept !== "");
-    this.#places.set(id, { alias, board, tags, about });
+    this.#deviceIndex.set(id, { alias, board, tags, about });
     this.#devices.set(id, tools);
   }
 
@@ -99,11 +106,11 @@ export class ToolSearch {
     return byBareName;
   }
 
-  /** The best tools for a request, best first, of those that are wanted. */
-  find({ query, limit, wanted, within, isOnline = () => true }: Asked): Match[] {
-    const asked = query.slice(0, longestQuery);
-    const units = readRequest(asked).slice(0, mostUnits);
-    const places = best(this.#placeScores(units, within), isOnline);
+  /** The best tools for a request, best first. */
+  find({ query, limit, wanted, within, isOnline = () => true }: SearchRequest): Match[] {
+    const asked = query.slice(0, maxQueryLength);
+    const units = readRequest(asked).slice(0, maxUnits);
+    const deviceScores = best(this.#deviceScores(units, within), isOnline);
     const language = languageOf(asked);
     const reading = isQuestion(asked) ? readsForQuestion : wantsChange(asked) ? readsForChange : 1;
     const found = new Map<string, Match>();
@@ -113,46 +120,47 @@ export class ToolSearch {
       found.set(key, { device, tool, score });
       return true;
     };
-    for (const [id, met] of best(this.#toolScores(units))) {
+    for (const [id, scores] of best(this.#toolScores(units))) {
       const kind = this.#byNumber.get(id);
       if (kind === undefined) continue;
       const fitting =
         (language !== undefined && language === kind.language ? sameLanguage : 1) *
         (kind.reads ? reading : 1);
-      spread({ kind, met, fitting, places, limit, within, isOnline, add });
+      spread({ kind, scores, fitting, deviceScores, limit, within, isOnline, add });
     }
-    // Somebody who names a device alone wants to know what it can do.
-    for (const [device, met] of [...places].slice(0, limit)) {
-      for (const { name } of this.#devices.get(device) ?? []) add(device, name, total(met, none));
+    // A request that only names a device finds all tools of that device.
+    for (const [device, scores] of [...deviceScores].slice(0, limit)) {
+      for (const { name } of this.#devices.get(device) ?? []) add(device, name, total(scores, none));
     }
     return varied([...found.values()], isOnline).slice(0, limit);
   }
 
-  #toolScores(units: readonly (readonly string[])[]): Map<number, Met> {
-    const met = new Map<number, number[]>();
+  #toolScores(units: readonly (readonly string[])[]): Map<number, UnitScores> {
+    const scores = new Map<number, number[]>();
     for (const [unit, terms] of units.entries()) {
       for (const term of terms) {
         const options = term.startsWith("#") ? conceptOptions : wordOptions;
         for (const { id, score } of this.#tools.search(term, options))
-          note(met, id as number, unit, score, units);
+          addScore(scores, id as number, unit, score, units);
       }
     }
-    return met;
+    return scores;
   }
 
-  #placeScores(
+  #deviceScores(
     units: readonly (readonly string[])[],
     within: ReadonlySet<string> | undefined,
-  ): Map<string, Met> {
-    const met = new Map<string, number[]>();
+  ): Map<string, UnitScores> {
+    const scores = new Map<string, number[]>();
     for (const [unit, terms] of units.entries()) {
-      for (const [id, score] of this.#places.meet(terms, within)) note(met, id, unit, score, units);
+      for (const [id, score] of this.#deviceIndex.match(terms, within))
+        addScore(scores, id, unit, score, units);
     }
-    return met;
+    return scores;
   }
 
-  #forget(id: string, tools: readonly ToolDefinition[]): void {
-    this.#places.delete(id);
+  #remove(id: string, tools: readonly ToolDefinition[]): void {
+    this.#deviceIndex.delete(id);
     this.#devices.delete(id);
     for (const tool of tools) {
       const kind = this.#kinds.get(tool);
@@ -183,60 +191,60 @@ export class ToolSearch {
   }
 }
 
-/** Of each document, how well it meets each unit of a request. */
-type Met = readonly number[];
-const none: Met = [];
+/** The score of a document for each unit of a request. */
+type UnitScores = readonly number[];
+const none: UnitScores = [];
 
-function note<Id>(
-  met: Map<Id, number[]>,
+function addScore<Id>(
+  scores: Map<Id, number[]>,
   id: Id,
   unit: number,
   score: number,
   units: readonly unknown[],
 ): void {
-  const known = met.get(id);
+  const known = scores.get(id);
   if (known === undefined) {
     const all = new Array<number>(units.length).fill(0);
     all[unit] = score;
-    met.set(id, all);
+    scores.set(id, all);
   } else known[unit] = Math.max(known[unit] ?? 0, score);
 }
 
-/** What meets more of a request is worth more than what meets a part of it well. */
-function total(one: Met, other: Met): number {
+/** Matching more units of a request scores higher than matching one of them well. */
+function total(one: UnitScores, other: UnitScores): number {
   let sum = 0;
   let count = 0;
   for (let unit = 0; unit < Math.max(one.length, other.length); unit += 1) {
-    const met = Math.max(one[unit] ?? 0, other[unit] ?? 0);
-    sum += met;
-    if (met > 0) count += 1;
+    const score = Math.max(one[unit] ?? 0, other[unit] ?? 0);
+    sum += score;
+    if (score > 0) count += 1;
   }
   return sum * count;
 }
 
 function best<Id>(
-  met: ReadonlyMap<Id, Met>,
+  scores: ReadonlyMap<Id, UnitScores>,
   isFirst: (id: Id) => boolean = () => true,
-): ReadonlyMap<Id, Met> {
-  const ranked = [...met]
+): ReadonlyMap<Id, UnitScores> {
+  const ranked = [...scores]
     .map(([id, each]) => ({ id, each, score: total(each, none), first: Number(isFirst(id)) }))
     .sort((a, b) => b.score - a.score || b.first - a.first);
-  return new Map(ranked.slice(0, mostLookedAt).map(({ id, each }) => [id, each]));
+  return new Map(ranked.slice(0, maxRanked).map(({ id, each }) => [id, each]));
 }
 
 interface Spread {
   readonly kind: Kind;
-  readonly met: Met;
+  readonly scores: UnitScores;
   readonly fitting: number;
-  readonly places: ReadonlyMap<string, Met>;
+  readonly deviceScores: ReadonlyMap<string, UnitScores>;
   readonly limit: number;
   readonly within: ReadonlySet<string> | undefined;
   readonly isOnline: IsOnline;
   readonly add: (device: string, tool: string, score: number) => boolean;
 }
 
-/** The devices that have this tool: those the request speaks of, and as many others as can be shown. */
-function spread({ kind, met, fitting, places, limit, within, isOnline, add }: Spread): void {
+/** Adds the devices that have this tool: first those that the request names, then others up to the limit. */
+function spread({ kind, scores, fitting, deviceScores, limit, within, isOnline, add }: Spread): void {
   const { definition, devices } = kind;
   let shown = 0;
   let refused = 0;
@@ -244,17 +252,17 @@ function spread({ kind, met, fitting, places, limit, within, isOnline, add }: Sp
     if (add(device, definition.name, score * fitting)) shown += 1;
     else refused += 1;
   };
-  const named = [...places]
+  const named = [...deviceScores]
     .filter(([device]) => devices.has(device))
-    .map(([device, place]) => ({ device, score: total(met, place) }))
+    .map(([device, own]) => ({ device, score: total(scores, own) }))
     .sort((a, b) => b.score - a.score || Number(isOnline(b.device)) - Number(isOnline(a.device)));
   for (const { device, score } of named) if (shown < limit) show(device, score);
-  // They are all equally good: two walks, which end where enough are found, spare the sorting of a whole fleet.
+  // The others are equally good. Two passes that end at the limit avoid sorting the whole fleet.
   for (const online of [true, false]) {
     for (const device of within === undefined || within.size > devices.size ? devices : within) {
-      if (shown >= limit || refused >= mostRefused) return;
-      if (isOnline(device) !== online || places.has(device)) continue;
-      if (devices.has(device) && within?.has(device) !== false) show(device, total(met, none));
+      if (shown >= limit || refused >= maxRefused) return;
+      if (isOnline(device) !== online || deviceScores.has(device)) continue;
+      if (devices.has(device) && within?.has(device) !== false) show(device, total(scores, none));
     }
   }
 }
@@ -266,14 +274,14 @@ function index(): MiniSearch<Document> {
 const wordOptions = {
   boost,
   tokenize: split,
-  // Beginnings and slips of the pen; Chinese is taken to the letter.
+  // Prefixes and typing errors; Chinese must match exactly.
   prefix: (term: string) => term.length >= 4 && /^[a-z]/.test(term),
   fuzzy: (term: string) => (term.length >= 6 && /^[a-z]/.test(term) ? 0.2 : false),
   weights: { prefix: 0.4, fuzzy: 0.3 },
-  // Descriptions differ in length by their makers' taste, which says little.
+  // The length of a description says little about its relevance.
   bm25: { k: 1.2, b: 0.3, d: 0.5 },
 };
-/** Of how much else a text speaks says nothing at all. */
+/** For concepts, the length of the text does not matter at all. */
 const conceptOptions = { boost, tokenize: split, bm25: { k: 1.2, b: 0, d: 0.5 } };
 
 function toolDocument(id: number, tool: ToolDefinition): Document {
@@ -288,7 +296,7 @@ function toolDocument(id: number, tool: ToolDefinition): Document {
   };
 }
 
-/** The same tool again, on another device, tells less each time. */
+/** Lowers the score of the same tool on each further device, so that results vary. */
 function varied(matches: Match[], isOnline: IsOnline): Match[] {
   const seen = new Map<string, number>();
   const byScore = (a: Match, b: Match) =>

@@ -1,7 +1,7 @@
 /**
- * Words that mean the same to somebody who asks for a tool, in English, Chinese and Spanish: the whole list, and
- * docs/guides/search.md shows it. A tool and a request meet when both have a word of one line, whatever language each is in.
- * Words of several forms are listed in each that is not had by leaving off an ending.
+ * Words with the same meaning in a request for a tool, in English, Chinese and Spanish. docs/guides/search.md shows the
+ * list. A tool and a request match if both have a word of one entry, in any language. A word is listed in each form that
+ * removing an ending does not give.
  */
 export interface Synonyms {
   readonly en: string;

@@ -10,8 +10,8 @@ interface Kept {
   readonly tools: readonly ExposedTool[];
 }
 
-/** Each device's tools in the form that agents see, made once and again only when something in it is different. */
-export class ShownTools {
+/** The exposed tools of each device, computed again only when the device's tools, alias or board change. */
+export class ExposedToolCache {
   readonly #names: Names;
   readonly #kept = new Map<string, Kept>();
   readonly #confirmed = new WeakMap<ExposedTool, ExposedTool>();
@@ -44,7 +44,7 @@ export class ShownTools {
     this.#kept.delete(device);
   }
 
-  /** The same tool for somebody with other rights to it. */
+  /** The same tool with the access of a principal. */
   withAccess(tool: ExposedTool, access: Access): ExposedTool {
     if (access !== "confirm") return tool;
     const known = this.#confirmed.get(tool);

@@ -1,14 +1,13 @@
 /**
- * What a text is found by: its words without accents and endings, Chinese and its neighbours (which are written without
- * spaces) by single characters and pairs, and the lines of the list of synonyms that it speaks of. Texts of tools
- * and requests are read alike: what is cut off a word is cut off on both sides.
+ * Turns a text into search terms: words without accents and endings, single characters and pairs for languages without
+ * spaces (Chinese, Japanese, Korean), and the concepts of the synonym list. Texts of tools and requests are read alike.
  */
 import { synonyms } from "./synonyms.ts";
 
 /** A text as it is indexed. */
 export interface ReadText {
   readonly words: readonly string[];
-  /** Names of lines in the list of synonyms, each beginning with `#`. */
+  /** Names of entries of the synonym list, with the prefix `#`. */
   readonly concepts: readonly string[];
 }
 
@@ -19,12 +18,12 @@ const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Scrip
 const hump = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu;
 const marks = /\p{M}/gu;
 const endings = /(?:iendo|ando|ing|ed|[aei]r|[aeo]s|[ae]n|[aeos])$/;
-/** Below this a word has no ending to lose. */
+/** Endings are not removed if fewer letters would remain. */
 const shortestStem = 4;
-/** `turn the light in the kitchen off` says `turn off`. */
+/** `turn the light in the kitchen off` contains `turn off`. */
 const furthestApart = 6;
 
-/** They stand in every text and say nothing but which language it is in. */
+/** Words that occur in every text and only indicate its language. */
 const commonWords = {
   en: setOf(
     "the a an of to in is are my your please and it for from at with what who how can could you this bit",
@@ -48,8 +47,8 @@ export function readText(text: string): ReadText {
 }
 
 /**
- * What somebody asks for, in units that mean one thing each: a word, or what is said in other words, with everything
- * that would show it. However often a text says the same, it has met one unit.
+ * The units of a request. A unit is one meaning: a word, or a concept with all terms that express it. A text that
+ * repeats a meaning still matches one unit.
  */
 export function readRequest(text: string): string[][] {
   const { words, phrases: found } = read(text, false);
@@ -65,7 +64,7 @@ export function readRequest(text: string): string[][] {
   return unique(units.map((unit) => [...unit]));
 }
 
-/** The language of a text, where it gives itself away. */
+/** The language of a text, if it can be detected. */
 export function languageOf(text: string): Language | undefined {
   if (/\p{Script=Han}/u.test(text)) return "zh";
   const all = [...text.matchAll(pieces)].map(([piece]) => withoutAccents(piece));
@@ -75,19 +74,19 @@ export function languageOf(text: string): Language | undefined {
   return en === es ? undefined : en > es ? "en" : "es";
 }
 
-/** Whether somebody wants to know something, rather than have it done. */
+/** Whether the request asks for information, not for an action. */
 export function isQuestion(text: string): boolean {
   return asking.test(text);
 }
 
-/** Whether somebody wants something to be other than it is. */
+/** Whether the request asks to change something. */
 export function wantsChange(text: string): boolean {
   return changing.test(text) && !isQuestion(text);
 }
 
 interface Word {
   readonly terms: readonly string[];
-  /** Where it stands: the number of its piece, or of its character where there are no spaces. */
+  /** Its position: the number of its piece, or of its character in a language without spaces. */
   readonly at: number;
 }
 
@@ -96,7 +95,7 @@ interface Found {
   readonly places: readonly number[];
 }
 
-/** Single characters are indexed, and asked for only where they stand alone: pairs tell more. */
+/** Single characters are indexed, but a request uses them only if they stand alone, because pairs are more specific. */
 function read(text: string, singles: boolean): { words: Word[]; phrases: Found[] } {
   const words: Word[] = [];
   const found: Found[] = [];
@@ -150,7 +149,7 @@ interface Phrase {
   readonly concept: string;
 }
 
-/** By their first word. */
+/** Phrases by their first word. */
 const phrases = new Map<string, Phrase[]>();
 const unspacedPhrases: { readonly text: string; readonly concept: string }[] = [];
 
@@ -173,7 +172,7 @@ function phrasesInLine(line: readonly { readonly stem: string; readonly at: numb
   );
 }
 
-/** The places of the words in their order, others in between or not. */
+/** The positions of the words in their order, with other words between them or not. */
 function placesOf(
   stems: readonly string[],
   line: readonly { readonly stem: string; readonly at: number }[],

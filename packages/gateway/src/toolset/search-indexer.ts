@@ -3,18 +3,18 @@ import type { DeviceRecord } from "../fleet/fleet.ts";
 import type { Changes } from "./changes.ts";
 import { ToolSearch } from "./search/search.ts";
 
-/** Reading the words of so many devices takes a few milliseconds; then others have their turn. */
+/** Indexing this many devices takes a few milliseconds; then the event loop continues. */
 const devicesAtOnce = 100;
 
 /**
- * Keeps the search at what the devices are. It is made when it is first wanted and then follows the changes, in slices:
- * a fleet of twenty thousand takes more than a second in all, in which nothing else may wait.
+ * Keeps the search index up to date. It is built at the first use and then follows the changes, in slices: indexing
+ * twenty thousand devices takes more than a second and must not block the event loop.
  */
-export class SearchUpkeep {
+export class SearchIndexer {
   readonly #changes: Changes;
   readonly #devices: ReadonlyMap<string, DeviceRecord>;
   #search = new ToolSearch();
-  /** How many changes it has taken in; `undefined` before anybody has wanted it. */
+  /** The number of changes in the index; `undefined` before the first use. */
   #upTo: number | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
@@ -27,7 +27,7 @@ export class SearchUpkeep {
     });
   }
 
-  /** The search with every change there has been. */
+  /** The search with all changes applied. */
   async current(): Promise<ToolSearch> {
     this.#running ??= this.#catchUp().finally(() => {
       this.#running = undefined;

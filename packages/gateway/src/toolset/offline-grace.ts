@@ -3,19 +3,18 @@ import type { Clock, Timer } from "../clock.ts";
 interface Absence {
   readonly id: string;
   readonly online: boolean;
-  /** When it was last known to be there. */
   readonly lastSeenAt: number | undefined;
 }
 
 /**
- * [AGT-12] How long the tools of a device that has left stay in lists. Time in which the gateway itself was not
- * running does not count: after its restart the lists are what they were.
+ * [AGT-12] Keeps the tools of a disconnected device in lists for a while. The time in which the gateway itself was not
+ * running does not count, so that the lists are the same after a restart.
  */
-export class Grace {
+export class OfflineGrace {
   readonly #clock: Clock;
   readonly #ms: number;
   readonly #onOver: (device: string) => void;
-  /** Devices that are away and still listed, in the order in which that ends. */
+  /** Offline devices that are still listed, with the end of their grace period, the earliest first. */
   readonly #ending = new Map<string, number>();
   readonly #over = new Set<string>();
   #timer: Timer | undefined;
@@ -30,7 +29,7 @@ export class Grace {
     return this.#over.has(device);
   }
 
-  /** The devices of earlier runs. */
+  /** Restores the grace periods of devices of earlier runs. */
   restore(devices: readonly Absence[]): void {
     const stoppedAt = devices.reduce((latest, { lastSeenAt = 0 }) => Math.max(latest, lastSeenAt), 0);
     const now = this.#clock.now();
@@ -42,19 +41,19 @@ export class Grace {
       if (left <= 0) this.#over.add(id);
       else this.#ending.set(id, now + left);
     }
-    this.#watch();
+    this.#schedule();
   }
 
-  /** It is back; says whether it had been left out. */
-  came(device: string): boolean {
+  /** Ends the grace period of a device that is back; returns whether its tools were no longer listed. */
+  end(device: string): boolean {
     this.#ending.delete(device);
     return this.#over.delete(device);
   }
 
-  left(device: string): void {
+  start(device: string): void {
     this.#ending.delete(device);
     this.#ending.set(device, this.#clock.now() + this.#ms);
-    this.#watch();
+    this.#schedule();
   }
 
   stop(): void {
@@ -62,18 +61,18 @@ export class Grace {
     this.#ending.clear();
   }
 
-  #watch(): void {
+  #schedule(): void {
     if (this.#timer !== undefined) return;
     const [first] = this.#ending.values();
     if (first === undefined) return;
     this.#timer = this.#clock.after(Math.max(1, first - this.#clock.now()), () => {
       this.#timer = undefined;
-      this.#end();
-      this.#watch();
+      this.#expire();
+      this.#schedule();
     });
   }
 
-  #end(): void {
+  #expire(): void {
     const now = this.#clock.now();
     for (const [device, at] of this.#ending) {
       if (at > now) return;
