@@ -134,7 +134,7 @@ describe("the file", () => {
   it("with a key that is like none is told what is known", () => {
     const file = write("calls:\n  completely_different: 1\n");
     expect(problems({ file })).toEqual([
-      `${file}:2: unknown setting \`calls.completely_different\`; known here are timeoutMs, queue, keepArguments, keepDays, keepCount`,
+      `${file}:2: unknown setting \`calls.completely_different\`; known settings are timeoutMs, queue, keepArguments, keepDays, keepCount`,
     ]);
   });
 
@@ -262,7 +262,7 @@ describe("rules of access", () => {
     ["{ effect: deny, args: { a: { pattern: x, min: 1 } } }", "`access.rules.1.args.a` must be a value"],
     ["{ effect: deny, args: { a: { present: 1 } } }", "`access.rules.1.args.a` must be a value"],
     ["{ effect: deny, args: { a: {} } }", "`access.rules.1.args.a` must be a value"],
-    ["{ effect: deny, via: queue }", "`access.rules.1.via` goes with `effect: confirm` only"],
+    ["{ effect: deny, via: queue }", "`access.rules.1.via` is allowed with `effect: confirm` only"],
   ])("that are wrong stop the start with line and key: %s", (text, message) => {
     const file = write(rule(text));
     const [first = "", ...others] = problems({ file });
@@ -318,11 +318,11 @@ describe("environment variables", () => {
 
   it("that are no setting are refused by name", () => {
     const [first] = problems({ env: { TENDON_HTTP_PROT: "1" } });
-    expect(first).toBe("TENDON_HTTP_PROT: is no setting; did you mean TENDON_HTTP_PORT?");
+    expect(first).toBe("TENDON_HTTP_PROT: is not a setting; did you mean TENDON_HTTP_PORT?");
     expect(problems({ env: { TENDON_QUITE_ANOTHER: "1" } })[0]).toContain(
-      "is no setting; `tendon config show`",
+      "is not a setting; `tendon config show`",
     );
-    expect(problems({ env: { TENDON_DEVICES_STDIO: "[]" } })[0]).toContain("comes from the file only");
+    expect(problems({ env: { TENDON_DEVICES_STDIO: "[]" } })[0]).toContain("can be set in the file only");
   });
 
   test.each([

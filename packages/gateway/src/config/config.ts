@@ -1,6 +1,6 @@
 /**
- * The only reader of the environment and of tendon.yaml. One schema serves the file, TENDON_… variables, flags and
- * `startTendon`; later ones win. What comes out is complete and frozen.
+ * The only reader of the environment and of tendon.yaml. One schema covers the file, TENDON_… variables, flags and
+ * `startTendon`; later sources override earlier ones. The result is complete and frozen.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -24,22 +24,22 @@ type Partially<T> = T extends readonly unknown[]
   : T extends object
     ? { readonly [K in keyof T]?: Partially<T[K]> }
     : T;
-/** A configuration with anything left out: what a file, flags or a program give. */
+/** A partial configuration, from a file, flags or a program. */
 export type ConfigInput = Partially<Config>;
 
 export interface ConfigSources {
-  /** An explicit file; it must exist. Without it tendon.yaml is looked for in `searchIn`, then in the data folder. */
+  /** An explicit file, which must exist. Without it, tendon.yaml is searched in `searchIn`, then in the data folder. */
   readonly file?: string | undefined;
-  /** Left out, no file is looked for. */
+  /** Without it, no file is searched. */
   readonly searchIn?: readonly string[];
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Defaults of the command that loads it: everything else wins over them. */
+  /** Defaults of the calling command; every other source overrides them. */
   readonly defaults?: ConfigInput;
-  /** Flags or a program's own settings: they win over everything. */
+  /** Flags or a program's own settings; they override every other source. */
   readonly overrides?: ConfigInput;
 }
 
-/** Variables that point commands at a gateway; they are no settings of one. */
+/** Variables that point commands at a gateway; they are not settings. */
 const notSettings = new Set(["TENDON_URL", "TENDON_TOKEN", "TENDON_CONFIG"]);
 const FILE_NAME = "tendon.yaml";
 const compiled = Compile(ConfigSchema);
@@ -53,8 +53,8 @@ export interface LoadedConfig {
   readonly adminToken: string | undefined;
 }
 
-const shortestToken = 16;
-const mostProblems = 200;
+const minTokenLength = 16;
+const maxProblems = 200;
 
 export function loadConfig(sources: ConfigSources): LoadedConfig {
   const problems: Problem[] = [];
@@ -89,17 +89,17 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
     }
   }
   const adminToken = sources.env?.["TENDON_TOKEN"];
-  if (adminToken !== undefined && adminToken.length < shortestToken) {
-    problems.push({ where: "TENDON_TOKEN", message: `must have ${shortestToken} characters or more` });
+  if (adminToken !== undefined && adminToken.length < minTokenLength) {
+    problems.push({ where: "TENDON_TOKEN", message: `must have ${minTokenLength} characters or more` });
   }
   if (problems.length > 0) throw new StartError("The configuration is not valid:", unique(problems));
   return { config: deepFreeze(merged) as Config, file, adminToken };
 }
 
-/** The library stops at eight, which is right for what strangers send; whoever edits a file wants them all. */
+/** TypeBox stops at eight errors. The author of a configuration file needs all of them. */
 function allErrors(merged: Tree) {
   const { maxErrors } = Settings.Get();
-  Settings.Set({ maxErrors: mostProblems });
+  Settings.Set({ maxErrors: maxProblems });
   try {
     return [...compiled.Errors(merged)];
   } finally {
@@ -151,7 +151,7 @@ function readFile(
   try {
     tree = document.toJS() ?? {};
   } catch (error) {
-    // An alias of nothing, or so many that they would fill the memory.
+    // A YAML alias without an anchor, or too many aliases.
     problems.push({ where: file, message: messageOf(error) });
     return nothing;
   }
@@ -163,15 +163,15 @@ function readFile(
     tree,
     lineOf(at): number | undefined {
       const above = at.slice(0, -1);
-      // What is written in short stands for more than the file has: `upstream: ws://…` for a list with an address.
+      // A short form expands to more than the file has: `upstream: ws://…` becomes a list with one entry.
       if (above.length > 1 && !document.hasIn(above) && document.hasIn(above.slice(0, 1)))
         return this.lineOf(above);
-      const holder: unknown = at.length > 1 ? document.getIn(at.slice(0, -1), true) : document.contents;
-      const pairs = isMap(holder) ? holder.items : [];
+      const parent: unknown = at.length > 1 ? document.getIn(at.slice(0, -1), true) : document.contents;
+      const pairs = isMap(parent) ? parent.items : [];
       const last = at.at(-1) ?? "";
       const key = pairs.map((pair) => pair.key).find((name) => isScalar(name) && String(name.value) === last);
-      const item: unknown = isSeq(holder) ? holder.get(Number(last), true) : undefined;
-      const node = key ?? item ?? holder;
+      const item: unknown = isSeq(parent) ? parent.get(Number(last), true) : undefined;
+      const node = key ?? item ?? parent;
       const start = isNode(node) ? node.range?.[0] : undefined;
       return start === undefined ? undefined : lines.linePos(start).line;
     },
@@ -200,7 +200,7 @@ function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Probl
   return { tree, nameOf: (at: string[]) => names.get(at.join(".")) };
 }
 
-/** Text that does not fit its type stays text, so that the schema can say what is wrong with it. */
+/** Text that does not match its type stays text, so that the schema reports the error. */
 function readValue(text: string, schema: TSchema): unknown {
   const type = (schema as { type?: string }).type;
   if (type === "integer" || type === "number")
@@ -220,7 +220,7 @@ function defaultsOf(schema: TSchema): unknown {
   const object = schema as { properties?: Record<string, TSchema>; default?: unknown; required?: string[] };
   const { properties, required = [] } = object;
   if (properties === undefined) return object.default;
-  // A section that may be left out is not begun by its defaults.
+  // Defaults do not create an optional section.
   const entries = Object.entries(properties)
     .filter(([key]) => required.includes(key))
     .map(([key, child]) => [key, defaultsOf(child)] as const);
@@ -243,7 +243,7 @@ function merge(base: Tree, over: Tree): Tree {
   const merged: Tree = { ...base };
   for (const [key, value] of Object.entries(over)) {
     if (value === undefined) continue;
-    // An empty section in YAML (`http:` with nothing under it) is null and means: all defaults.
+    // An empty section in YAML (`http:` with nothing under it) is null and means all defaults.
     if (value === null && isTree(base[key])) continue;
     merged[key] = isTree(value) && isTree(base[key]) ? merge(base[key], value) : value;
   }
@@ -258,7 +258,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** What a program that is started as a device inherits of our environment [PRC-1]. */
+/** The environment variables that a program inherits if the gateway runs it as a device [PRC-1]. */
 export function inheritedEnvironment(): Record<string, string> {
   return Object.fromEntries(
     ["PATH", "HOME", "LANG"].flatMap((name) => {

@@ -1,14 +1,13 @@
-/** The settings as they may be shown: passwords, tokens, keys and the variables of programs are hidden. */
+/** Hides passwords, tokens, keys and environment variables of programs in the configuration. */
 
 const secretName = /token|password|passwd|secret|apikey|key$/i;
-/** Places, not secrets. */
-const harmless = new Set(["tls.key", "tokenFile"]);
-const shownInstead = "(hidden)";
+/** Paths of files, not secrets. */
+const notSecret = new Set(["tls.key", "tokenFile"]);
+const mask = "(hidden)";
 
 export function withoutSecrets(value: unknown, name = "", section = ""): unknown {
   if (typeof value === "string") {
-    if (secretName.test(name) && !harmless.has(name) && !harmless.has(`${section}.${name}`))
-      return shownInstead;
+    if (secretName.test(name) && !notSecret.has(name) && !notSecret.has(`${section}.${name}`)) return mask;
     return withoutSecretsInUrl(value);
   }
   if (Array.isArray(value)) {
@@ -20,29 +19,29 @@ export function withoutSecrets(value: unknown, name = "", section = ""): unknown
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      name === "env" ? shownInstead : withoutSecrets(item, key, name),
+      name === "env" ? mask : withoutSecrets(item, key, name),
     ]),
   );
 }
 
-/** `--token=…`, or what follows `--token`. */
+/** Hides the value of `--token=…`, or of `--token …`. */
 function argument(value: unknown, before: unknown): unknown {
   if (typeof value !== "string") return value;
   if (typeof before === "string" && /^-/.test(before) && !before.includes("=") && secretName.test(before))
-    return shownInstead;
+    return mask;
   const [, option = "", given] = /^(-[^=]*)=(.*)$/s.exec(value) ?? [];
-  if (given !== undefined && secretName.test(option)) return `${option}=${shownInstead}`;
+  if (given !== undefined && secretName.test(option)) return `${option}=${mask}`;
   return withoutSecretsInUrl(value);
 }
 
 /**
- * The password of an address, whatever characters it has; the whole of what stands before the host where there is no
- * password, unless that is a user name (NATS takes a token there); and secrets of its query.
+ * Hides the password of an address, whatever characters it has, and secrets in its query. For NATS, user information
+ * without a password is a token and is hidden too.
  */
 function withoutSecretsInUrl(text: string): string {
   const [, scheme = "", rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(text) ?? [];
   if (rest === undefined) return text;
-  // A password with a question mark in it is written wrongly, and hidden all the same.
+  // A password with an unescaped question mark is invalid, and is hidden too.
   const wrong = !rest.split("?", 1)[0]?.includes("@") && /:[^/]*\?.*@/.test(rest);
   const [, beforeQuery = rest, query] = wrong ? [] : (/^([^?]*)\?(.*)$/s.exec(rest) ?? []);
   const end = beforeQuery.lastIndexOf("@");
@@ -54,11 +53,11 @@ function withoutSecretsInUrl(text: string): string {
 
 function hideIn(who: string, scheme: string): string {
   const colon = who.indexOf(":");
-  if (colon !== -1) return `${who.slice(0, colon)}:${shownInstead}`;
-  return /^(nats|tls):/i.test(scheme) ? shownInstead : who;
+  if (colon !== -1) return `${who.slice(0, colon)}:${mask}`;
+  return /^(nats|tls):/i.test(scheme) ? mask : who;
 }
 
 function parameter(pair: string): string {
   const [name = ""] = pair.split("=");
-  return secretName.test(name) ? `${name}=${shownInstead}` : pair;
+  return secretName.test(name) ? `${name}=${mask}` : pair;
 }

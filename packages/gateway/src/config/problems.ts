@@ -1,4 +1,4 @@
-/** DeviceLock what the schema complains of into sentences that name the place and what would be right. */
+/** Turns validation errors into sentences that name the place and the expected value. */
 import { didYouMean, editDistance, inWords } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 
@@ -7,7 +7,7 @@ export interface Problem {
   readonly message: string;
 }
 
-interface SchemaComplaint {
+interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
   readonly message: string;
@@ -20,12 +20,12 @@ interface Places {
   readonly envOf: (path: string[]) => string | undefined;
 }
 
-export function explainProblem(complaint: SchemaComplaint, schema: TSchema, places: Places): Problem[] {
-  // An unknown key is complained of twice, the second time as a schema that is false; the first one names it.
-  if (complaint.keyword === "boolean") return [];
-  const at = complaint.instancePath.split("/").slice(1);
-  if (complaint.keyword === "additionalProperties") {
-    const { additionalProperties = [] } = complaint.params as { additionalProperties?: string[] };
+export function explainProblem(error: SchemaError, schema: TSchema, places: Places): Problem[] {
+  // The validator reports an unknown key twice; only the other report names the key.
+  if (error.keyword === "boolean") return [];
+  const at = error.instancePath.split("/").slice(1);
+  if (error.keyword === "additionalProperties") {
+    const { additionalProperties = [] } = error.params as { additionalProperties?: string[] };
     const known = Object.keys(propertiesAt(schema, at));
     return additionalProperties.map((key) => ({
       where: placeOf([...at, key], places),
@@ -36,29 +36,29 @@ export function explainProblem(complaint: SchemaComplaint, schema: TSchema, plac
   return [
     {
       where: placeOf(at, places),
-      message: `\`${at.join(".")}\` ${expectation(complaint)}${description === undefined ? "" : ` (${description})`}`,
+      message: `\`${at.join(".")}\` ${expectation(error)}${description === undefined ? "" : ` (${description})`}`,
     },
   ];
 }
 
-/** A variable that looks like a setting and is none. */
+/** The problem of a TENDON_… variable that is not a setting. */
 export function explainVariable(name: string, known: readonly string[], fileOnly: readonly string[]): string {
-  if (fileOnly.includes(name)) return "comes from the file only, so that no variable can start a program";
+  if (fileOnly.includes(name)) return "can be set in the file only, so that no variable can start a program";
   const near = nearest(name, known);
   return near === undefined
-    ? "is no setting; `tendon config show` lists the variables there are"
-    : `is no setting; did you mean ${near}?`;
+    ? "is not a setting; `tendon config show` lists all variables"
+    : `is not a setting; did you mean ${near}?`;
 }
 
-function expectation(complaint: SchemaComplaint): string {
-  const { allowedValues } = complaint.params as { allowedValues?: unknown[] };
+function expectation(error: SchemaError): string {
+  const { allowedValues } = error.params as { allowedValues?: unknown[] };
   if (allowedValues !== undefined) return `must be one of ${allowedValues.join(", ")}`;
-  return inWords(complaint);
+  return inWords(error);
 }
 
-/** Where a setting stands: its variable, its line in the file, or just that it is one. */
+/** The place of a setting: its variable, its line in the file, or `settings`. */
 export function placeOf(at: string[], places: Places): string {
-  // A variable may hold a whole list: what is wrong inside it is wrong with the variable.
+  // A variable may contain a whole list; an error inside the list is reported for the variable.
   for (let length = at.length; length > 0; length -= 1) {
     const variable = places.envOf(at.slice(0, length));
     if (variable !== undefined) return variable;
@@ -80,7 +80,7 @@ function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
   return (schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {};
 }
 
-/** What the elements of a list are, where this is one and the key the number of one. */
+/** The schema of a list's items, if the key is an index. */
 function itemsOf(schema: TSchema | undefined, key: string): TSchema | undefined {
   return /^\d+$/.test(key) ? (schema as { items?: TSchema } | undefined)?.items : undefined;
 }
@@ -88,15 +88,15 @@ function itemsOf(schema: TSchema | undefined, key: string): TSchema | undefined 
 function hint(key: string, known: readonly string[]): string {
   const near = nearest(key, known);
   if (near !== undefined) return didYouMean([near]);
-  return known.length > 0 ? `; known here are ${known.join(", ")}` : "";
+  return known.length > 0 ? `; known settings are ${known.join(", ")}` : "";
 }
 
-/** More than for names of devices and tools: there are few settings, and somebody surely meant one of them. */
-const mostSlips = 3;
+/** More than for names of devices and tools, because there are few settings. */
+const maxDistance = 3;
 
 function nearest(key: string, known: readonly string[]): string | undefined {
   return known
-    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase(), mostSlips) }))
-    .filter(({ distance }) => distance <= mostSlips)
+    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase(), maxDistance) }))
+    .filter(({ distance }) => distance <= maxDistance)
     .sort((a, b) => a.distance - b.distance)[0]?.name;
 }

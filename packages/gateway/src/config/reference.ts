@@ -1,8 +1,8 @@
-/** The settings as people are told of them: names, variables, defaults, and values without their secrets. */
+/** The reference of settings: names, variables, types, defaults and descriptions. */
 import type { TSchema } from "typebox";
 import { ConfigSchema } from "./schema.ts";
 
-/** Which programs run is decided by whoever owns the file, never by a variable somebody slipped in. */
+/** Only the owner of the file decides which programs run, never an environment variable. */
 export const fileOnly = new Set(["devices.stdio"]);
 
 export interface Leaf {
@@ -22,20 +22,20 @@ export function environmentName(at: readonly string[]): string {
   return `TENDON_${words.join("_")}`;
 }
 
-/** One line of the reference of settings. */
+/** One entry of the reference. */
 export interface Setting {
   readonly name: string;
-  /** `undefined` for settings that come from the file only. */
+  /** `undefined` for settings that can be set in the file only. */
   readonly variable: string | undefined;
-  /** What it may be, in words. */
+  /** The allowed values, as text. */
   readonly type: string;
   readonly default: unknown;
-  /** What holds where it has no default and is left out. */
+  /** What applies if the setting has no default and is not set. */
   readonly unset: string | undefined;
   readonly description: string;
-  /** The page that has more, as a path below docs/. */
+  /** The page with more information, as a path below docs/. */
   readonly page: string | undefined;
-  /** Of a list: what each of its entries may have. */
+  /** The fields of each entry of a list. */
   readonly fields: readonly Setting[];
 }
 

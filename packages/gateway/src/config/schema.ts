@@ -1,6 +1,6 @@
 /**
- * Every setting there is: its type, its default and what it does. docs/reference/configuration.md is made from this: `unset`
- * says what holds where a setting has no default, `page` where there is more to read.
+ * Every setting, with its type, its default and its description. docs/reference/configuration.md is generated from it.
+ * `unset` says what applies without a default, and `page` names the page with more information.
  */
 import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol";
 import Type, { type Static } from "typebox";

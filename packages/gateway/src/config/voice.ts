@@ -1,4 +1,4 @@
-/** The voice server that boards talk to through this gateway: where it is, for which boards, and how to sign in. */
+/** Settings of the voice server that boards talk to through this gateway: its address, its boards and its sign-in. */
 import { voiceLimits } from "@tendon/protocol";
 import Type from "typebox";
 
