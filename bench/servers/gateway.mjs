@@ -1,11 +1,11 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { keepYoungApart, startTendon } from "@tendon/gateway";
+import { disablePretenuring, startTendon } from "@tendon/gateway";
 import { reportTo } from "./report.mjs";
 
 // As `tendon serve` does.
-keepYoungApart();
+disablePretenuring();
 const token = "bench-token-bench-token";
 const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-bench-"));
 const { BENCH_VOICE: upstream, BENCH_STORAGE: storage, BENCH_CLUSTER: cluster } = process.env;

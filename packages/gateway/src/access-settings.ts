@@ -1,4 +1,4 @@
-/** The settings of access: rules, hosts of addresses, rates; and what is wrong with them where a schema cannot tell. */
+/** The settings of access: rules, allowed hosts and rates, with the checks that a schema cannot express. */
 
 import { limits } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
@@ -90,7 +90,7 @@ function rate(perSecond: number, burst: number, what: string) {
   );
 }
 
-/** By default more than one gateway can carry: what they keep out is a flood, not a busy day. */
+/** The defaults are above what one gateway can serve, so that they stop floods only. */
 export const RateSettings = Type.Object(
   {
     principal: rate(20_000, 40_000, "Requests of one token"),
@@ -105,7 +105,7 @@ export interface SettingProblem {
   readonly message: string;
 }
 
-/** What a rule asks of one argument. */
+/** The condition of a rule for one argument. */
 export type Condition =
   | { readonly kind: "equal"; readonly values: readonly unknown[] }
   | { readonly kind: "range"; readonly min: number; readonly max: number }
@@ -116,7 +116,7 @@ type ReadCondition = Condition | { readonly kind: "wrong"; readonly message: str
 
 const shapes = "must be a value, a list of values, {min, max}, {pattern} or {present}";
 
-/** A condition as it is written in the settings. */
+/** Parses a condition from the configuration. */
 export function readCondition(written: unknown): ReadCondition {
   if (isPlain(written)) return { kind: "equal", values: [written] };
   if (Array.isArray(written)) {
@@ -159,7 +159,7 @@ function isPlain(value: unknown): boolean {
   return value === null || ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** One place that address arguments may lead to. */
+/** A host that URL arguments may have. */
 export interface AllowedHost {
   readonly protocol: string | undefined;
   /** Lower case. `*` is any public host, `*.example` any name below example. */
@@ -167,7 +167,7 @@ export interface AllowedHost {
   readonly port: string | undefined;
 }
 
-/** `[http(s)://]host[:port]`; `undefined` where it is none. */
+/** Parses `[http(s)://]host[:port]`; `undefined` if it is not valid. */
 export function readAllowedHost(written: string): AllowedHost | undefined {
   const [, protocol, host = "", port] =
     /^(https?:)?(?:\/\/)?(\[[0-9a-f:.]+\]|[^/:@?#[\]\s]+)(?::(\d{1,5}))?\/?$/i.exec(written) ?? [];
@@ -177,7 +177,7 @@ export function readAllowedHost(written: string): AllowedHost | undefined {
   const bare = name.startsWith("*.") ? name.slice(2) : name;
   if (bare.includes("*")) return undefined;
   try {
-    // Written as a browser would write it: anything else would never be equal to what is asked for.
+    // The host must be in normalised form: any other form would never equal the host of a URL.
     if (new URL(`http://${bare}/`).hostname !== bare) return undefined;
   } catch {
     return undefined;
@@ -185,7 +185,7 @@ export function readAllowedHost(written: string): AllowedHost | undefined {
   return { protocol: protocol?.toLowerCase(), host: name, port };
 }
 
-/** What the schema cannot see, with its place. */
+/** The problems that the schema cannot find, with their places. */
 export function checkAccess({ rules, urlHosts }: AccessSettings): SettingProblem[] {
   const wrongHosts = urlHosts.flatMap((host, index): SettingProblem[] =>
     readAllowedHost(host) === undefined
@@ -208,7 +208,7 @@ function checkRule({ args = {}, effect, via }: AccessRule, index: number): Setti
     return read.kind === "wrong" ? [{ path: [...at, "args", name], message: read.message }] : [];
   });
   if (via !== undefined && effect !== "confirm") {
-    problems.push({ path: [...at, "via"], message: "goes with `effect: confirm` only" });
+    problems.push({ path: [...at, "via"], message: "is allowed with `effect: confirm` only" });
   }
   return problems;
 }

@@ -1,4 +1,4 @@
-/** The addresses that people and devices are given. They come from settings and interfaces, never from a request. */
+/** The gateway's addresses for people and devices. They come from settings and interfaces, never from a request. */
 import type { IncomingMessage } from "node:http";
 import os from "node:os";
 import { type OtaProblem, readBoardUrl } from "@tendon/protocol";
@@ -11,7 +11,7 @@ function isEveryInterface(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** The IPv4 addresses a board could reach, with the networks they are in; the first is the one boards are given. */
+/** The IPv4 addresses that a board could reach, with their network interfaces. Boards get the first one. */
 export function lanAddresses(): { readonly address: string; readonly network: string }[] {
   return Object.entries(os.networkInterfaces()).flatMap(([network, addresses]) =>
     (addresses ?? [])
@@ -24,7 +24,7 @@ function lanAddress(): string | undefined {
   return lanAddresses()[0]?.address;
 }
 
-/** Why no board elsewhere can use the OTA address it is given; `undefined` where nothing known here speaks against it. */
+/** Why boards on the network cannot use the OTA address; `undefined` if no problem is known. */
 export function otaProblem({
   ota,
   publicUrl,
@@ -32,7 +32,7 @@ export function otaProblem({
 }: {
   readonly ota: string;
   readonly publicUrl: string | undefined;
-  /** Where the gateway listens. */
+  /** The listening address. */
   readonly host: string;
 }): OtaProblem | undefined {
   const read = readBoardUrl(ota);
@@ -41,7 +41,7 @@ export function otaProblem({
   return publicUrl === undefined && isLoopbackHost(host) ? "this_machine" : "public_url";
 }
 
-/** Where a request comes from. Of a proxy's list only what the proxy itself has added, the last, can be believed. */
+/** The client's address. With a proxy, only the last entry of X-Forwarded-For, which the proxy added, is trusted. */
 export function peerAddress(request: IncomingMessage, trustProxy: boolean): string | undefined {
   const forwarded = request.headers["x-forwarded-for"];
   const list = Array.isArray(forwarded) ? forwarded.join(",") : forwarded;
@@ -52,29 +52,29 @@ export function peerAddress(request: IncomingMessage, trustProxy: boolean): stri
 export interface Addresses {
   /** For programs on this machine. */
   readonly local: string;
-  /** For people and devices elsewhere, as far as there is a way. */
+  /** For people and devices on other machines, if the gateway is reachable. */
   readonly public: string;
-  /** What a board is told to ask for its settings. */
+  /** The address from which boards get their settings. */
   readonly ota: string;
-  /** The WebSocket address a device is given. */
+  /** The WebSocket address for devices. */
   readonly deviceWebSocket: string;
   /** MQTT for programs on this machine. */
   readonly mqtt: string;
-  /** The same with TLS; `undefined` where there is no certificate, or the broker is not ours. */
+  /** The same with TLS; `undefined` without a certificate, or with an external broker. */
   readonly mqtts: string | undefined;
-  /** host:port, as a device is given it. */
+  /** host:port of MQTT for devices. */
   readonly deviceMqtt: string;
-  /** The host a device sends its audio to. */
+  /** The host for the audio of devices. */
   readonly audioHost: string;
 }
 
 export interface AddressSettings {
   readonly host: string;
   readonly httpPort: number;
-  /** Whether the port speaks TLS. */
+  /** Whether the port serves TLS. */
   readonly tls: boolean;
   readonly publicUrl: string | undefined;
-  /** The outside broker's host, where there is one. */
+  /** The host of the external broker, if there is one. */
   readonly mqttHost: string | undefined;
   readonly mqttPort: number;
   readonly mqttTlsPort?: number | undefined;

@@ -5,7 +5,7 @@ const idBytes = 16;
 const pool = new Uint8Array(idBytes * 256);
 let used = pool.byteLength;
 
-/** Time-ordered ids. Random bytes come from a pool: asking the system for sixteen at a time is most of the cost. */
+/** A time-ordered id. Random bytes come from a pool, because requesting sixteen at a time is most of the cost. */
 export function newCallId(): string {
   if (used === pool.byteLength) {
     randomFillSync(pool);
@@ -16,7 +16,7 @@ export function newCallId(): string {
   return v7({ random });
 }
 
-/** When an id was made; nothing where it is not one of ours. */
+/** The time of an id; `undefined` if it is not a call id. */
 export function timeOfCallId(id: string): number | undefined {
   const [, high = "", low = ""] =
     /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(id) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What a caller that may give up hands along. An AbortSignal is one; the HTTP door uses a lighter one of its own,
- * because an AbortController for every request costs more than anything else it does, and nodes among themselves too.
+ * The part of an AbortSignal that the gateway uses. HTTP routes and requests between nodes have lighter implementations,
+ * because creating an AbortController per request costs more than the rest of their work.
  */
 export interface Cancellation {
   readonly aborted: boolean;
@@ -8,8 +8,8 @@ export interface Cancellation {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** The lightest one: whoever has it calls the work off. */
-export class Recall implements Cancellation {
+/** A light implementation, which `abort` cancels. */
+export class CancellationSource implements Cancellation {
   readonly #listeners = new Set<() => void>();
   aborted = false;
 

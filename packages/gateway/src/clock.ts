@@ -1,12 +1,12 @@
-/** Time as it is handed to every room, so that tests can hold it still and move it. */
+/** Time is injected into every module, so that tests can control it. */
 export interface Timer {
   cancel(): void;
 }
 
 export interface Clock {
-  /** Milliseconds since 1970, for what people and programs are told. */
+  /** Milliseconds since 1970, for times that people and programs see. */
   now(): number;
-  /** Milliseconds that never jump, for measuring. */
+  /** Milliseconds of a monotonic clock, for measuring durations. */
   monotonic(): number;
   after(ms: number, run: () => void): Timer;
   every(ms: number, run: () => void): Timer;
@@ -29,7 +29,7 @@ export const systemClock: Clock = {
 let lastMs = Number.NaN;
 let lastText = "";
 
-/** Many things happen in one millisecond, and writing a time out costs more than most of them. */
+/** Caches the last result: many events happen in one millisecond, and formatting is expensive. */
 export function isoTime(ms: number): string {
   if (ms === lastMs) return lastText;
   lastText = new Date(ms).toISOString();

@@ -1,12 +1,12 @@
 /**
- * Errors that reach a caller, and the one table that says what each code is on every door: HTTP status, JSON-RPC
- * code, WebSocket close code, and whether trying again can help. `docs/reference/errors.md` is compared with it by a test.
+ * Errors that reach a caller, and the table of each code's HTTP status, JSON-RPC code, WebSocket close code, and whether a
+ * retry can help. A test compares `docs/reference/errors.md` with it.
  */
 import { type ErrorCode, errorTitles, isObject } from "@tendon/protocol";
 
 interface ErrorKind {
   readonly status: number;
-  /** JSON-RPC's own codes where they fit; otherwise the HTTP status, which the specification leaves free to us. */
+  /** A code of JSON-RPC if one fits; otherwise the HTTP status, which is in the range for applications. */
   readonly rpcCode: number;
   readonly closeCode: number;
   readonly retryable: boolean;
@@ -50,7 +50,7 @@ export const errorKinds = {
   internal: kind(500, INTERNAL, 1011, false),
 } as const satisfies Record<ErrorCode, ErrorKind>;
 
-/** What a caller is told beside code and detail: `phase`, `sent`, `errors`, `retryAfterMs`, … */
+/** What a caller gets beside code and detail: `phase`, `sent`, `errors`, `retryAfterMs`, … */
 export type ErrorContext = { readonly [key: string]: unknown };
 
 export class TendonError extends Error {
@@ -73,7 +73,7 @@ export class TendonError extends Error {
   }
 }
 
-/** The JSON-RPC error that a device gave as the cause of a failure, where it gave one. */
+/** The JSON-RPC error of a device that caused a failure, if there is one. */
 export function jsonRpcErrorOf(
   cause: unknown,
 ): { readonly code: number; readonly data: unknown } | undefined {
@@ -82,7 +82,7 @@ export function jsonRpcErrorOf(
   return Number.isInteger(code) ? { code: Number(code), data } : undefined;
 }
 
-/** A mistake in the settings or the surroundings: told to the operator in words, never with a stack. */
+/** A problem in the configuration or the environment. The operator sees its message, without a stack trace. */
 export class StartError extends Error {
   readonly problems: readonly string[];
 

@@ -1,13 +1,14 @@
 /**
  * Every HTTP request that the gateway sends. The address comes from the settings: http or https, without credentials
- * in it. A redirect is not followed, so the request never reaches another address. Time and answer are bounded.
+ * in it. Redirects are not followed, so the request never reaches another address. The time and the size of the reply
+ * are bounded.
  */
 import type { Clock } from "./clock.ts";
 
 export interface OutboundRequest {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The longest body that is read. */
+  /** The maximum size of the reply's body. */
   readonly maxBytes: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
@@ -21,7 +22,7 @@ export interface OutboundAnswer {
   readonly text: string;
 }
 
-/** Its message may quote headers, and with them a key: show it only where the request carries none. */
+/** Its message may quote headers with a key, so show it only for requests without secrets. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
   readonly kind: "timeout" | "cancelled" | "too_large" | "unreachable";
@@ -32,7 +33,7 @@ export class OutboundError extends Error {
   }
 }
 
-/** What is wrong with an address of the settings; `undefined` where a request may go there. */
+/** The problem of an address of the settings; `undefined` if requests to it are allowed. */
 export function outboundAddressProblem(address: string): "protocol" | "credentials" | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) return "protocol";

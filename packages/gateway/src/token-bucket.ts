@@ -1,11 +1,11 @@
 export interface BucketRate {
-  /** So many at once. */
+  /** The number allowed at once. */
   readonly burst: number;
-  /** After the burst, one in so long. */
+  /** After the burst, one per this interval. */
   readonly everyMs: number;
 }
 
-/** Rounding must not make a wait a millisecond longer than it is. */
+/** Rounding errors must not make a wait a millisecond longer. */
 const rounding = 1e-6;
 
 /** A token bucket: a sustained rate, and a burst on top of it. Times are those of one monotonic clock. */
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#at = now;
   }
 
-  /** Takes a token; false where there is none. */
+  /** Takes a token; returns false if there is none. */
   take(now: number): boolean {
     if (this.tokens(now) < 1) return false;
     this.#tokens -= 1;
@@ -35,17 +35,17 @@ export class TokenBucket {
     return this.#tokens;
   }
 
-  /** Takes tokens that may not be there; the bucket then owes them, `debt` at most. */
+  /** Takes tokens even if there are not enough; the bucket then owes them, `debt` at most. */
   charge(count: number, now: number, debt = 0): void {
     this.#tokens = Math.max(-debt, this.tokens(now) - count);
   }
 
-  /** Gives back a token that should not have been taken. */
+  /** Returns a token. */
   refund(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1);
   }
 
-  /** Allows one more, also beyond the burst: replies to requests of ours do not count as a flood. */
+  /** Allows one more, even beyond the burst: replies to the gateway's own requests are not a flood. */
   allowOne(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens) + 1;
   }

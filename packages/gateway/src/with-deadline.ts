@@ -40,7 +40,7 @@ export async function withDeadline<Value>(
   });
 }
 
-/** Waits for the promise, but not longer than this; what becomes of it later has no effect. */
+/** Waits for the promise, but not longer than this; a later result is ignored. */
 export async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = clock.after(ms, resolve);

@@ -1,7 +1,7 @@
 import path from "node:path";
 import {
   type ConfigInput,
-  keepYoungApart,
+  disablePretenuring,
   loadConfig,
   otaProblem,
   startGateway,
@@ -29,7 +29,7 @@ const parentCheckMs = 500;
 export async function serve(options: ServeOptions): Promise<void> {
   // Registered first, so that a signal during the start also stops the gateway.
   const stopRequested = stopSignal();
-  keepYoungApart();
+  disablePretenuring();
   const { config, adminToken } = loadConfig({
     file: options.config,
     searchIn: ["."],

@@ -12,7 +12,7 @@ import {
 } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
 import { newCallId } from "../call-ids.ts";
-import { type Cancellation, Recall } from "../cancellation.ts";
+import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
 import type { CallOptions } from "./calls.ts";
 import { type FanOutApprovalDependencies, requireApprovalForAll } from "./fan-out-approval.ts";
@@ -174,7 +174,7 @@ async function withOneListener(
   work: (signal: Cancellation | undefined) => Promise<void>,
 ): Promise<void> {
   if (caller === undefined) return await work(undefined);
-  const shared = new Recall();
+  const shared = new CancellationSource();
   const leave = () => shared.abort();
   if (caller.aborted) leave();
   caller.addEventListener("abort", leave);

@@ -4,7 +4,7 @@
  * While a node works on a request it can send requests and notifications back to the caller, about that request.
  */
 import { randomUUID } from "node:crypto";
-import { type Cancellation, Recall } from "../cancellation.ts";
+import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError } from "../errors.ts";
 import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
@@ -96,7 +96,7 @@ const clockSkewMs = 5_000;
 export class Rpc {
   readonly #dependencies: RpcDependencies;
   /** Running requests of other nodes, by reply subject. */
-  readonly #running = new Map<string, Recall>();
+  readonly #running = new Map<string, CancellationSource>();
   readonly #parts = new Map<string, { readonly text: string; readonly timer: Timer }>();
   readonly #awaited = new Set<Awaited>();
   readonly #callbacks = new Map<string, OpenCallbacks>();
@@ -240,7 +240,7 @@ export class Rpc {
       );
       return JSON.stringify(failure(late));
     }
-    const running = new Recall();
+    const running = new CancellationSource();
     this.#running.set(id, running);
     try {
       const asked = request.parts === undefined ? request.body : await this.#fetch(request.parts);

@@ -4,7 +4,7 @@
  */
 
 import { isObject, type JsonObject, voiceLimits } from "@tendon/protocol";
-import { type Cancellation, Recall } from "../cancellation.ts";
+import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
 
 /** The tools of a board that its voice server may use. */
@@ -43,7 +43,7 @@ export class UpstreamTools {
   readonly #deviceId: string;
   readonly #send: (payload: JsonObject) => void;
   /** Shared by all calls of the conversation. */
-  readonly #ended = new Recall();
+  readonly #ended = new CancellationSource();
   #vision: JsonObject | undefined;
   #running = 0;
   /** The number of calls by the voice server. */

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type InputRequiredResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { type JsonObject, limits } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
-import { type Cancellation, Recall } from "../../cancellation.ts";
+import { type Cancellation, CancellationSource } from "../../cancellation.ts";
 import { answersAnything, isAnswer, type Question, questionFor } from "./questions.ts";
 import { clientOf, relayTo } from "./relay.ts";
 import { invalidState, type Rounds } from "./rounds.ts";
@@ -94,7 +94,7 @@ export class OpenCalls {
 class OpenCall<End> {
   readonly id = randomUUID();
   readonly end: Promise<End>;
-  readonly #cancellation = new Recall();
+  readonly #cancellation = new CancellationSource();
   readonly #questions = new Map<string, OpenQuestion>();
   #count = 0;
   /** The request of the latest round. */
