@@ -180,18 +180,18 @@ export class Approvals {
     const { tool, principal, reason, targets } = request;
     // Read before the request can be decided, so that a client that resumes from this event sees the decision.
     const since = this.#dependencies.events.lastId;
-    const asked = await this.#dependencies.store.approvals.request({
+    const waiting = await this.#dependencies.store.approvals.request({
       call,
       details: { arguments: request.arguments, reason, target: targets?.shown },
       expiresAt: this.#dependencies.clock.now() + limits.approvalWaitMs.max,
     });
-    if (asked === undefined) {
+    if (waiting === undefined) {
       throw new TendonError(
         "rate_limited",
         "too many of your calls already wait for approval; retry when some are decided",
       );
     }
-    const { approval, isNew } = asked;
+    const { approval, isNew } = waiting;
     if (isNew) {
       const event = { approvalId: approval.id, tool, principal: principal.name };
       this.#dependencies.events.approvalRequested(request.device, event);

@@ -64,8 +64,8 @@ export class ControlSteps implements ControlRunner {
 
   async #adjust(call: Call, rule: Adjust, args: JsonObject): Promise<ToolResult> {
     const previous = await readLevel(call, rule.read);
-    const given = args[rule.by.argument];
-    const step = typeof given === "number" ? given : rule.by.default;
+    const requested = args[rule.by.argument];
+    const step = typeof requested === "number" ? requested : rule.by.default;
     const wanted = rule.by.direction === "up" ? previous + step : previous - step;
     const level = Math.min(rule.maximum, Math.max(rule.minimum, wanted));
     await call(rule.write.tool, { [rule.write.argument]: level }, false);

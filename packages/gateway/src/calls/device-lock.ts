@@ -41,18 +41,18 @@ export class DeviceLock {
     }
     if (signal?.aborted === true) throw cancelled();
     return new Promise((resolve, reject) => {
-      const leave = () => {
+      const cleanUp = () => {
         timer.cancel();
         signal?.removeEventListener("abort", onAbort);
         const at = waiting.indexOf(start);
         if (at !== -1) waiting.splice(at, 1);
       };
       const start = () => {
-        leave();
+        cleanUp();
         resolve();
       };
       const fail = (error: TendonError) => {
-        leave();
+        cleanUp();
         reject(error);
       };
       const onAbort = () => fail(cancelled());

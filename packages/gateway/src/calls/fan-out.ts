@@ -103,7 +103,7 @@ export class FanOut {
   }
 
   #startJob(principal: Principal, devices: readonly string[], call: FanOutCall): string {
-    this.#forgetOldJobs();
+    this.#dropOldJobs();
     if (this.#jobs.size >= limits.jobsKept.max)
       throw new TendonError("rate_limited", "too many jobs; retry later");
     const id = `${this.#dependencies.idPrefix}${newCallId()}`;
@@ -122,7 +122,7 @@ export class FanOut {
     return id;
   }
 
-  #forgetOldJobs(): void {
+  #dropOldJobs(): void {
     const now = this.#dependencies.clock.now();
     for (const [id, { endedAt }] of this.#jobs) {
       if (endedAt !== undefined && now - endedAt > jobKeptMs) this.#jobs.delete(id);
@@ -175,13 +175,13 @@ async function withOneListener(
 ): Promise<void> {
   if (caller === undefined) return await work(undefined);
   const shared = new CancellationSource();
-  const leave = () => shared.abort();
-  if (caller.aborted) leave();
-  caller.addEventListener("abort", leave);
+  const cancel = () => shared.abort();
+  if (caller.aborted) cancel();
+  caller.addEventListener("abort", cancel);
   try {
     await work(shared);
   } finally {
-    caller.removeEventListener("abort", leave);
+    caller.removeEventListener("abort", cancel);
   }
 }
 

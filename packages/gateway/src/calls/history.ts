@@ -67,11 +67,11 @@ export class History {
     const hidden = principal.devices !== undefined && found !== undefined;
     if (found === undefined || (hidden && !this.#dependencies.visible(principal, found.device)))
       throw new TendonError("not_found", "no call in the history has this id");
-    const { id, at, arguments: kept, approval, node: _node, event: _event, ...call } = found;
+    const { id, at, arguments: stored, approval, node: _node, event: _event, ...call } = found;
     const recent = this.#dependencies.traces.of(id);
     const askedAt = at - call.durationMs;
     const unsent = neverSent.has(call.outcome) || recent?.unsent === true;
-    const args: unknown = recent?.arguments === undefined ? kept : JSON.parse(recent.arguments);
+    const args: unknown = recent?.arguments === undefined ? stored : JSON.parse(recent.arguments);
     return {
       ...call,
       callId: id,

@@ -1,4 +1,4 @@
-/** The credentials of a device as its record keeps them; provisioning decides about them. */
+/** The credentials of a device in its record. The module `provisioning` creates and revokes them. */
 import type { StoredDevice } from "../store/store.ts";
 
 /** `clientId` is a digest, because the Client-Id itself grants access. */

@@ -1,6 +1,6 @@
 /**
- * The requests that a node sends to the node that holds a device, and the callbacks while a request runs: questions and
- * progress of an MCP program, and the calls of a `device_control` action.
+ * The requests that a node sends to the node that holds a device, and the callbacks while a request runs. Callbacks carry
+ * questions and progress of an MCP program, and the calls of a `device_control` action.
  */
 import { isObject, type JsonObject, limits, type ToolResult } from "@tendon/protocol";
 import type { Cancellation } from "../cancellation.ts";

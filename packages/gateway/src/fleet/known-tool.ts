@@ -38,18 +38,18 @@ export class KnownTool {
   }
 }
 
-const known = new Map<string, WeakRef<KnownTool>>();
+const cache = new Map<string, WeakRef<KnownTool>>();
 const cleanUp = new FinalizationRegistry<string>((text) => {
-  if (known.get(text)?.deref() === undefined) known.delete(text);
+  if (cache.get(text)?.deref() === undefined) cache.delete(text);
 });
 
 /** Returns the same object for equal definitions, until it is garbage-collected. */
 export function knownTool(definition: ToolDefinition): KnownTool {
   const text = JSON.stringify(definition);
-  const existing = known.get(text)?.deref();
+  const existing = cache.get(text)?.deref();
   if (existing !== undefined) return existing;
   const created = new KnownTool(definition);
-  known.set(text, new WeakRef(created));
+  cache.set(text, new WeakRef(created));
   cleanUp.register(created, text);
   return created;
 }

@@ -88,17 +88,17 @@ function visibleNames(
 
 /** All texts that differ by one transposition, deletion, substitution or insertion. */
 function oneEditAway(text: string, letters: string): string[] {
-  const made: string[] = [];
+  const variants: string[] = [];
   for (let i = 0; i <= text.length; i += 1) {
     const [head, tail] = [text.slice(0, i), text.slice(i + 1)];
-    if (i + 1 < text.length) made.push(`${head}${text[i + 1]}${text[i]}${text.slice(i + 2)}`);
-    if (i < text.length) made.push(`${head}${tail}`);
+    if (i + 1 < text.length) variants.push(`${head}${text[i + 1]}${text[i]}${text.slice(i + 2)}`);
+    if (i < text.length) variants.push(`${head}${tail}`);
     for (const letter of letters) {
-      if (i < text.length) made.push(`${head}${letter}${tail}`);
-      made.push(`${head}${letter}${text.slice(i)}`);
+      if (i < text.length) variants.push(`${head}${letter}${tail}`);
+      variants.push(`${head}${letter}${text.slice(i)}`);
     }
   }
-  return made;
+  return variants;
 }
 
 function asMac(digits: string): string {

@@ -114,12 +114,12 @@ export class ReplicaSync {
       try {
         const stored = await devices.get(id);
         if (stored === undefined) return undefined;
-        const [list, given, pins] = await Promise.all([
+        const [list, assigned, pins] = await Promise.all([
           toolLists.get(id),
           names.ofDevice(id),
           toolPins.ofDevice(id),
         ]);
-        if (!reading.outdated) return this.#apply(stored, list, given, pins);
+        if (!reading.outdated) return this.#apply(stored, list, assigned, pins);
       } finally {
         this.#running.delete(id);
       }
@@ -162,12 +162,12 @@ export class ReplicaSync {
   #apply(
     stored: NonNullable<Awaited<ReturnType<Store["devices"]["get"]>>>,
     list: Awaited<ReturnType<Store["toolLists"]["get"]>>,
-    given: Awaited<ReturnType<Store["names"]["ofDevice"]>>,
+    assigned: Awaited<ReturnType<Store["names"]["ofDevice"]>>,
     pins: Awaited<ReturnType<Store["toolPins"]["ofDevice"]>>,
   ): CredentialPair | undefined {
     const { devices, persistence, drift, toolset, upgrades } = this.#dependencies;
     const { id, alias } = stored;
-    devices.names.restore(new Map([[alias, id]]), given);
+    devices.names.restore(new Map([[alias, id]]), assigned);
     const record = devices.restore(stored);
     if (!record.isLocal) upgrades.firmwareReported(id, stored.firmware);
     if (list !== undefined && !record.isLocal) {

@@ -25,8 +25,8 @@ export class ToolFinder {
   }
 
   /**
-   * Each word of the request is a part of the tool's name or of its device's alias, and at least one of the tool's:
-   * `volume`, `set vol`, `desk vol`. Tools that the principal may not call are left out.
+   * Examples: `volume`, `set vol`, `desk vol`. Each word must be a part of the tool's name or of its device's alias, and at
+   * least one word a part of the tool's name. Tools that the principal may not call are left out.
    */
   find(principal: Principal, { q, limit = defaultLimit }: ToolsQuery): NamedTools {
     requireScope(principal, "read");
