@@ -93,7 +93,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     tokens,
     events,
     clock,
-    idMark: idPrefix,
+    idPrefix,
     stateKey,
     reportFault,
   });

@@ -23,7 +23,7 @@ export interface AgentViewDependencies {
   /** Logs an unexpected error, whose details the agent does not get. */
   readonly reportFault: (error: unknown) => void;
   /** The prefix of session ids made on this node; it names the node to the others. */
-  readonly idMark: string;
+  readonly idPrefix: string;
 }
 
 export interface ToolAddress {

@@ -9,7 +9,7 @@ import { SessionTransport } from "./session-transport.ts";
 export interface SessionDependencies {
   readonly clock: Clock;
   /** The prefix of ids made on this node; it names the node to the others. */
-  readonly idMark: string;
+  readonly idPrefix: string;
 }
 
 export class Session {
@@ -21,8 +21,8 @@ export class Session {
   #openExchanges = 0;
   #usedAt: number;
 
-  private constructor(server: Server, subscriptions: Subscriptions, { clock, idMark }: SessionDependencies) {
-    this.id = `${idMark}${randomUUID()}`;
+  private constructor(server: Server, subscriptions: Subscriptions, { clock, idPrefix }: SessionDependencies) {
+    this.id = `${idPrefix}${randomUUID()}`;
     this.#transport = new SessionTransport(this.id);
     this.#server = server;
     this.#subscriptions = subscriptions;
