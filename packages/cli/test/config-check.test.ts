@@ -62,7 +62,7 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
   },
   "a vision provider with a password in its address": {
     yaml: ["vision:", "  provider:", "    url: http://me:pw@127.0.0.1:9/v1", "    model: m"],
-    says: "vision.provider.url has a name or password in it; the key has a setting of its own.",
+    says: "vision.provider.url must not contain a user name or password.",
   },
 };
 

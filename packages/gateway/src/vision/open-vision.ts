@@ -1,4 +1,4 @@
-/** Opens the photos from the settings: where they are kept, what a call of the camera needs, and the upload's routes. */
+/** Opens the photos as configured: the folder, the camera for calls, and the upload routes. */
 import path from "node:path";
 import type { JsonObject } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
@@ -17,9 +17,9 @@ export interface VisionDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly log: Logger;
-  /** What ids given out here begin with. */
+  /** The prefix of tokens from this node. */
   readonly mark: string;
-  /** The address a device uploads to. */
+  /** The address that a device uploads to. */
   readonly uploadUrl: () => string;
 }
 
@@ -58,18 +58,18 @@ export async function openVision({
     },
     close: (ticket: string) => photos.closeTicket(ticket),
   };
-  const shelf = {
-    photosOf: (device: string) => photos.of(device),
+  const access = {
+    photosOf: (device: string) => photos.ofDevice(device),
     async photo(device: string, number: number) {
-      const known = photos.of(device).find((photo) => photo.number === number);
+      const known = photos.ofDevice(device).find((photo) => photo.number === number);
       const picture = known === undefined ? undefined : await photos.read(known.id);
       if (picture === undefined) return undefined;
       return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
     },
   };
   return {
-    shelf,
-    // An operator's own vision server is left as it is.
+    photos: access,
+    // The operator has configured another vision server.
     camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
     routes: (http: FastifyInstance) =>
       visionRoutes(http, {

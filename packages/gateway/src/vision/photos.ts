@@ -5,7 +5,7 @@ import { PhotoFolder } from "./photo-folder.ts";
 import type { PictureType } from "./picture-format.ts";
 import { type Claim, type Ticket, type TicketHolder, Tickets } from "./tickets.ts";
 
-/** A picture that came for a call. */
+/** A picture that was uploaded for a call. */
 export interface Picture {
   readonly id: string;
   readonly mimeType: PictureType;
@@ -18,23 +18,23 @@ export interface Picture {
 }
 
 export interface PhotosSettings {
-  /** Made if it is missing; only files with names of our making are ever touched. */
+  /** Created if it is missing. Files with other names are never touched. */
   readonly folder: string;
   readonly clock: Clock;
-  /** How long a picture is kept; an hour. */
+  /** How long a picture is kept; an hour by default. */
   readonly ttlMs?: number | undefined;
-  /** How much all of them take; 256 MiB. */
+  /** The maximum total size; 256 MiB by default. */
   readonly maxBytes?: number | undefined;
-  /** How many there are; 1,000. */
+  /** The maximum number; 1,000 by default. */
   readonly maxCount?: number | undefined;
-  /** What tickets begin with. */
+  /** The prefix of tickets. */
   readonly mark?: string | undefined;
   readonly onFault?: ((what: string) => void) | undefined;
 }
 
-const standardTtlMs = 3_600_000;
-const standardBytes = 256 * 1024 * 1024;
-const standardCount = 1_000;
+const defaultTtlMs = 3_600_000;
+const defaultBytes = 256 * 1024 * 1024;
+const defaultCount = 1_000;
 
 export class Photos {
   readonly #clock: Clock;
@@ -50,47 +50,47 @@ export class Photos {
 
   static async open(settings: PhotosSettings): Promise<Photos> {
     const { folder, clock, ttlMs, maxBytes, maxCount, onFault } = settings;
-    const kept = await PhotoFolder.open({
+    const photoFolder = await PhotoFolder.open({
       folder,
       clock,
-      ttlMs: ttlMs ?? standardTtlMs,
-      maxBytes: maxBytes ?? standardBytes,
-      maxCount: maxCount ?? standardCount,
+      ttlMs: ttlMs ?? defaultTtlMs,
+      maxBytes: maxBytes ?? defaultBytes,
+      maxCount: maxCount ?? defaultCount,
       onFault: onFault ?? (() => undefined),
     });
-    return new Photos(clock, kept, settings.mark ?? "");
+    return new Photos(clock, photoFolder, settings.mark ?? "");
   }
 
-  /** Before a device is asked for a picture. Throws a TendonError when too many are open. */
+  /** Called before the camera call is sent. Throws a TendonError if too many tickets are open. */
   openTicket(holder: TicketHolder): { readonly token: string } {
     return { token: this.#tickets.open(holder) };
   }
 
-  /** When the call is over, however it ended. */
+  /** Called when the call has ended, with any outcome. */
   closeTicket(token: string): void {
     this.#tickets.close(token);
   }
 
-  /** The picture that came with this ticket, while the ticket is open. It is there before the device hears a reply. */
+  /** The picture for this ticket, while the ticket is open. It is available before the device gets a reply. */
   pictureOf(token: string): Picture | undefined {
     return this.#tickets.contentOf(token);
   }
 
-  /** A picture that is still kept, by its id. */
+  /** A stored picture by its id. */
   async read(id: string): Promise<{ readonly mimeType: PictureType; readonly bytes: Buffer } | undefined> {
     return await this.#folder.read(id);
   }
 
-  /** What a device took in this run and is still kept, oldest first. */
-  of(deviceId: string): readonly RecentPhoto[] {
-    return this.#recent.of(deviceId).filter(({ id }) => this.#folder.has(id));
+  /** The stored pictures that a device uploaded since the start, oldest first. */
+  ofDevice(deviceId: string): readonly RecentPhoto[] {
+    return this.#recent.ofDevice(deviceId).filter(({ id }) => this.#folder.has(id));
   }
 
   claim(token: string, deviceId: string): Claim<Picture> {
     return this.#tickets.claim(token, deviceId);
   }
 
-  /** Hands the picture to whoever waits and keeps a copy; nothing of either when the call is over. */
+  /** Delivers the picture to its call and stores a copy. `undefined` if the call has ended. */
   async accept(
     ticket: Ticket<Picture>,
     upload: { readonly bytes: Buffer; readonly mimeType: PictureType; readonly question: string },
@@ -106,7 +106,7 @@ export class Photos {
     return picture;
   }
 
-  /** Resolves when the cleaning under way is done. */
+  /** Resolves when the running cleanup has finished. */
   async settled(): Promise<void> {
     await this.#folder.settled();
   }
@@ -118,14 +118,14 @@ export class Photos {
 }
 
 export interface RecentPhoto {
-  /** Counts the photos of a device from 1. */
+  /** Numbers the photos of a device from 1. */
   readonly number: number;
   readonly id: string;
   readonly at: number;
   readonly mimeType: PictureType;
 }
 
-/** Which of the kept pictures are whose, newest last; the pictures themselves are in the folder. */
+/** The stored pictures by device, newest last. Their contents are in the folder. */
 class RecentPhotos {
   readonly #byDevice = new Map<string, RecentPhoto[]>();
 
@@ -136,7 +136,7 @@ class RecentPhotos {
     if (photos.length > visionLimits.photosListed.max) photos.shift();
   }
 
-  of(device: string): readonly RecentPhoto[] {
+  ofDevice(device: string): readonly RecentPhoto[] {
     return this.#byDevice.get(device) ?? [];
   }
 }

@@ -3,8 +3,8 @@ import { visionLimits } from "@tendon/protocol";
 export type PictureType = "image/jpeg" | "image/png";
 
 /**
- * What the bytes are, by themselves: what the sender calls them does not count. More than the first bytes is looked
- * at, because two of them can stand at the head of anything; the picture itself is not decoded here.
+ * Detects the format from the content and ignores the declared type. Checks the header up to the size, because the
+ * first two bytes of a JPEG are too common. The picture is not decoded.
  */
 export function pictureTypeOf(bytes: Buffer): PictureType | undefined {
   const png = pngSize(bytes);
@@ -33,16 +33,16 @@ function pngSize(bytes: Buffer): Size | undefined {
 const startOfImage = 0xd8;
 const startOfScan = 0xda;
 const endOfImage = 0xd9;
-/** C0 to CF start a frame, but for these: they hold tables or are reserved. */
+/** Markers C0 to CF start a frame, except these, which contain tables or are reserved. */
 const noFrame = new Set([0xc4, 0xc8, 0xcc]);
 
-/** Walks the segments up to the one that has the size; in a JPEG it stands before the first scan. */
+/** Reads the segments up to the one with the size, which is before the first scan. */
 function jpegSize(bytes: Buffer): Size | undefined {
   if (bytes[0] !== 0xff || bytes[1] !== startOfImage) return undefined;
   let at = 2;
   while (bytes[at] === 0xff) {
     let marker = bytes[++at];
-    // Any number of FF may fill the space before a marker.
+    // Any number of FF bytes may precede a marker.
     while (marker === 0xff) marker = bytes[++at];
     at += 1;
     if (marker === undefined || marker < 0xc0 || marker === startOfScan || marker === endOfImage)

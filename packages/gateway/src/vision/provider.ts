@@ -1,6 +1,6 @@
 /**
- * Whoever explains pictures: any address that answers chat completions as OpenAI's does. It is asked once and has a
- * deadline; what it says when it fails goes nowhere, because such texts like to repeat the key they were sent.
+ * The vision provider: any service with OpenAI's chat-completions API. One request with a deadline. The text of an
+ * error reply is discarded, because it may contain the API key.
  */
 import { isObject, parseJson, visionLimits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
@@ -16,10 +16,10 @@ import { plainText } from "./reply.ts";
 import { VisionProblem } from "./vision-problem.ts";
 
 export interface ProviderSettings {
-  /** With or without `/chat/completions` at its end. */
+  /** `/chat/completions` at the end is optional. */
   readonly url: string;
   readonly model: string;
-  /** Servers at home often need none. */
+  /** Local servers often need none. */
   readonly apiKey?: string | undefined;
 }
 
@@ -29,12 +29,12 @@ interface Question {
   readonly bytes: Buffer;
 }
 
-const standardQuestion = "What is in this picture?";
+const defaultQuestion = "What is in this picture?";
 const method = "/chat/completions";
 
 const addressProblems = {
-  protocol: "is not an http or https address.",
-  credentials: "has a name or password in it; the key has a setting of its own.",
+  protocol: "must be an http or https address.",
+  credentials: "must not contain a user name or password. Set the key in vision.provider.apiKey.",
 };
 
 const problems = {
@@ -56,19 +56,21 @@ export class VisionProvider {
     this.#clock = clock;
     const key = settings.apiKey?.trim() ?? "";
     if (!/^[\x21-\x7e]*$/.test(key)) {
-      throw new StartError("The key of vision.provider has characters that no key has.");
+      throw new StartError(
+        "vision.provider.apiKey has characters that are not allowed in an HTTP header. Check the key for spaces and line breaks.",
+      );
     }
     const authorization = key === "" ? {} : { authorization: `Bearer ${key}` };
     this.#headers = { "content-type": "application/json", accept: "application/json", ...authorization };
   }
 
-  /** Its words about the picture. Throws a VisionProblem, also when `signal` says that nobody waits any more. */
+  /** Returns the description of the picture. Throws a VisionProblem, also if `signal` is aborted. */
   async explain(picture: Question, signal: AbortSignal): Promise<string> {
     const { status, text } = await this.#post(picture, signal);
     if (status !== 200) throw new VisionProblem("provider_refused", ` (status ${status}).`);
-    const words = readAnswer(parseJson(text));
-    if (words === undefined || words === "") throw new VisionProblem("provider_unreadable");
-    return words;
+    const description = readAnswer(parseJson(text));
+    if (description === undefined || description === "") throw new VisionProblem("provider_unreadable");
+    return description;
   }
 
   async #post(picture: Question, signal: AbortSignal): Promise<OutboundAnswer> {
@@ -82,7 +84,7 @@ export class VisionProvider {
         signal,
       });
     } catch (error) {
-      // Without the cause: what fetch throws may quote headers, and a header is the key.
+      // Without the cause: an error of fetch may quote headers, and one of them has the key.
       throw new VisionProblem(error instanceof OutboundError ? problems[error.kind] : "provider_unreachable");
     }
   }
@@ -90,7 +92,7 @@ export class VisionProvider {
   #requestFor({ question, mimeType, bytes }: Question) {
     const url = `data:${mimeType};base64,${bytes.toString("base64")}`;
     const content = [
-      { type: "text", text: question === "" ? standardQuestion : question },
+      { type: "text", text: question === "" ? defaultQuestion : question },
       { type: "image_url", image_url: { url } },
     ];
     return { model: this.#model, messages: [{ role: "user", content }] };
@@ -106,7 +108,7 @@ function addressOf(text: string): string {
   return url.href;
 }
 
-/** `choices[0].message.content`: a text, or a list of parts some of which are text. */
+/** `choices[0].message.content`: a text, or a list of parts of which some are text. */
 function readAnswer(reply: unknown): string | undefined {
   const choices = isObject(reply) && Array.isArray(reply["choices"]) ? reply["choices"] : [];
   const [first]: unknown[] = choices;

@@ -1,4 +1,4 @@
-/** The words a board gets back. It hands them on as they are, so they are short, readable and always JSON. */
+/** The replies to a board. The board returns them unchanged as its tool's result, so they are short and always JSON. */
 import { visionLimits } from "@tendon/protocol";
 
 export function successReply(text: string): string {
@@ -12,7 +12,7 @@ export function failureReply(message: string): string {
 const envelopeBytes = 64;
 const ellipsis = "…";
 
-/** Cut between characters where it would be too long, in itself or as it is written in JSON. */
+/** Truncates a text that is too long, itself or encoded as JSON, between two characters. */
 function fitted(text: string): string {
   const room = visionLimits.explanationBytes.max - Buffer.byteLength(ellipsis);
   const roomInJson = visionLimits.replyBytes.max - envelopeBytes;
@@ -28,7 +28,7 @@ function fitted(text: string): string {
   return text;
 }
 
-/** Text from elsewhere without what steers terminals and screens; halves of characters become U+FFFD. */
+/** Removes control characters from outside text. Lone surrogates become U+FFFD. */
 export function plainText(text: string): string {
   const wellFormed = Buffer.from(text).toString();
   return wellFormed

@@ -1,4 +1,4 @@
-/** Where boards upload what they see, and what they are answered: always 200 once it is clear whose picture it is. */
+/** The upload route of boards. The status is always 200 after the ticket is identified. */
 import { visionLimits } from "@tendon/protocol";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
@@ -12,20 +12,20 @@ import type { Claim, Ticket } from "./tickets.ts";
 import { acceptUploads, discardUpload, readUpload } from "./upload.ts";
 import { VisionProblem, type VisionProblemCode } from "./vision-problem.ts";
 
-/** A picture that reached its call. */
+/** A picture that was delivered to its call. */
 export interface ExplainedPhoto {
   readonly device: string;
   readonly callId: string;
   readonly id: string;
   readonly mimeType: string;
   readonly bytes: number;
-  /** Why nobody explained it, where somebody should have. */
+  /** Why the vision provider did not describe it. */
   readonly problem: string | undefined;
   readonly uploadMs: number;
   readonly explainMs: number;
 }
 
-/** An upload that reached nobody. `code` is one of a few; `device` is only what the sender says. */
+/** A rejected upload. `code` is one of a fixed set; `device` is the sender's unverified claim. */
 export interface RefusedPhoto {
   readonly code: string;
   readonly reason: string;
@@ -34,7 +34,7 @@ export interface RefusedPhoto {
   readonly from?: string | undefined;
 }
 
-export interface VisionNeeds {
+export interface VisionRoutesDependencies {
   readonly clock: Clock;
   readonly photos: Photos;
   readonly provider?: VisionProvider | undefined;
@@ -45,19 +45,22 @@ export interface VisionNeeds {
 type KnownClaim = Exclude<Claim<Picture>, { readonly kind: "unknown" }>;
 
 const unexplained =
-  "The picture was taken and goes to whoever asked. Nobody explains pictures here: no vision provider is configured.";
+  "The photo was taken and is delivered to the caller. It has no description, because no vision provider is configured.";
 
-export async function visionRoutes(http: FastifyInstance, needs: VisionNeeds): Promise<void> {
-  const door = new VisionDoor(needs);
+export async function visionRoutes(
+  http: FastifyInstance,
+  dependencies: VisionRoutesDependencies,
+): Promise<void> {
+  const handler = new UploadHandler(dependencies);
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
-    const body = await door.answer(request, reply);
-    // What was not read to its end cannot be followed by another request.
+    const body = await handler.answer(request, reply);
+    // After an unfinished body the connection cannot carry another request.
     if (!request.raw.readableEnded) reply.header("connection", "close");
     return await reply.code(200).type("application/json; charset=utf-8").send(body);
   };
   await http.register(async (routes) => {
     await acceptUploads(routes);
-    // A type that cannot be read is refused before any handler; here it is one more broken form, and answered as such.
+    // Fastify rejects an unreadable content type before the handler runs. Answer it like any other invalid form.
     routes.setErrorHandler(async (error: FastifyError, request, reply) => {
       if (error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return await answer(request, reply);
       throw error;
@@ -66,12 +69,12 @@ export async function visionRoutes(http: FastifyInstance, needs: VisionNeeds): P
   });
 }
 
-class VisionDoor {
-  readonly #needs: VisionNeeds;
+class UploadHandler {
+  readonly #dependencies: VisionRoutesDependencies;
   #running = 0;
 
-  constructor(needs: VisionNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: VisionRoutesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async answer(request: FastifyRequest, reply: FastifyReply): Promise<string> {
@@ -79,42 +82,42 @@ class VisionDoor {
     const callId = claim.kind === "granted" ? claim.ticket.callId : undefined;
     this.#running += 1;
     try {
-      if (claim.kind !== "granted") return await this.#turnAway(request, claim.kind);
-      if (this.#running > visionLimits.uploadsAtOnce.max) return await this.#turnAway(request, "busy");
+      if (claim.kind !== "granted") return await this.#reject(request, claim.kind);
+      if (this.#running > visionLimits.uploadsAtOnce.max) return await this.#reject(request, "busy");
       return await this.#receive(request, reply, claim.ticket);
     } catch (error) {
       const problem = error instanceof VisionProblem ? error : new VisionProblem("fault");
       const reason = problem.code === "fault" ? messageOf(error) : problem.message;
-      this.#needs.onRefused({ code: problem.code, reason, device, callId, from: request.ip });
+      this.#dependencies.onRefused({ code: problem.code, reason, device, callId, from: request.ip });
       return failureReply(problem.message);
     } finally {
       this.#running -= 1;
     }
   }
 
-  /** Before a byte of the body is read. */
+  /** Runs before the body is read. */
   #identify(request: FastifyRequest, reply: FastifyReply): { device: string; claim: KnownClaim } {
     const { deviceId: device, token } = readOrUndefined(request) ?? {};
     if (device !== undefined && token !== undefined) {
-      const claim = this.#needs.photos.claim(token, device);
+      const claim = this.#dependencies.photos.claim(token, device);
       if (claim.kind !== "unknown") return { device, claim };
     }
     const error = new TendonError(
       "unauthenticated",
-      "no call of this device waits for a picture with this token",
+      "no call of this device waits for a photo with this token",
     );
-    this.#needs.onRefused({ code: error.code, reason: error.message, device, from: request.ip });
+    this.#dependencies.onRefused({ code: error.code, reason: error.message, device, from: request.ip });
     reply.header("connection", "close");
     throw error;
   }
 
-  async #turnAway(request: FastifyRequest, code: VisionProblemCode): Promise<never> {
-    await discardUpload(request, this.#needs.clock);
+  async #reject(request: FastifyRequest, code: VisionProblemCode): Promise<never> {
+    await discardUpload(request, this.#dependencies.clock);
     throw new VisionProblem(code);
   }
 
   async #receive(request: FastifyRequest, reply: FastifyReply, ticket: Ticket<Picture>): Promise<string> {
-    const { clock, photos } = this.#needs;
+    const { clock, photos } = this.#dependencies;
     const startedAt = clock.monotonic();
     const { question, bytes } = await readUpload(request, clock);
     const mimeType = pictureTypeOf(bytes);
@@ -124,17 +127,17 @@ class VisionDoor {
     return await this.#explain(picture, ticket, reply, clock.monotonic() - startedAt);
   }
 
-  /** The picture has reached its call by now; what goes wrong from here on costs only the words. */
+  /** The picture is already delivered to its call. A failure from here on affects only the description. */
   async #explain(
     picture: Picture,
     ticket: Ticket<Picture>,
     reply: FastifyReply,
     uploadMs: number,
   ): Promise<string> {
-    const { clock, provider, onPhoto } = this.#needs;
+    const { clock, provider, onPhoto } = this.#dependencies;
     const startedAt = clock.monotonic();
     const { id, mimeType } = picture;
-    const told = (problem: VisionProblem | undefined) =>
+    const report = (problem: VisionProblem | undefined) =>
       onPhoto({
         device: ticket.deviceId,
         callId: ticket.callId,
@@ -148,12 +151,12 @@ class VisionDoor {
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
     try {
-      const text = await provider?.explain(picture, AbortSignal.any([gone.signal, ticket.over.signal]));
-      told(undefined);
+      const text = await provider?.explain(picture, AbortSignal.any([gone.signal, ticket.ended.signal]));
+      report(undefined);
       return successReply(text ?? unexplained);
     } catch (error) {
       if (!(error instanceof VisionProblem)) throw error;
-      told(error);
+      report(error);
       return failureReply(error.message);
     }
   }

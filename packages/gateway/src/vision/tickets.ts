@@ -1,6 +1,6 @@
 /**
- * Tickets for one picture each. A ticket belongs to one call of one device; it is used once and ends with its call.
- * Only hashes are kept, so that how long a look-up takes says nothing of the tokens themselves.
+ * Tickets for one picture each. A ticket belongs to one call of one device, is used once and ends with its call. Only
+ * hashes are stored, so that the time of a lookup reveals nothing about the tokens.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -19,11 +19,11 @@ type TicketState<Content> =
   | { readonly kind: "delivered"; readonly content: Content }
   | { readonly kind: "closed" };
 
-/** A ticket as its upload holds it. */
+/** A ticket as its upload sees it. */
 export interface Ticket<Content> extends TicketHolder {
   readonly openedAt: number;
-  /** Aborted when the call is over: nobody waits for the rest. */
-  readonly over: AbortController;
+  /** Aborted when the call has ended. */
+  readonly ended: AbortController;
   state: TicketState<Content>;
 }
 
@@ -36,28 +36,31 @@ export type Claim<Content> =
 export class Tickets<Content> {
   readonly #mark: string;
   readonly #clock: Clock;
-  /** In the order they were opened, so that the first is the one that lapses first. */
+  /** In the order of opening, so that the first expires first. */
   readonly #open = new Map<string, Ticket<Content>>();
-  /** Whose closed tickets were, and since when. */
+  /** The devices of closed tickets, and when each was closed. */
   readonly #closed = new Map<string, { readonly deviceId: string; readonly at: number }>();
 
-  /** `mark`: what each token begins with, so that another node can tell whose it is. */
+  /** `mark`: the prefix of each token, so that other nodes can find its node. */
   constructor(clock: Clock, mark: string) {
     this.#clock = clock;
     this.#mark = mark;
   }
 
   open(holder: TicketHolder): string {
-    this.#lapse();
+    this.#expire();
     if (this.#open.size >= visionLimits.openTickets.max) {
-      throw new TendonError(visionLimits.openTickets.error, "too many pictures are being taken at once");
+      throw new TendonError(
+        visionLimits.openTickets.error,
+        "too many photos are being taken at once; retry later",
+      );
     }
     const token = `${this.#mark}${randomBytes(24).toString("base64url")}`;
     this.#open.set(hashOf(token), {
       deviceId: holder.deviceId,
       callId: holder.callId,
       openedAt: this.#clock.monotonic(),
-      over: new AbortController(),
+      ended: new AbortController(),
       state: { kind: "open" },
     });
     return token;
@@ -71,9 +74,9 @@ export class Tickets<Content> {
     for (const key of [...this.#open.keys()]) this.#close(key);
   }
 
-  /** Uses the ticket up. Another device's ticket is as unknown as none: a stranger learns nothing from the answer. */
+  /** Consumes the ticket. A ticket of another device is `unknown`, so that the reply reveals nothing about it. */
   claim(token: string, deviceId: string): Claim<Content> {
-    this.#lapse();
+    this.#expire();
     const key = hashOf(token);
     const ticket = this.#open.get(key);
     if (ticket === undefined) {
@@ -86,7 +89,7 @@ export class Tickets<Content> {
     return { kind: "granted", ticket };
   }
 
-  /** False when the call was over before its picture was here. */
+  /** Returns false if the call ended before its picture arrived. */
   deliver(ticket: Ticket<Content>, content: Content): boolean {
     if (ticket.state.kind !== "used") return false;
     ticket.state = { kind: "delivered", content };
@@ -98,7 +101,7 @@ export class Tickets<Content> {
     return state?.kind === "delivered" ? state.content : undefined;
   }
 
-  #lapse(): void {
+  #expire(): void {
     const before = this.#clock.monotonic() - visionLimits.ticketMs.max;
     for (const [key, { openedAt }] of this.#open) {
       if (openedAt > before) break;
@@ -116,7 +119,7 @@ export class Tickets<Content> {
     this.#open.delete(key);
     this.#closed.set(key, { deviceId: ticket.deviceId, at: this.#clock.monotonic() });
     ticket.state = { kind: "closed" };
-    ticket.over.abort();
+    ticket.ended.abort();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * One upload as it comes in: a form with a question and a picture, in chunks, without a length. Whatever is wrong
- * with it, the rest is read up to a bound before the answer goes out: a board that is still sending would not hear it.
+ * Reads one upload: a form with a question and a picture, chunked, without a length. After an error the rest of the
+ * body is read, up to a limit, before the reply: a board that is still sending does not read replies.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -15,12 +15,12 @@ export interface Upload {
   readonly bytes: Buffer;
 }
 
-/** Bodies reach their handler unread, whatever they call themselves: first it is seen who sends them. */
+/** Passes bodies of every type to the handler unread, so that the sender is identified first. */
 export async function acceptUploads(routes: FastifyInstance): Promise<void> {
   routes.removeAllContentTypeParsers();
   await routes.register(multipart, {
     throwFileSizeLimit: false,
-    // By its name alone: then nothing but the picture is larger than a question.
+    // Decided by name only, so that no other part can be larger than a question.
     isPartAFile: (name) => name === "file",
     limits: {
       fileSize: visionLimits.pictureBytes.max,
@@ -35,7 +35,7 @@ export async function acceptUploads(routes: FastifyInstance): Promise<void> {
 
 export async function readUpload(request: FastifyRequest, clock: Clock): Promise<Upload> {
   const { raw } = request;
-  return await inTime(clock, async (deadline) => {
+  return await withUploadDeadline(clock, async (deadline) => {
     const ended = endOf(raw);
     const form = readForm(request)
       .catch((error: unknown) => asProblem(request, error))
@@ -43,7 +43,7 @@ export async function readUpload(request: FastifyRequest, clock: Clock): Promise
         raw.unpipe();
         raw.resume();
       });
-    // The body's own end first: a form is also broken when its sender is gone, and that is what is worth saying.
+    // The end of the body first: a disconnected sender also makes the form invalid, and is the better reason to report.
     await Promise.race([ended, deadline]);
     const read = await Promise.race([form, deadline]);
     if (read instanceof VisionProblem) throw read;
@@ -51,14 +51,14 @@ export async function readUpload(request: FastifyRequest, clock: Clock): Promise
   });
 }
 
-/** For an upload that reaches nobody: read as far as any other, kept nowhere. */
+/** Reads and discards a rejected upload, within the same limits. */
 export async function discardUpload({ raw }: FastifyRequest, clock: Clock): Promise<void> {
-  await inTime(clock, async (deadline) => {
+  await withUploadDeadline(clock, async (deadline) => {
     await Promise.race([endOf(raw), deadline]);
   });
 }
 
-async function inTime<Result>(
+async function withUploadDeadline<Result>(
   clock: Clock,
   work: (deadline: Promise<never>) => Promise<Result>,
 ): Promise<Result> {
@@ -89,7 +89,7 @@ async function readForm(request: FastifyRequest): Promise<Upload> {
   return { question, bytes };
 }
 
-/** By events, not by iteration: the parser must never wait for us, or the request's end overtakes parts behind the picture. */
+/** Uses events and not iteration: if the parser waits, the end of the request overtakes the parts after the picture. */
 function collect(file: MultipartFile["file"]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -108,15 +108,15 @@ function collect(file: MultipartFile["file"]): Promise<Buffer> {
 function endOf(raw: IncomingMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     let received = 0;
-    const cut = () => reject(new VisionProblem("cut_off"));
-    if (raw.destroyed) cut();
+    const aborted = () => reject(new VisionProblem("cut_off"));
+    if (raw.destroyed) aborted();
     raw.on("data", (chunk: Buffer) => {
       received += chunk.length;
       if (received > visionLimits.bodyBytes.max) reject(new VisionProblem("picture_too_large"));
     });
     raw.on("end", resolve);
-    raw.on("error", cut);
-    raw.on("close", cut);
+    raw.on("error", aborted);
+    raw.on("close", aborted);
   });
 }
 

@@ -1,25 +1,24 @@
-/** What can be wrong with an upload or its explanation. The codes are for counting, the sentences for people. */
+/** What can fail with an upload or its description. The codes are for metrics, the sentences for people. */
 const sentences = {
-  call_over: "The call that asked for this picture is over; the picture reaches nobody.",
-  already_sent: "A picture was already sent for this call; this one reaches nobody.",
-  busy: "Too many pictures are arriving at the same time. Try again in a moment.",
-  not_a_form: "The upload is not a multipart form with a picture in it.",
-  too_many_parts: "The upload has more parts than a question and a picture.",
+  call_over: "The call that requested this photo has ended. The photo was discarded.",
+  already_sent: "A photo was already sent for this call. This one was discarded.",
+  busy: "Too many photos are being uploaded at the same time. Try again in a moment.",
+  not_a_form: "The upload is not a multipart form with a photo.",
+  too_many_parts: "The upload has more parts than a question and a photo.",
   question_too_long: "The question is longer than 4 KiB.",
-  no_picture: "The upload has no picture in its part `file`.",
-  not_a_picture: "What was uploaded is neither a JPEG nor a PNG picture.",
-  picture_too_large: "The picture is larger than 4 MiB.",
-  too_slow: "The picture took longer than 30 seconds to arrive.",
-  cut_off: "The connection ended before the whole picture was here.",
+  no_picture: "The upload has no photo in its part `file`.",
+  not_a_picture: "The uploaded file is neither a JPEG nor a PNG picture.",
+  picture_too_large: "The photo is larger than 4 MiB.",
+  too_slow: "The upload of the photo took longer than 30 seconds.",
+  cut_off: "The connection ended before the photo was complete.",
   provider_slow:
-    "The picture was taken and goes to whoever asked, but the service that explains pictures did not answer in time.",
+    "The photo was taken and is delivered to the caller, but the vision provider did not answer in time.",
   provider_unreachable:
-    "The picture was taken and goes to whoever asked, but the service that explains pictures cannot be reached.",
-  provider_refused:
-    "The picture was taken and goes to whoever asked, but the service that explains pictures refused it",
+    "The photo was taken and is delivered to the caller, but the vision provider cannot be reached.",
+  provider_refused: "The photo was taken and is delivered to the caller, but the vision provider rejected it",
   provider_unreadable:
-    "The picture was taken and goes to whoever asked, but the service that explains pictures gave no answer that can be read.",
-  fault: "Something went wrong here; the gateway's log has the details.",
+    "The photo was taken and is delivered to the caller, but the reply of the vision provider was not valid.",
+  fault: "An internal error occurred. The gateway's log has the details.",
 } as const;
 
 export type VisionProblemCode = keyof typeof sentences;

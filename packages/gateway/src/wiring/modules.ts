@@ -45,7 +45,7 @@ export async function openModules(
   started.push(() => vision.stop());
   const services = await openServices({
     camera: vision.camera,
-    photoStorage: vision.shelf,
+    photoStorage: vision.photos,
     store,
     clock,
     events,

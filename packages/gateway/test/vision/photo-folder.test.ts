@@ -105,7 +105,7 @@ describe("a picture", () => {
       question: "?",
     });
     expect(photos.pictureOf(token)).toBe(picture);
-    expect(box.faults).toEqual([expect.stringContaining("was not stored")]);
+    expect(box.faults).toEqual([expect.stringContaining("could not be stored")]);
     expect(await photos.read(picture?.id ?? "")).toBeUndefined();
   });
 

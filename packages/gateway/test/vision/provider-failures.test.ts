@@ -80,7 +80,7 @@ describe("a provider", () => {
     ["a closed door", (response: ServerResponse) => response.destroy(), "provider_unreachable"],
   ])("that answers with %s costs only the words", async (_name, answer, code) => {
     const { words, problem } = await explain(answer);
-    expect(words).toEqual({ success: false, message: expect.stringContaining("goes to whoever asked") });
+    expect(words).toEqual({ success: false, message: expect.stringContaining("is delivered to the caller") });
     expect(problem).toBe(code);
   });
 

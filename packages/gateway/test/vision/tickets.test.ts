@@ -71,7 +71,7 @@ describe("a ticket", () => {
     site.photos.closeTicket(token);
     const next = site.openTicket();
     const words = wordsOf(await site.upload(form, { token }));
-    expect(words).toEqual({ success: false, message: expect.stringContaining("is over") });
+    expect(words).toEqual({ success: false, message: expect.stringContaining("has ended") });
     expect(site.photos.pictureOf(next)).toBeUndefined();
     expect(site.files()).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe("a ticket", () => {
     site.photos.closeTicket(token);
     for (const chunk of form) request.write(chunk);
     request.end();
-    expect(wordsOf(await answer).message).toContain("is over");
+    expect(wordsOf(await answer).message).toContain("has ended");
     expect(site.files()).toEqual([]);
     expect(site.refused.waiting).toMatchObject([{ code: "call_over", callId: "call-1" }]);
   });
@@ -91,7 +91,7 @@ describe("a ticket", () => {
   it("ends by itself when nobody closes it, and is forgotten after as long again", async () => {
     const token = site.openTicket();
     site.clock.advance(300_000);
-    expect(wordsOf(await site.upload(form, { token })).message).toContain("is over");
+    expect(wordsOf(await site.upload(form, { token })).message).toContain("has ended");
     site.clock.advance(300_000);
     site.openTicket();
     expect((await site.upload(form, { token })).status).toBe(401);

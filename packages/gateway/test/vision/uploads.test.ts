@@ -34,7 +34,7 @@ describe("an upload", () => {
     const answer = await site.upload(firmwareForm("Who is there? 谁？", picture), { token });
     expect(wordsOf(answer)).toEqual({
       success: true,
-      result: expect.stringContaining("goes to whoever asked"),
+      result: expect.stringContaining("is delivered to the caller"),
     });
     expect(answer.headers["content-type"]).toContain("application/json");
     expect(Number(answer.headers["content-length"])).toBe(Buffer.byteLength(answer.text));
@@ -127,7 +127,7 @@ describe("an upload", () => {
     expect(wordsOf(await site.upload(firmwareForm("?", jpeg(most)), { token })).success).toBe(true);
     const second = site.openTicket();
     const words = wordsOf(await site.upload(firmwareForm("?", jpeg(most + 1)), { token: second }));
-    expect(words).toEqual({ success: false, message: "The picture is larger than 4 MiB." });
+    expect(words).toEqual({ success: false, message: "The photo is larger than 4 MiB." });
     expect(site.files().length).toBe(1);
   });
 });
