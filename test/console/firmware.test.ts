@@ -67,7 +67,7 @@ describe("the firmware page", () => {
     await row.getByText("2 failed").waitFor();
     await update(site, boardId(3), "2.4.2");
     await row.getByText("Halted", { exact: true }).waitFor();
-    await row.getByText("3 of 3 devices did not come back with it").waitFor();
+    await row.getByText("3 of 3 devices failed to update").waitFor();
     await row.getByText("Boards that failed to update").click();
     await row.getByRole("listitem").filter({ hasText: "2.4.2" }).first().waitFor();
     await row.getByRole("button", { name: "Resume" }).click();

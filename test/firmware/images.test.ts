@@ -55,7 +55,7 @@ describe("an image", () => {
     ["an unknown chip", broken(12, 0x77), {}, "chip"],
     ["a flipped bit", broken(400, 0x55), {}, "damaged"],
     ["half of it", makeImage().subarray(0, 2_000), {}, "cut short"],
-    ["another digest", broken(makeImage().length - 1, 0), {}, "digest does not fit"],
+    ["another digest", broken(makeImage().length - 1, 0), {}, "digest does not match"],
     ["a version with a letter", makeImage({ version: "v2.5.0" }), {}, "numbers and dots"],
     ["no version", makeImage({ version: "" }), {}, "numbers and dots"],
     ["a version with control characters", makeImage({ version: "2.5\u001b[2J" }), {}, "`2.5?[2J`"],
@@ -129,7 +129,7 @@ describe("an image", () => {
     expect(results.map(({ status }) => status).sort()).toEqual([201, 409]);
     expect(await handIn(site, makeImage({ codeBytes: 99 }))).toMatchObject({
       status: 409,
-      body: { code: "conflict", detail: "esp-box-3 has an image of version 2.5.0 already" },
+      body: { code: "conflict", detail: "esp-box-3 already has an image of version 2.5.0" },
     });
     expect(filesOf(site).length).toBe(1);
   });

@@ -80,7 +80,7 @@ describe("boards that do not come back", () => {
     const halted = await imageView(site, id);
     expect(halted).toMatchObject({
       state: "halted",
-      haltedReason: "3 of 4 devices did not come back with it",
+      haltedReason: "3 of 4 devices failed to update",
       devices: { updated: 1, failed: 3 },
     });
     expect(await events.next()).toMatchObject({
@@ -128,7 +128,7 @@ describe("boards that do not come back", () => {
     const view = await imageView(site, id);
     expect(view["failures"]).toHaveLength(3);
     expect(view["failures"]).toContainEqual(
-      expect.objectContaining({ reason: "it was not heard of for 1 minutes after it fetched it" }),
+      expect.objectContaining({ reason: "the device did not reconnect within 1 min after the download" }),
     );
     expect(await offerOf(site, { id: boardId(2), version: "2.5.0" })).toBeUndefined();
     expect(await imageView(site, id)).toMatchObject({ state: "halted", devices: { updated: 1, failed: 2 } });
@@ -147,7 +147,7 @@ describe("boards that do not come back", () => {
       clock.advance(5_000);
       return (await imageView(site, id))["failures"]?.toString() !== "";
     });
-    const reason = "it runs, but does not connect";
+    const reason = "the device started the new version but did not connect";
     expect((await imageView(site, id))["failures"]).toMatchObject([{ reason }]);
     // Starting over and over, it stays given up; a newer image may save it.
     for (let boot = 0; boot < 3; boot += 1) {

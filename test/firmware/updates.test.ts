@@ -72,7 +72,7 @@ describe("a virtual board", () => {
     expect(await imageView(site, String(id))).toMatchObject({
       state: "offered",
       devices: { failed: 1, updated: 0 },
-      failures: [{ device: device.id, reason: "it came back with 2.4.2" }],
+      failures: [{ device: device.id, reason: "the device restarted with 2.4.2" }],
     });
     device.reboot();
     await device.waitFor("connected");
@@ -95,7 +95,7 @@ describe("a virtual board", () => {
       return events.seen.length > 1;
     });
     expect(await events.next()).toMatchObject({
-      data: { outcome: "failed", reason: "it was not heard of for 10 minutes after it fetched it" },
+      data: { outcome: "failed", reason: "the device did not reconnect within 10 min after the download" },
     });
   });
 

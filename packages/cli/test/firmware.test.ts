@@ -128,7 +128,7 @@ describe("tendon firmware", () => {
     await broken.until("stderr", /1 of 1 connected/);
     const shown = await firmware("show", id);
     expect(shown.stdout).toContain("0 offered, 0 fetched, 2 updated, 1 failed");
-    expect(shown.stdout).toMatch(/02:00:00:00:20:01 +it came back with 2\.4\.2/);
+    expect(shown.stdout).toMatch(/02:00:00:00:20:01 +the device restarted with 2\.4\.2/);
     const { stdout } = await run(["devices"], { cwd });
     expect(stdout.match(/virtual-esp32 +2\.6\.0/g)).toHaveLength(2);
     for (const one of [boards, broken]) await one.end();

@@ -1,6 +1,6 @@
 /**
- * Where boards fetch the image they were offered: a bare GET, whose path says all there is to say [FWU-4, FWU-5]. The
- * answer is one stream with its length; the firmware knows neither ranges nor chunks.
+ * The download route of boards: a GET without headers, so the path contains the authorisation [FWU-4, FWU-5]. The reply
+ * is one stream with a length; the firmware supports neither ranges nor chunks.
  */
 import type { Readable } from "node:stream";
 import { firmwareLimits } from "@tendon/protocol";
@@ -11,27 +11,30 @@ import { TendonError } from "../errors.ts";
 interface Download {
   readonly size: number;
   readonly content: Readable;
-  /** Whether all of it has gone out. */
-  done(whole: boolean): void;
+  /** `complete`: all bytes were sent. */
+  done(complete: boolean): void;
 }
 
-export interface DownloadNeeds {
+export interface DownloadRoutesDependencies {
   readonly clock: Clock;
-  /** `undefined` for an address that does not count; throws a TendonError when there are too many at once. */
-  readonly open: (word: string, cut: () => void) => Promise<Download | undefined>;
+  /** `undefined` for an invalid address; throws a TendonError if too many downloads are running. */
+  readonly open: (token: string, abort: () => void) => Promise<Download | undefined>;
 }
 
 export const firmwarePath = "/xiaozhi/firmware/";
 
-export async function firmwareRoutes(http: FastifyInstance, { clock, open }: DownloadNeeds): Promise<void> {
+export async function firmwareRoutes(
+  http: FastifyInstance,
+  { clock, open }: DownloadRoutesDependencies,
+): Promise<void> {
   await http.register(async (routes) => {
-    routes.get<{ Params: { word: string } }>(
-      `${firmwarePath}:word`,
+    routes.get<{ Params: { token: string } }>(
+      `${firmwarePath}:token`,
       { schema: { hide: true }, exposeHeadRoute: false },
       async (request, reply) => {
-        const cut = () => void reply.raw.destroy();
-        const download = await open(request.params.word, cut);
-        // One answer for all that is wrong: nobody learns which part of an address was right.
+        const abort = () => void reply.raw.destroy();
+        const download = await open(request.params.token, abort);
+        // The same error in all cases, so that it does not reveal which part of an address was right.
         if (download === undefined)
           throw new TendonError("not_found", "there is no firmware at this address");
         send(reply, download, clock);
@@ -51,31 +54,31 @@ function send(reply: FastifyReply, { size, content, done }: Download, clock: Clo
     sent = now;
   });
   let over = false;
-  const end = (whole: boolean) => {
+  const end = (complete: boolean) => {
     if (over) return;
     over = true;
     deadline.cancel();
     stalled.cancel();
-    done(whole);
+    done(complete);
   };
   const closed = () => {
     content.destroy();
     end(false);
   };
-  // It may have hung up while its address was looked at: then nothing more is told of it.
+  // The board may have disconnected during `open`. Then no `close` event follows.
   if (raw.destroyed || raw.socket?.destroyed !== false) {
     closed();
     return;
   }
   raw.once("close", closed);
-  // Spelt as some modems look for it, letter by letter.
+  // Some modems match these header names case-sensitively.
   raw.writeHead(200, {
     "Content-Length": size,
     "Content-Type": "application/octet-stream",
     "Cache-Control": "no-store",
     Connection: "close",
   });
-  // Counted byte by byte: a board hangs up as soon as it has the last one, before the stream has come to its end.
+  // Counts the bytes, because a board disconnects after the last one, before the stream ends.
   let left = size;
   content.on("data", (chunk: Buffer) => {
     const room = raw.write(chunk, (error) => {

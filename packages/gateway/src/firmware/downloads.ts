@@ -1,13 +1,13 @@
-/** How many boards fetch at a time. Offers count for a while: a board that has one fetches at once. */
+/** Limits the concurrent downloads. Recent offers count too, because a board downloads at once after an offer. */
 import { firmwareLimits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 
-const offerCountsMs = 30_000;
+const offerValidMs = 30_000;
 
 export class Downloads {
   readonly #clock: Clock;
   readonly #running = new Map<string, () => void>();
-  /** Devices that were offered something and have not come for it, with the time when they no longer count. */
+  /** Devices with an offer and no download yet, with the time when the offer stops counting. */
   readonly #expected = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -25,24 +25,24 @@ export class Downloads {
 
   expect(device: string): void {
     this.#expected.delete(device);
-    this.#expected.set(device, this.#clock.monotonic() + offerCountsMs);
+    this.#expected.set(device, this.#clock.monotonic() + offerValidMs);
   }
 
-  /** False when there are too many. A board that comes again has given up what it began before. */
-  begin(device: string, cut: () => void): boolean {
+  /** Returns false if too many are running. A new download of a board ends its earlier one. */
+  begin(device: string, abort: () => void): boolean {
     this.#expected.delete(device);
     this.#running.get(device)?.();
     this.#running.delete(device);
     if (this.#running.size >= firmwareLimits.downloadsAtOnce.max) return false;
-    this.#running.set(device, cut);
+    this.#running.set(device, abort);
     return true;
   }
 
-  end(device: string, cut: () => void): void {
-    if (this.#running.get(device) === cut) this.#running.delete(device);
+  end(device: string, abort: () => void): void {
+    if (this.#running.get(device) === abort) this.#running.delete(device);
   }
 
-  cutAll(): void {
-    for (const cut of this.#running.values()) cut();
+  abortAll(): void {
+    for (const abort of this.#running.values()) abort();
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Firmware updates: the library of images, which device is offered which image, downloads, and whether updated devices
- * come back. Images are files in a node's data folder and are copied to other nodes on demand. The store keeps what is
- * known of each image and the progress of each device.
+ * come back. Images are files in a node's data folder and are copied to other nodes on demand. The store has the
+ * metadata of each image and the progress of each device.
  */
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../clock.ts";
@@ -9,20 +9,20 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
 import type { Events } from "../events/events.ts";
 import { FirmwareFiles, type Store } from "../store/store.ts";
-import { Copies, type OtherLibraries } from "./copies.ts";
+import { Copies, type OtherNodes } from "./copies.ts";
 import { firmwarePath, firmwareRoutes } from "./download-routes.ts";
 import { FirmwareLibrary } from "./library.ts";
 import { FirmwareLinks } from "./links.ts";
 import { Rollout } from "./rollout.ts";
 
-export interface FirmwareNeeds {
+export interface FirmwareDependencies {
   readonly store: Store;
   readonly files: FirmwareFiles;
-  readonly others: OtherLibraries | undefined;
+  readonly others: OtherNodes | undefined;
   readonly clock: Clock;
   readonly events: Events;
   readonly rules: Config["firmware"];
-  /** What addresses are signed with, or made of. */
+  /** Signs the download addresses. */
   readonly secret: string;
   readonly base: () => string;
 }
@@ -38,11 +38,11 @@ export class Firmware {
     this.copies = copies;
   }
 
-  static async open({ secret, ...needs }: FirmwareNeeds): Promise<Firmware> {
-    const copies = new Copies(needs);
-    const library = new FirmwareLibrary({ ...needs, copies });
-    const links = new FirmwareLinks(secret, needs.clock);
-    return new Firmware(library, await Rollout.open({ ...needs, library, links, copies }), copies);
+  static async open({ secret, ...dependencies }: FirmwareDependencies): Promise<Firmware> {
+    const copies = new Copies(dependencies);
+    const library = new FirmwareLibrary({ ...dependencies, copies });
+    const links = new FirmwareLinks(secret, dependencies.clock);
+    return new Firmware(library, await Rollout.open({ ...dependencies, library, links, copies }), copies);
   }
 }
 
@@ -54,27 +54,27 @@ export interface OpenFirmwareDependencies {
   readonly events: Events;
   readonly secret: string;
   readonly cluster: Cluster | undefined;
-  /** The gateway's address as devices are given it. */
+  /** The gateway's address for devices. */
   readonly address: () => string;
 }
 
-/** What nodes ask one another about images. */
+/** The RPC topic for requests between nodes about images. */
 const topic = "firmware";
 const askMs = 3_000;
 
 export type OpenedFirmware = Awaited<ReturnType<typeof openFirmware>>;
 
-/** Opens the firmware updates from the settings, and serves the images of this node to others. */
+/** Opens the firmware updates as configured, and serves this node's images to other nodes. */
 export async function openFirmware({
   config,
   dataFolder,
   address,
   cluster,
-  ...needs
+  ...dependencies
 }: OpenFirmwareDependencies) {
-  const { clock, events } = needs;
+  const { clock, events } = dependencies;
   const firmware = await Firmware.open({
-    ...needs,
+    ...dependencies,
     files: new FirmwareFiles(dataFolder),
     others: cluster && {
       nodes: () => cluster.nodes().flatMap(({ instance: id }) => (id === cluster.instance ? [] : [id])),
@@ -92,7 +92,7 @@ export async function openFirmware({
     library,
     offer: rollout.offer.bind(rollout),
     routes: (http: FastifyInstance) =>
-      firmwareRoutes(http, { clock, open: (word, cut) => rollout.download(word, cut) }),
+      firmwareRoutes(http, { clock, open: (token, abort) => rollout.download(token, abort) }),
     async stop() {
       unsubscribe();
       await rollout.stop();

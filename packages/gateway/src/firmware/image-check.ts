@@ -1,4 +1,4 @@
-/** Whether an image may be offered at all [FWU-1]: what is wrong is told here, not by a board that does not start. */
+/** Checks an uploaded image [FWU-1], so that an invalid one is rejected here and not by a board that fails to start. */
 import { createHash } from "node:crypto";
 import {
   type FirmwareUpload,
@@ -13,19 +13,19 @@ import { TendonError } from "../errors.ts";
 export function checkImage(bytes: Buffer, upload: FirmwareUpload): ImageHeader {
   const read = readImage(bytes);
   if (read.outcome !== "ok")
-    throw refused(read.outcome === "invalid" ? read.reason : "it is of no known kind");
+    throw rejected(read.outcome === "invalid" ? read.reason : "its format is unknown");
   const header = read.message;
-  if (!digestFits(bytes, header)) throw refused("its digest does not fit: it is damaged");
+  if (!digestFits(bytes, header)) throw rejected("its digest does not match, so the file is damaged");
   if (!isFirmwareVersion(header.version)) {
-    throw refused(
-      `its version is \`${header.version}\`; boards read numbers and dots only, and crash over anything else`,
+    throw rejected(
+      `its version is \`${header.version}\`; boards accept only numbers and dots and crash on anything else`,
     );
   }
   if (upload.version !== undefined && upload.version !== header.version) {
-    throw refused(`its version is ${header.version}, not ${upload.version}`);
+    throw rejected(`its version is ${header.version}, not ${upload.version}`);
   }
   if (upload.anyBoard !== true && !namesBoard(bytes, upload.board)) {
-    throw refused(`it was not built for ${upload.board}: that name does not occur in it`);
+    throw rejected(`it was not built for ${upload.board}: it does not contain that name`);
   }
   return header;
 }
@@ -36,6 +36,6 @@ function digestFits(bytes: Buffer, { end, digested }: ImageHeader): boolean {
   return digest.equals(bytes.subarray(end, end + imageDigestBytes));
 }
 
-function refused(reason: string): TendonError {
+function rejected(reason: string): TendonError {
   return new TendonError("bad_request", `the image cannot be used: ${reason}`);
 }

@@ -1,4 +1,4 @@
-/** The images that are on offer, as whoever administers them sees them [FWU-1, FWU-2]. */
+/** The administration of images [FWU-1, FWU-2]. */
 import {
   type FirmwareChange,
   type FirmwareDetail,
@@ -15,7 +15,7 @@ import type { FirmwareFiles, FirmwareImage, Store, UpdateCounts } from "../store
 import type { Copies } from "./copies.ts";
 import { checkImage } from "./image-check.ts";
 
-export interface LibraryNeeds {
+export interface FirmwareLibraryDependencies {
   readonly store: Store;
   readonly files: FirmwareFiles;
   readonly copies: Copies;
@@ -23,18 +23,18 @@ export interface LibraryNeeds {
   readonly events: Events;
 }
 
-/** Another node may have changed something: what is known is looked up again this often. */
+/** How long the list is cached. Another node may change it. */
 const knownForMs = 2_000;
 const failuresShown = 100;
-const everybody = 100;
+const allDevices = 100;
 
 export class FirmwareLibrary {
-  readonly #needs: LibraryNeeds;
+  readonly #dependencies: FirmwareLibraryDependencies;
   #known: { readonly images: readonly FirmwareImage[]; readonly until: number } | undefined;
   #uploads = 0;
 
-  constructor(needs: LibraryNeeds) {
-    this.#needs = needs;
+  constructor(dependencies: FirmwareLibraryDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async add(
@@ -44,12 +44,15 @@ export class FirmwareLibrary {
   ): Promise<FirmwareDetail> {
     requireScope(principal, "admin");
     if (this.#uploads >= firmwareLimits.uploadsAtOnce.max) {
-      throw new TendonError(firmwareLimits.uploadsAtOnce.error, "other images are being handed in right now");
+      throw new TendonError(
+        firmwareLimits.uploadsAtOnce.error,
+        "too many images are being uploaded; retry when they have finished",
+      );
     }
     this.#uploads += 1;
     try {
-      const image = await this.#take(upload, body);
-      this.#needs.events.firmwareChanged("added", image, principal.name);
+      const image = await this.#receive(upload, body);
+      this.#dependencies.events.firmwareChanged("added", image, principal.name);
       return await this.detail(principal, image.id);
     } finally {
       this.#uploads -= 1;
@@ -59,14 +62,14 @@ export class FirmwareLibrary {
 
   async list(principal: Principal): Promise<FirmwareImageView[]> {
     requireScope(principal, "admin");
-    const { store } = this.#needs;
+    const { store } = this.#dependencies;
     const [images, counts] = await Promise.all([store.firmware.all(), store.firmwareUpdates.counts()]);
     return await Promise.all(images.map((image) => this.#view(image, counts.get(image.id))));
   }
 
   async detail(principal: Principal, id: string): Promise<FirmwareDetail> {
     requireScope(principal, "admin");
-    const { store } = this.#needs;
+    const { store } = this.#dependencies;
     const image = await this.#find(id);
     const [counts, failures] = await Promise.all([
       store.firmwareUpdates.counts(id),
@@ -82,10 +85,10 @@ export class FirmwareLibrary {
     };
   }
 
-  /** Going on after a halt forgives what failed so far: it was looked at by whoever goes on. */
+  /** Resuming a halted image excuses its earlier failures, because a person has decided to continue. */
   async change(principal: Principal, id: string, change: FirmwareChange): Promise<FirmwareDetail> {
     requireScope(principal, "admin");
-    const { store, events } = this.#needs;
+    const { store, events } = this.#dependencies;
     const image = await this.#find(id);
     const resumed = change.state === "offered" && image.state === "halted";
     if (resumed || change.retry === true) await store.firmwareUpdates.excuse(id, change.retry === true);
@@ -100,10 +103,10 @@ export class FirmwareLibrary {
     return await this.detail(principal, id);
   }
 
-  /** Devices that have it keep it; nobody is offered it any more. */
+  /** Removes the image and its files. Devices that run it keep it. */
   async remove(principal: Principal, id: string): Promise<void> {
     requireScope(principal, "admin");
-    const { store, copies, events } = this.#needs;
+    const { store, copies, events } = this.#dependencies;
     const image = await this.#find(id);
     await store.transaction(async (parts) => {
       await parts.firmware.remove(id);
@@ -114,30 +117,30 @@ export class FirmwareLibrary {
     events.firmwareChanged("removed", image, principal.name);
   }
 
-  /** All images, as they were a moment ago at the latest. */
+  /** All images, from a cache that is at most `knownForMs` old. */
   async current(): Promise<readonly FirmwareImage[]> {
-    const now = this.#needs.clock.monotonic();
+    const now = this.#dependencies.clock.monotonic();
     if (this.#known === undefined || this.#known.until <= now) {
-      this.#known = { images: await this.#needs.store.firmware.all(), until: now + knownForMs };
+      this.#known = { images: await this.#dependencies.store.firmware.all(), until: now + knownForMs };
     }
     return this.#known.images;
   }
 
-  /** Something about an image was changed by the course of things. */
+  /** Invalidates the cache after a change by the roll-out. */
   changed(): void {
     this.#known = undefined;
   }
 
-  async #take(upload: FirmwareUpload, body: AsyncIterable<Uint8Array>): Promise<FirmwareImage> {
-    const { store, files, clock } = this.#needs;
+  async #receive(upload: FirmwareUpload, body: AsyncIterable<Uint8Array>): Promise<FirmwareImage> {
+    const { store, files, clock } = this.#dependencies;
     const { images, imageBytes } = firmwareLimits;
     if ((await store.firmware.all()).length >= images.max) {
-      throw new TendonError(images.error, `there are ${images.max} images already; remove some`);
+      throw new TendonError(images.error, `there are already ${images.max} images; remove one first`);
     }
     const id = newCallId();
     const received = await files.receive(id, body, imageBytes.max);
     if (received === undefined) {
-      throw new TendonError(imageBytes.error, `an image may have ${imageBytes.max / 2 ** 20} MiB`);
+      throw new TendonError(imageBytes.error, `an image may have at most ${imageBytes.max / 2 ** 20} MiB`);
     }
     try {
       const { chip, version, project } = checkImage(received.bytes, upload);
@@ -151,14 +154,14 @@ export class FirmwareLibrary {
         chip,
         project,
         force: upload.force === true,
-        share: upload.share ?? everybody,
+        share: upload.share ?? allDevices,
         state: "offered",
         haltedReason: undefined,
         addedAt: clock.now(),
       };
       if (await store.firmware.add(image)) return image;
       await files.remove(image.file);
-      throw new TendonError("conflict", `${upload.board} has an image of version ${version} already`);
+      throw new TendonError("conflict", `${upload.board} already has an image of version ${version}`);
     } catch (error) {
       await received.discard();
       throw error;
@@ -166,8 +169,8 @@ export class FirmwareLibrary {
   }
 
   async #find(id: string): Promise<FirmwareImage> {
-    const image = await this.#needs.store.firmware.get(id);
-    if (image === undefined) throw new TendonError("not_found", "no image has this id");
+    const image = await this.#dependencies.store.firmware.get(id);
+    if (image === undefined) throw new TendonError("not_found", "there is no firmware image with this id");
     return image;
   }
 
@@ -176,7 +179,7 @@ export class FirmwareLibrary {
     return {
       ...rest,
       haltedReason: haltedReason ?? null,
-      here: await this.#needs.copies.somewhere(image),
+      here: await this.#dependencies.copies.existsOnAnyNode(image),
       addedAt: isoTime(addedAt),
       devices: {
         offered: counts?.offered ?? 0,

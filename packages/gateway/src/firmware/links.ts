@@ -1,7 +1,7 @@
 /**
- * Addresses of images, each for one device and for a while [FWU-4]. The firmware fetches with a bare GET: whatever
- * says who may have the image has to be in the path. It is one word of letters, digits, `-` and `_`, because the
- * firmware's reader of addresses stumbles over more than that.
+ * Signed download tokens, each for one device and a limited time [FWU-4]. The firmware sends a GET without headers, so
+ * the path contains the authorisation. The token has only letters, digits, `-` and `_`, because the firmware's URL
+ * parser fails on other characters.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { firmwareLimits } from "@tendon/protocol";
@@ -15,15 +15,15 @@ export interface LinkTarget {
 const timeBytes = 6;
 const idBytes = 16;
 const signatureBytes = 16;
-const shortest = timeBytes + idBytes + 1 + signatureBytes;
-const longestWord = 256;
+const minBytes = timeBytes + idBytes + 1 + signatureBytes;
+const maxTokenLength = 256;
 
 export class FirmwareLinks {
   readonly #key: Buffer;
   readonly #clock: Clock;
 
   constructor(secret: string, clock: Clock) {
-    // A key of its own: what signs addresses must be of no use anywhere else.
+    // A derived key, so that a signature is useless for other purposes.
     this.#key = createHmac("sha256", secret).update("firmware addresses").digest();
     this.#clock = clock;
   }
@@ -32,27 +32,27 @@ export class FirmwareLinks {
     const expires = Buffer.alloc(timeBytes);
     expires.writeUIntBE(this.#clock.now() + firmwareLimits.linkMs.max, 0, timeBytes);
     const id = Buffer.from(image.replaceAll("-", ""), "hex");
-    const said = Buffer.concat([expires, id, Buffer.from(device)]);
-    return Buffer.concat([said, this.#sign(said)]).toString("base64url");
+    const payload = Buffer.concat([expires, id, Buffer.from(device)]);
+    return Buffer.concat([payload, this.#sign(payload)]).toString("base64url");
   }
 
-  /** `undefined` for anything that is not a valid address now; why is nobody's business. */
-  read(word: string): LinkTarget | undefined {
-    if (word.length > longestWord) return undefined;
-    const bytes = Buffer.from(word, "base64url");
-    // Spelt in another way it would be the same address twice.
-    if (bytes.length < shortest || bytes.toString("base64url") !== word) return undefined;
-    const said = bytes.subarray(0, -signatureBytes);
-    if (!timingSafeEqual(this.#sign(said), bytes.subarray(-signatureBytes))) return undefined;
-    if (said.readUIntBE(0, timeBytes) <= this.#clock.now()) return undefined;
-    const id = said.subarray(timeBytes, timeBytes + idBytes).toString("hex");
+  /** `undefined` for an invalid or expired token, without a reason. */
+  read(token: string): LinkTarget | undefined {
+    if (token.length > maxTokenLength) return undefined;
+    const bytes = Buffer.from(token, "base64url");
+    // Rejects other encodings of the same bytes.
+    if (bytes.length < minBytes || bytes.toString("base64url") !== token) return undefined;
+    const payload = bytes.subarray(0, -signatureBytes);
+    if (!timingSafeEqual(this.#sign(payload), bytes.subarray(-signatureBytes))) return undefined;
+    if (payload.readUIntBE(0, timeBytes) <= this.#clock.now()) return undefined;
+    const id = payload.subarray(timeBytes, timeBytes + idBytes).toString("hex");
     return {
       image: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"),
-      device: said.subarray(timeBytes + idBytes).toString(),
+      device: payload.subarray(timeBytes + idBytes).toString(),
     };
   }
 
-  #sign(said: Buffer): Buffer {
-    return createHmac("sha256", this.#key).update(said).digest().subarray(0, signatureBytes);
+  #sign(payload: Buffer): Buffer {
+    return createHmac("sha256", this.#key).update(payload).digest().subarray(0, signatureBytes);
   }
 }

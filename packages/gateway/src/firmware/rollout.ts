@@ -1,7 +1,7 @@
 /**
- * An image's way through the fleet [FWU-3…6]: offered when a board asks, fetched, and then the board is waited for.
- * One that does not come back with the new version has failed; too many of them halt the image. Everything a board's
- * next boot needs is in the store: a restart of the gateway loses no more than the downloads that were running.
+ * The roll-out of images [FWU-3…6]: offered when a board requests its settings, downloaded, and confirmed when the
+ * board comes back. A board that does not come back with the new version has failed; too many failures halt the image.
+ * The state is in the store, so a restart of the gateway loses only running downloads.
  */
 import type { Readable } from "node:stream";
 import { firmwareLimits } from "@tendon/protocol";
@@ -11,13 +11,13 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { BoardReport, FirmwareOffer } from "../provisioning/provisioning.ts";
 import type { FirmwareFiles, FirmwareImage, FirmwareUpdate, Store } from "../store/store.ts";
-import { chooseImage, type KnownBoard } from "./choice.ts";
+import { chooseImage, type IdentifiedBoard } from "./choice.ts";
 import type { Copies } from "./copies.ts";
 import { Downloads } from "./downloads.ts";
 import type { FirmwareLibrary } from "./library.ts";
 import type { FirmwareLinks, LinkTarget } from "./links.ts";
 
-export interface RolloutNeeds {
+export interface RolloutDependencies {
   readonly store: Store;
   readonly files: FirmwareFiles;
   readonly copies: Copies;
@@ -26,47 +26,47 @@ export interface RolloutNeeds {
   readonly clock: Clock;
   readonly events: Events;
   readonly rules: Config["firmware"];
-  /** The address before the word of a link. */
+  /** The download address without its token. */
   readonly base: () => string;
 }
 
 interface Download {
   readonly size: number;
   readonly content: Readable;
-  /** Whether all of it has gone out. */
-  done(whole: boolean): void;
+  /** `complete`: all bytes were sent. */
+  done(complete: boolean): void;
 }
 
-const lookEveryMs = 5_000;
-const lookAtOnce = 500;
+const checkEveryMs = 5_000;
+const checkBatch = 500;
 
 export class Rollout {
-  readonly #needs: RolloutNeeds;
+  readonly #dependencies: RolloutDependencies;
   readonly #downloads: Downloads;
-  /** Devices that something is expected of: all others are none of our business when they connect. */
-  readonly #waitedFor: Set<string>;
-  /** What devices that are waited for said at their last boot that they run. */
+  /** Devices with an unfinished update. Connections of other devices are ignored. */
+  readonly #inProgress: Set<string>;
+  /** The version that a device with an unfinished update reported at its last boot. */
   readonly #running = new Map<string, string>();
-  /** What is being written down about a device; its next question waits for it. */
+  /** Running writes by device. The device's next request waits for them. */
   readonly #writing = new Map<string, Promise<void>>();
   readonly #timer: Timer;
-  #looking = false;
+  #checking = false;
 
-  private constructor(needs: RolloutNeeds, waitedFor: readonly string[]) {
-    this.#needs = needs;
-    this.#downloads = new Downloads(needs.clock);
-    this.#waitedFor = new Set(waitedFor);
-    this.#timer = needs.clock.every(lookEveryMs, () => this.#quietly(this.#lookForOverdue()));
+  private constructor(dependencies: RolloutDependencies, inProgress: readonly string[]) {
+    this.#dependencies = dependencies;
+    this.#downloads = new Downloads(dependencies.clock);
+    this.#inProgress = new Set(inProgress);
+    this.#timer = dependencies.clock.every(checkEveryMs, () => this.#ignoreFailure(this.#checkOverdue()));
   }
 
-  static async open(needs: RolloutNeeds): Promise<Rollout> {
-    return new Rollout(needs, await needs.store.firmwareUpdates.devicesInProgress());
+  static async open(dependencies: RolloutDependencies): Promise<Rollout> {
+    return new Rollout(dependencies, await dependencies.store.firmwareUpdates.devicesInProgress());
   }
 
-  /** A board asks at its boot; it says what it runs, and is told what to install, if anything. */
+  /** Called at a board's boot, with the version that it runs. Returns the image to install, if any. */
   async offer(report: BoardReport, connectsAtBoot: boolean): Promise<FirmwareOffer | undefined> {
     if (!isKnown(report)) return undefined;
-    const { store, library, copies } = this.#needs;
+    const { store, library, copies } = this.#dependencies;
     const { deviceId } = report;
     await this.#writing.get(deviceId);
     this.#running.delete(deviceId);
@@ -74,22 +74,22 @@ export class Rollout {
     if (images.length === 0) return undefined;
     const known = await store.firmwareUpdates.ofDevice(deviceId);
     const updates = new Map(known.map((update) => [update.image, update]));
-    // What runs for the first time has to prove itself first; the board could not take another now anyway.
-    if (await this.#cameBack(report, connectsAtBoot, images, updates)) return undefined;
+    // A new version must be confirmed first. The board could not install another one now anyway.
+    if (await this.#recordBoot(report, connectsAtBoot, images, updates)) return undefined;
     const image = chooseImage(report, images, updates);
     if (image === undefined || !this.#downloads.hasRoom || !(await copies.ready(image))) return undefined;
-    const url = `${this.#needs.base()}${this.#needs.links.make({ image: image.id, device: deviceId })}`;
+    const url = `${this.#dependencies.base()}${this.#dependencies.links.make({ image: image.id, device: deviceId })}`;
     if (url.length > firmwareLimits.urlLength.max) return undefined;
     this.#downloads.expect(deviceId);
     await store.firmwareUpdates.offered(image.id, deviceId);
-    this.#waitedFor.add(deviceId);
+    this.#inProgress.add(deviceId);
     return { version: image.version, url, ...(image.force ? { force: 1 as const } : {}) };
   }
 
-  /** A board comes for it; `undefined` for an address that does not count (any more). `cut` ends it from our side. */
-  async download(word: string, cut: () => void): Promise<Download | undefined> {
-    const { store, files, copies, links } = this.#needs;
-    const target = links.read(word);
+  /** Starts a download; `undefined` for an invalid or expired token. `abort` ends the download. */
+  async download(token: string, abort: () => void): Promise<Download | undefined> {
+    const { store, files, copies, links } = this.#dependencies;
+    const target = links.read(token);
     if (target === undefined) return undefined;
     const [image, update] = await Promise.all([
       store.firmware.get(target.image),
@@ -97,45 +97,44 @@ export class Rollout {
     ]);
     const wanted = update?.state === "offered" || update?.state === "fetched";
     if (image?.state !== "offered" || !wanted || !(await copies.ready(image))) return undefined;
-    if (!this.#downloads.begin(target.device, cut)) {
+    if (!this.#downloads.begin(target.device, abort)) {
       await store.firmwareUpdates.withdrawOffer(target.image, target.device);
       throw new TendonError(
         firmwareLimits.downloadsAtOnce.error,
-        "too many boards fetch firmware at the moment",
+        "too many boards are downloading firmware; retry later",
       );
     }
     return {
       size: image.size,
       content: files.read(image.file),
-      done: (whole) => {
-        this.#downloads.end(target.device, cut);
-        if (whole) this.#write(target.device, this.#fetched(target, image));
+      done: (complete) => {
+        this.#downloads.end(target.device, abort);
+        if (complete) this.#write(target.device, this.#markFetched(target, image));
       },
     };
   }
 
-  /** A device has connected. */
   connected(deviceId: string): void {
-    if (this.#waitedFor.has(deviceId)) this.#write(deviceId, this.#proven(deviceId));
+    if (this.#inProgress.has(deviceId)) this.#write(deviceId, this.#confirm(deviceId));
   }
 
   async stop(): Promise<void> {
     this.#timer.cancel();
-    this.#downloads.cutAll();
+    this.#downloads.abortAll();
     await Promise.allSettled(this.#writing.values());
   }
 
-  async #fetched(target: LinkTarget, image: FirmwareImage): Promise<void> {
-    const { store, clock, rules, events } = this.#needs;
+  async #markFetched(target: LinkTarget, image: FirmwareImage): Promise<void> {
+    const { store, clock, rules, events } = this.#dependencies;
     const dueAt = clock.now() + rules.comeBackMs;
     if (!(await store.firmwareUpdates.move(target, ["offered", "fetched"], { state: "fetched", dueAt })))
       return;
     events.firmware(target.device, { image: image.id, version: image.version, outcome: "fetched" });
   }
 
-  /** Whether the board runs for the first time what it was given; boards that came back without it have failed. */
-  async #cameBack(
-    { version }: KnownBoard,
+  /** Whether the board runs the new version for the first time. A board with another version has failed. */
+  async #recordBoot(
+    { version }: IdentifiedBoard,
     connectsAtBoot: boolean,
     images: readonly FirmwareImage[],
     updates: ReadonlyMap<string, FirmwareUpdate>,
@@ -145,89 +144,94 @@ export class Rollout {
       const update = updates.get(image.id);
       if (update === undefined || update.state === "updated") continue;
       if (image.version === version) {
-        const well = connectsAtBoot
-          ? await this.#started(update, version)
-          : await this.#updated(update, image);
-        first ||= well;
+        const ok = connectsAtBoot
+          ? await this.#markStarted(update, version)
+          : await this.#markUpdated(update, image);
+        first ||= ok;
       } else if (update.state === "fetched" || update.state === "started") {
-        await this.#failed(update, image, `it came back with ${version}`);
+        await this.#markFailed(update, image, `the device restarted with ${version}`);
       }
     }
     return first;
   }
 
   /**
-   * Over MQTT a board connects at its boot: only then it is well. One that has been given up and still starts again
-   * and again stays given up until it does; a newer image may save it, so it is offered one.
+   * Over MQTT a board connects at its boot, which confirms the update. A failed board that keeps restarting stays
+   * failed until it connects. It may be offered a newer image, which may repair it.
    */
-  async #started(update: FirmwareUpdate, version: string): Promise<boolean> {
-    const { store, clock, rules } = this.#needs;
-    this.#waitedFor.add(update.device);
+  async #markStarted(update: FirmwareUpdate, version: string): Promise<boolean> {
+    const { store, clock, rules } = this.#dependencies;
+    this.#inProgress.add(update.device);
     this.#running.set(update.device, version);
     const dueAt = clock.now() + rules.comeBackMs;
     await store.firmwareUpdates.move(update, ["offered", "fetched"], { state: "started", dueAt });
     return update.state !== "failed" && update.state !== "excused";
   }
 
-  /** What it said at its boot that it runs has brought it here. */
-  async #proven(deviceId: string): Promise<void> {
-    const { store, library } = this.#needs;
+  /** The device connected with the version that it reported at its boot. */
+  async #confirm(deviceId: string): Promise<void> {
+    const { store, library } = this.#dependencies;
     const images = await library.current();
     for (const update of await store.firmwareUpdates.ofDevice(deviceId)) {
       const image = images.find(({ id }) => id === update.image);
       if (image === undefined || update.state === "updated") continue;
       const runs = this.#running.get(deviceId) === image.version || update.state === "started";
-      if (runs) await this.#updated(update, image);
+      if (runs) await this.#markUpdated(update, image);
     }
   }
 
-  async #updated(update: FirmwareUpdate, image: FirmwareImage): Promise<boolean> {
-    const { store, events } = this.#needs;
+  async #markUpdated(update: FirmwareUpdate, image: FirmwareImage): Promise<boolean> {
+    const { store, events } = this.#dependencies;
     if (!(await store.firmwareUpdates.move(update, [update.state], { state: "updated" }))) return false;
-    this.#waitedFor.delete(update.device);
+    this.#inProgress.delete(update.device);
     this.#running.delete(update.device);
     events.firmware(update.device, { image: image.id, version: image.version, outcome: "updated" });
     return true;
   }
 
-  async #failed(update: FirmwareUpdate, image: FirmwareImage, reason: string): Promise<void> {
-    const { store, events, library, rules } = this.#needs;
+  async #markFailed(update: FirmwareUpdate, image: FirmwareImage, reason: string): Promise<void> {
+    const { store, events, library, rules } = this.#dependencies;
     if (!(await store.firmwareUpdates.move(update, [update.state], { state: "failed", reason }))) return;
     events.firmware(update.device, { image: image.id, version: image.version, outcome: "failed", reason });
     const counts = (await store.firmwareUpdates.counts(image.id)).get(image.id);
     const { failed = 0, updated = 0 } = counts ?? {};
     if (failed < rules.haltFailures || failed * 100 < (failed + updated) * rules.haltPercent) return;
-    const why = `${failed} of ${failed + updated} devices did not come back with it`;
+    const why = `${failed} of ${failed + updated} devices failed to update`;
     if (!(await store.firmware.halt(image.id, why))) return;
     library.changed();
     const { id, board, version } = image;
     events.firmwareHalted(update.device, { image: id, board, version, reason: why });
   }
 
-  async #lookForOverdue(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+  async #checkOverdue(): Promise<void> {
+    if (this.#checking) return;
+    this.#checking = true;
     try {
-      const { store } = this.#needs;
-      for (const update of await store.firmwareUpdates.overdue(lookAtOnce)) {
+      const { store } = this.#dependencies;
+      for (const update of await store.firmwareUpdates.overdue(checkBatch)) {
         const image = await store.firmware.get(update.image);
-        if (image !== undefined) await this.#giveUp(update, image);
+        if (image !== undefined) await this.#expire(update, image);
       }
     } finally {
-      this.#looking = false;
+      this.#checking = false;
     }
   }
 
-  /** A board that could not ask at its boot connects with the settings it has: then its session says what it runs. */
-  async #giveUp(update: FirmwareUpdate, image: FirmwareImage): Promise<void> {
-    const { store, rules } = this.#needs;
+  /** A board that could not request its settings connects with the old ones. Its session then shows its version. */
+  async #expire(update: FirmwareUpdate, image: FirmwareImage): Promise<void> {
+    const { store, rules } = this.#dependencies;
     const device = await store.devices.get(update.device);
-    const heard = device?.firmware === image.version && (device.lastSeenAt ?? 0) >= update.changedAt;
-    if (heard) await this.#updated(update, image);
-    else if (update.state === "started") await this.#failed(update, image, "it runs, but does not connect");
+    const seen = device?.firmware === image.version && (device.lastSeenAt ?? 0) >= update.changedAt;
+    if (seen) await this.#markUpdated(update, image);
+    else if (update.state === "started")
+      await this.#markFailed(update, image, "the device started the new version but did not connect");
     else {
       const minutes = Math.round(rules.comeBackMs / 60_000);
-      await this.#failed(update, image, `it was not heard of for ${minutes} minutes after it fetched it`);
+      await this.#markFailed(
+        update,
+        image,
+        `the device did not reconnect within ${minutes} min after the download`,
+      );
     }
   }
 
@@ -235,17 +239,17 @@ export class Rollout {
     const before = this.#writing.get(deviceId);
     const mine = Promise.allSettled([before, work]).then(([, { status }]) => {
       if (this.#writing.get(deviceId) === mine) this.#writing.delete(deviceId);
-      if (status === "rejected") this.#needs.events.notRemembered(deviceId, "firmware");
+      if (status === "rejected") this.#dependencies.events.notRemembered(deviceId, "firmware");
     });
     this.#writing.set(deviceId, mine);
   }
 
-  /** The store tells by itself that it is away; what was not written is looked at again. */
-  #quietly(work: Promise<void>): void {
+  /** The store reports that it is unavailable. The next check retries. */
+  #ignoreFailure(work: Promise<void>): void {
     work.catch(() => undefined);
   }
 }
 
-function isKnown(report: BoardReport): report is KnownBoard {
+function isKnown(report: BoardReport): report is IdentifiedBoard {
   return report.board !== undefined && report.version !== undefined;
 }
