@@ -3,9 +3,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorKinds, settingsReference } from "@tendon/gateway";
 import { errorTitles } from "@tendon/protocol";
+import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it } from "vitest";
 // @ts-expect-error: scripts are plain JavaScript.
 import { configurationPage } from "../scripts/configuration-page.mjs";
+// @ts-expect-error: scripts are plain JavaScript.
+import { stockToolsPage } from "../scripts/stock-tools-page.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -77,5 +80,12 @@ describe("docs/reference/configuration.md", () => {
   it.each(settings.flatMap((setting) => [setting, ...setting.fields]))("says what $name does", (setting) => {
     expect(setting.description).toMatch(/\S{3}/);
     expect(text).toContain(`| \`${setting.name}\` |`);
+  });
+});
+
+describe("docs/reference/stock-tools.md", () => {
+  it("is what `npm run docs` makes of the virtual board: the tools it lists, and its answers to each call", async () => {
+    const text = fs.readFileSync(new URL("../docs/reference/stock-tools.md", import.meta.url), "utf8");
+    expect(text).toBe(await stockToolsPage(VirtualDevice));
   });
 });
