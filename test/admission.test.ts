@@ -7,7 +7,7 @@ import { Refused, WebSocketWire } from "./websocket-wire.ts";
 
 const clientId = "0b7c1a5e-0000-4000-8000-000000000001";
 
-/** How the gateway answers the upgrade: 101 and a hello, or a refusal. */
+/** The gateway's answer to the upgrade: 101 and a hello, or a rejection. */
 async function knock(site: Site, headers: Record<string, string>, path?: string): Promise<Refused | "in"> {
   try {
     const wire = await WebSocketWire.open(site.url, { headers, ...(path === undefined ? {} : { path }) });
@@ -26,7 +26,7 @@ function codeOf(answer: Refused | "in"): unknown {
 
 describe("admission", () => {
   it.each(["approve", "closed"] as const)(
-    "[DEV-7] %s refuses a device that is not provisioned, in the HTTP answer",
+    "[DEV-7] %s rejects a device that is not provisioned, in the HTTP answer",
     async (admission) => {
       const site = await openSite({ config: { devices: { admission } } });
       const answer = await knock(site, { "Device-Id": firstDevice, "Client-Id": clientId });
@@ -38,7 +38,7 @@ describe("admission", () => {
   );
 
   it.each(["approve", "closed", "open"] as const)(
-    "[DEV-7] %s lets a provisioned pair in with its own token only",
+    "[DEV-7] %s accepts a provisioned pair only with its own token",
     async (admission) => {
       const site = await openSite({ config: { devices: { admission } } });
       const made = await site.rest("POST", "/devices/provision", { id: "02-00-00-00-00-01", clientId });
@@ -98,7 +98,7 @@ describe("admission", () => {
     ["a host that is not ours", { Host: "tendon.example" }],
     ["a path without a slash at the end", {}, "/xiaozhi/v1"],
     ["a query", {}, "/xiaozhi/v1/?from=factory"],
-  ])("[DEV-6] open lets a device never seen in with %s", async (_, headers, path?: string) => {
+  ])("[DEV-6] open accepts an unknown device with %s", async (_, headers, path?: string) => {
     const site = await openSite();
     const given = { "Device-Id": firstDevice, "Client-Id": clientId, ...headers };
     expect(await knock(site, given, path)).toBe("in");
@@ -118,14 +118,14 @@ describe("admission", () => {
     expect(codeOf(answer)).toBe("bad_request");
   });
 
-  it("[DEV-6] nothing else is upgraded, and the device path is no page", async () => {
+  it("[DEV-6] upgrades no other path, and serves no page at the device path", async () => {
     const site = await openSite();
     const headers = { "Device-Id": firstDevice, "Client-Id": clientId };
     expect(await knock(site, headers, "/api/v1/devices")).toMatchObject({ status: 404 });
     expect((await askAll(site.url, { path: "/xiaozhi/v1/" })).status).toBe(404);
   });
 
-  it("open is refused beyond loopback unless it is allowed in words", async () => {
+  it("open is rejected beyond loopback without allowOpen", async () => {
     const settings = { http: { host: "0.0.0.0", port: 0 }, devices: { admission: "open" as const } };
     const refused = await startTendon(settings, { adminToken }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(StartError);

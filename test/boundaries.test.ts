@@ -1,4 +1,4 @@
-/** The table of docs/architecture.md, held: who may import whom, and through which door. */
+/** Checks the table of docs/architecture.md: which module may import which, and through which entry file. */
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const longestFile = 400;
 
-/** Packages of ours that a package may import. */
+/** The project's packages that a package may import. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   gateway: ["protocol"],
@@ -108,7 +108,7 @@ interface Manifest {
 }
 
 const clause = /\b(?:import|export)\s+(type\s+)?([\w*{}\s,$]*?)\s*from\s*"([^"]+)"/g;
-/** Not the end of a text, such as that of the path "/devices/import". */
+/** Does not match inside a text, such as the path "/devices/import". */
 const bare = /(?<![/"])\bimport\s*\(?\s*"([^"]+)"/g;
 
 function importsOf(text: string): Import[] {
@@ -141,7 +141,7 @@ function packageOf(file: string): string {
   return file.split("/")[1] ?? "";
 }
 
-/** Where a relative import leads, from the root. */
+/** Resolves a relative import, from the root. */
 function target(file: string, from: string): string {
   return path.posix.normalize(path.posix.join(path.posix.dirname(file), from));
 }
@@ -158,7 +158,7 @@ describe("packages", () => {
     expect(found.filter((name) => packages[name] === undefined)).toEqual([]);
   });
 
-  it("import one another only as the table says, and only through their index", () => {
+  it("import one another only as the table allows, and only through their index", () => {
     const wrong = sources.flatMap(({ file, imports }) =>
       imports
         .filter(({ from }) => from.startsWith("@tendon/"))
@@ -168,7 +168,7 @@ describe("packages", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("are never entered by a relative path, from another package or from the tests", () => {
+  it("are never imported by a relative path from another package or from tests", () => {
     const wrong = all.flatMap((source) =>
       relativeImports(source)
         .filter(({ to }) => /^packages\/[^/]+\/src\//.test(to))
@@ -197,7 +197,7 @@ describe("packages", () => {
         dependencies?: object;
         devDependencies?: object;
       };
-      // The console is built into files that need nothing: what it imports is for building it.
+      // The built console has no dependencies; its imports are needed only for the build.
       const declared = packageOf(file) === "console" ? devDependencies : dependencies;
       return imports
         .filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:"))
@@ -240,7 +240,7 @@ describe("modules of the gateway", () => {
     expect([...found].filter((module) => modules[module] === undefined)).toEqual([]);
   });
 
-  it("import one another and the files beside them only as the table says", () => {
+  it("import one another and the leaf files only as the table allows", () => {
     const wrong = inside.flatMap((source) => {
       const module = moduleOf(source.file);
       const rule = module === undefined ? undefined : modules[module];
@@ -266,14 +266,14 @@ describe("modules of the gateway", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("leave the environment to config/", () => {
+  it("do not read the environment, except config/", () => {
     const readers = inside.filter(({ text }) => text.includes("process.env")).map(({ file }) => file);
     expect(readers).toEqual(["packages/gateway/src/config/config.ts"]);
   });
 });
 
 describe("requests of the gateway to other servers", () => {
-  it("are sent by outbound-fetch.ts alone", () => {
+  it("are sent only by outbound-fetch.ts", () => {
     const senders = sources
       .filter(({ file }) => packageOf(file) === "gateway")
       .filter(({ text }) => /(?<![.#\w])fetch\(|\bhttps?\.request\(/.test(text))
@@ -305,7 +305,7 @@ describe("sources", () => {
     expect(long.map(({ file }) => file)).toEqual([]);
   });
 
-  it("throw errors that have a class of their own", () => {
+  it("throw errors with their own classes", () => {
     expect(sources.filter(({ text }) => /throw new Error\(/.test(text)).map(({ file }) => file)).toEqual([]);
   });
 
@@ -332,7 +332,7 @@ describe("sources", () => {
     expect([...wireRules].filter((rule) => !cited.has(rule))).toEqual([]);
   });
 
-  it("say the version that package.json says", () => {
+  it("have the version of package.json", () => {
     const versions = sources.filter(({ file }) => file.endsWith("/src/version.ts"));
     const said = versions.map(({ file, text }) => {
       const manifest = path.join(root, "packages", packageOf(file), "package.json");

@@ -1,4 +1,4 @@
-/** Boards close TCP first: the gateway's FIN does not come right behind its answer [OTA-10]. */
+/** Boards close TCP first: the gateway delays its FIN after an answer [OTA-10]. */
 import net from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { handIn, offerOf } from "./firmware/boards.ts";
@@ -48,7 +48,7 @@ class Board {
     this.socket.write(body);
   }
 
-  /** The status, once every byte of the answer is here. */
+  /** The status, once the whole answer has arrived. */
   async answer(): Promise<number> {
     return await until(() => {
       const text = this.heard.toString("latin1");
@@ -75,7 +75,7 @@ afterAll(async () => {
 
 const identity = { "Device-Id": "02:00:00:00:00:01", "Client-Id": "client-of-02:00:00:00:00:01" };
 
-/** Smallest of its kind: 16 by 16 points, and nothing in them. */
+/** The smallest image: 16 by 16 empty pixels. */
 const jpeg = Buffer.from("ffd8ffc0000b080010001001011100ffd9", "hex");
 
 async function askVision(board: Board): Promise<void> {
@@ -119,19 +119,19 @@ describe("an answer to a board", () => {
       },
     ],
     ["that there is no such firmware", 404, (board) => board.ask("GET", "/xiaozhi/firmware/x", {})],
-  ])("[OTA-10] %s is whole at once, and the FIN comes a second later", async (_, status, ask) => {
+  ])("[OTA-10] %s is complete at once, and the FIN follows a second later", async (_, status, ask) => {
     const board = new Board(site.url);
     await ask(board);
     expect(await board.answer()).toBe(status);
     clock.advance(999);
-    // A round trip of another connection: a FIN sent before it would have come.
+    // A round trip on another connection: an earlier FIN would have arrived.
     expect((await askAll(site.url, { path: "/healthz" })).status).toBe(200);
     expect(board.finished).toBe(false);
     clock.advance(1);
     await until(() => board.finished, "the gateway's FIN");
   });
 
-  it("[OTA-10] lets the board close at any time, and keeps nothing of it", async () => {
+  it("[OTA-10] allows the board to close at any time, and keeps no state of it", async () => {
     const before = clock.pending;
     const board = new Board(site.url);
     board.ask("POST", "/xiaozhi/ota/", identity, "{}");
@@ -142,9 +142,9 @@ describe("an answer to a board", () => {
     await until(() => clock.pending === before, "the timer to be gone");
   });
 
-  it("[OTA-10] is the last on its connection, whatever comes behind it", async () => {
+  it("[OTA-10] is the last on its connection, even if more requests follow", async () => {
     const board = new Board(site.url);
-    // No `Connection: close`: the gateway says it in its answer, because it has not read the body.
+    // Without `Connection: close` in the request: the gateway sends it in its answer, because it has not read the body.
     const headers = { Connection: "keep-alive", "Content-Length": "100" };
     board.ask("POST", "/vision/explain", headers);
     expect(await board.answer()).toBe(401);
@@ -155,7 +155,7 @@ describe("an answer to a board", () => {
     expect(board.heard.toString().match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
-  it("[OTA-10] on a connection that goes on changes nothing for the requests that follow", async () => {
+  it("[OTA-10] on a kept-alive connection does not affect later requests", async () => {
     const board = new Board(site.url);
     board.ask("POST", "/xiaozhi/ota/", { ...identity, Connection: "keep-alive" }, "{}");
     await until(() => board.heard.includes("server_time"), "the answer");
@@ -165,7 +165,7 @@ describe("an answer to a board", () => {
     await until(() => board.finished, "the gateway's FIN, with no time passing");
   });
 
-  it("[OTA-10] does not wait where 512 others do", async () => {
+  it("[OTA-10] is not delayed when 512 others are", async () => {
     const held = Array.from({ length: 512 }, () => new Board(site.url));
     for (const board of held) board.ask("GET", "/xiaozhi/firmware/x", {});
     for (const board of held) expect(await board.answer()).toBe(404);
@@ -178,7 +178,7 @@ describe("an answer to a board", () => {
     await until(() => held.every(({ finished }) => finished), "the FINs of the others");
   });
 
-  it("[OTA-10] holds up no stop", async () => {
+  it("[OTA-10] does not delay the gateway's stop", async () => {
     const own = await openSite({ clock: new ManualClock() });
     const board = new Board(own.url);
     board.ask("POST", "/xiaozhi/ota/", identity, "{}");
@@ -188,7 +188,7 @@ describe("an answer to a board", () => {
   });
 });
 
-it("[OTA-10] an answer to anybody else ends its connection at once", async () => {
+it("[OTA-10] an answer to another client ends its connection at once", async () => {
   const board = new Board(site.url);
   board.ask("GET", "/healthz", {});
   expect(await board.answer()).toBe(200);

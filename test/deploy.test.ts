@@ -1,4 +1,4 @@
-/** The files for operators against the program: what they name must exist. Running them needs engines that are not here. */
+/** Checks that everything the operators' files name exists. Running them needs container engines that tests do not have. */
 import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -42,14 +42,14 @@ const kubernetes = files
   .flatMap((file) => documents(file).map((tree) => ({ kind: String(tree["kind"]), tree })));
 const ofKind = (wanted: string) => kubernetes.filter(({ kind }) => kind === wanted).map(({ tree }) => tree);
 
-describe("every file for operators", () => {
+describe("operators' files", () => {
   it.each(files.filter((file) => /\.ya?ml$/.test(file)))("%s is YAML", (file) => {
     expect(documents(file).length).toBeGreaterThan(0);
   });
 
   it.each(files.filter((file) => !file.endsWith(".mjs")))("%s names only settings that exist", (file) => {
     const named = [...read(file).matchAll(/\bTENDON_[A-Z_]*[A-Z]\b/g)].map(([name]) => name);
-    // A comment warns of one that Kubernetes would make up.
+    // A comment warns about one that Kubernetes would create.
     const wrong = named.filter((name) => !variables.has(name) && name !== "TENDON_PORT");
     expect(wrong).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe("every file for operators", () => {
 describe("the image", () => {
   const text = read("Dockerfile");
 
-  it("copies what there is", () => {
+  it("copies only existing files", () => {
     const copied = [...text.matchAll(/^COPY (?:--from=build )?(\S+) /gm)].map(([, from = ""]) =>
       from.replace("/src/", ""),
     );
@@ -71,7 +71,7 @@ describe("the image", () => {
     expect(copied.filter((from) => !fs.existsSync(path.join(root, from)))).toEqual([]);
   });
 
-  it("has every package that the command needs, and runs only scripts that there are", () => {
+  it("has every package that the command needs, and runs only existing scripts", () => {
     const { dependencies } = JSON.parse(
       fs.readFileSync(path.join(root, "packages", "cli", "package.json"), "utf8"),
     ) as { dependencies: Record<string, string> };
@@ -85,14 +85,14 @@ describe("the image", () => {
     expect(Object.keys(scripts)).toContain("build");
   });
 
-  it("runs as somebody, listens where the settings say, and is built from a source without secrets", () => {
+  it("runs as a non-root user, listens on the configured address, and is built from a source without secrets", () => {
     expect(/^USER (\d+)/m.exec(text)?.[1]).not.toBe("0");
     const defaults = Object.fromEntries(settingsReference().map(({ name, default: value }) => [name, value]));
     expect(text).toContain(`EXPOSE ${String(defaults["http.port"])} ${String(defaults["mqtt.port"])} `);
     expect(read("Dockerfile.dockerignore").split("\n")).toEqual(expect.arrayContaining([".git", "deploy/*"]));
   });
 
-  it("has a health check that tells a gateway that is alive from one that is not", async () => {
+  it("has a health check that passes for a live gateway and fails for a dead one", async () => {
     const site = await openSite();
     const check = path.join(folder, "healthcheck.mjs");
     await run(process.execPath, [check, site.folder]);
@@ -105,7 +105,7 @@ describe("compose.yaml", () => {
   const services = at(first("compose.yaml"), "services") as { readonly [name: string]: Tree };
   const nodes = Object.keys(services).filter((name) => name.startsWith("tendon-"));
 
-  it("mounts only files that are there, and declares every volume", () => {
+  it("mounts only existing files, and declares every volume", () => {
     const volumes = Object.keys(at(first("compose.yaml"), "volumes") as Tree);
     const used = Object.values(services).flatMap(({ volumes: own }) => (own ?? []) as string[]);
     for (const from of used.map((each) => each.split(":")[0] ?? "")) {
@@ -133,7 +133,7 @@ describe("Kubernetes", () => {
   const pod = at(set, "spec", "template", "spec");
   const container = at(pod, "containers", 0);
 
-  it("gives the nodes settings that exist, and secrets that have no values", () => {
+  it("gives the nodes existing settings, and secrets without values", () => {
     const [settings] = ofKind("ConfigMap");
     const [secret] = ofKind("Secret");
     const names = [
@@ -142,11 +142,11 @@ describe("Kubernetes", () => {
     ];
     expect(names.filter((name) => !variables.has(name))).toEqual([]);
     expect(Object.values(at(secret, "stringData") as Tree)).toEqual(["", "", ""]);
-    // A variable of ours that is no setting stops the start, and Kubernetes makes some of a Service's name.
+    // An unknown TENDON_ variable stops the start, and Kubernetes creates some from a Service's name.
     expect(at(pod, "enableServiceLinks")).toBe(false);
   });
 
-  it("chooses the pods by the labels they have, and the ports by the names they have", () => {
+  it("selects the pods by their labels, and the ports by their names", () => {
     const labels = at(set, "spec", "template", "metadata", "labels");
     const ports = (at(container, "ports") as { name: string; containerPort: number }[]).map(
       ({ name }) => name,
@@ -163,7 +163,7 @@ describe("Kubernetes", () => {
     expect(at(ofKind("PodDisruptionBudget")[0], "spec", "selector", "matchLabels")).toEqual(labels);
   });
 
-  it("waits for a drain to end", () => {
+  it("waits for the end of a drain", () => {
     const stop = /maxStopMs = ([\d_]+)/.exec(
       fs.readFileSync(path.join(root, "packages", "cli", "src", "commands", "serve.ts"), "utf8"),
     )?.[1];
@@ -174,8 +174,8 @@ describe("Kubernetes", () => {
   });
 });
 
-describe("what is asked of a running gateway", () => {
-  it("is there: every path that is probed, every metric of the dashboard and the alerts", async () => {
+describe("requests to a running gateway", () => {
+  it("use existing paths, and existing metrics in the dashboard and alerts", async () => {
     const site = await openSite();
     const probed = ["haproxy.cfg", "kubernetes/nodes.yaml", "prometheus.yaml"].flatMap((file) =>
       [...read(file).matchAll(/(?:GET |path: )(\/[a-z]+)/g)].map(([, found = ""]) => found),
@@ -200,7 +200,7 @@ describe("what is asked of a running gateway", () => {
 });
 
 describe("the unit", () => {
-  it("has lines that are sections, comments or settings, and starts the command", () => {
+  it("has only sections, comments and settings, and starts the command", () => {
     const lines = read("systemd/tendon.service").split("\n");
     expect(lines.filter((line) => !/^(|#.*|\[[A-Z][a-z]+\]|[A-Z][A-Za-z]+=.*)$/.test(line))).toEqual([]);
     const start = lines.find((line) => line.startsWith("ExecStart="));

@@ -8,7 +8,7 @@ async function send(site: Site, message: Fields) {
 
 describe("JSON-RPC to a device", () => {
   it.each([1, 0, -5, 1.5, 4_294_967_296, "1", "", "a-string", null])(
-    "is answered under the caller's own id %j",
+    "is answered with the caller's id %j",
     async (id) => {
       const site = await openSite();
       const device = await site.join({ tools: [tool("a")] });
@@ -25,7 +25,7 @@ describe("JSON-RPC to a device", () => {
     },
   );
 
-  it("answers initialize from what is known and sends nothing", async () => {
+  it("answers initialize from known data and sends nothing to the device", async () => {
     const site = await openSite();
     const device = await site.join({ board: "desk", firmware: "2.4.2" });
     const { body } = await send(site, {
@@ -41,7 +41,7 @@ describe("JSON-RPC to a device", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("answers tools/list from the last list, user-only tools only when asked", async () => {
+  it("answers tools/list from the last list, with user-only tools only on request", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")], userTools: [tool("u")] });
     const names = async (params?: Fields) => {
@@ -58,7 +58,7 @@ describe("JSON-RPC to a device", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("passes any other method on for an administrator", async () => {
+  it("forwards any other method for an administrator", async () => {
     const site = await openSite();
     const device = await site.join();
     const answer = send(site, { id: "x", method: "custom/method", params: { deep: { a: [1] } } });
@@ -106,7 +106,7 @@ describe("JSON-RPC to a device", () => {
     ["no method", '{"jsonrpc":"2.0","id":1}'],
     ["params that are a list", '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}'],
     ["an id that is an object", '{"jsonrpc":"2.0","id":{},"method":"tools/list"}'],
-  ])("refuses %s as a bad request", async (_, body) => {
+  ])("rejects %s as a bad request", async (_, body) => {
     const site = await openSite();
     await site.join();
     const answer = await site.rest("POST", `/devices/${firstDevice}/mcp`, body);

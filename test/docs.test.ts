@@ -29,7 +29,7 @@ function rows(): Row[] {
 }
 
 describe("docs/reference/errors.md", () => {
-  it("has one row for every code, with its status and whether trying again can help", () => {
+  it("has one row for every code, with its status and whether a retry can help", () => {
     const told = Object.fromEntries(rows().map(({ code, ...rest }) => [code, rest]));
     const real = Object.fromEntries(
       Object.entries(errorKinds).map(([code, { status, retryable }]) => [code, { status, retryable }]),
@@ -38,7 +38,7 @@ describe("docs/reference/errors.md", () => {
     expect(rows().length).toBe(Object.keys(real).length);
   });
 
-  it("knows every code that has a title, and no other", () => {
+  it("has exactly the codes with a title", () => {
     expect(
       rows()
         .map(({ code }) => code)
@@ -53,7 +53,7 @@ describe("the two commands", () => {
     scripts: Record<string, string>;
   };
 
-  it.each(readmes)("%s begins with `npm start` and `npm test`, and says what each takes", (file) => {
+  it.each(readmes)("%s starts with `npm start` and `npm test`, and describes their arguments", (file) => {
     const [, section = ""] = fs.readFileSync(path.join(root, file), "utf8").split(/^## /m);
     const [, block = "", below = ""] = section.split(/^```(?:sh)?$/m);
     const typed = block
@@ -73,11 +73,11 @@ describe("docs/reference/configuration.md", () => {
   const text = fs.readFileSync(new URL("../docs/reference/configuration.md", import.meta.url), "utf8");
   const settings = settingsReference();
 
-  it("is what `npm run docs` makes of the settings", () => {
+  it("is the output of `npm run docs`", () => {
     expect(text).toBe(configurationPage(settings));
   });
 
-  it.each(settings.flatMap((setting) => [setting, ...setting.fields]))("says what $name does", (setting) => {
+  it.each(settings.flatMap((setting) => [setting, ...setting.fields]))("describes $name", (setting) => {
     expect(setting.description).toMatch(/\S{3}/);
     expect(text).toContain(`| \`${setting.name}\` |`);
   });

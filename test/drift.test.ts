@@ -1,4 +1,4 @@
-/** Tools that are no longer what they were, through REST, the events and a restart. */
+/** Drift: changed tools through REST, events and a restart. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -51,7 +51,7 @@ function dataFolder(): string {
   return folder;
 }
 
-describe("[DRI-1] a known tool that changes", () => {
+describe("[DRI-1] a changed tool", () => {
   it.each([
     ["description", { description: "Opens the door." }],
     ["inputSchema", { inputSchema: { type: "object", properties: { level: { type: "string" } } } }],
@@ -75,7 +75,7 @@ describe("[DRI-1] a known tool that changes", () => {
     expect(body["tools"]).toMatchObject([{ changed: { what: [part], quarantined: false } }]);
   });
 
-  it("is not one whose keys stand in another order, or that has hidden characters", async () => {
+  it("is not reported for another order of keys or for hidden characters", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [lamp] });
     const same = {
@@ -89,7 +89,7 @@ describe("[DRI-1] a known tool that changes", () => {
     expect(await changes(site)).toEqual([]);
   });
 
-  it("is told from tools that came and went", async () => {
+  it("is distinguished from added and removed tools", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [lamp, tool("old")] });
     expect(await relist(site, device, [poisoned, tool("new")])).toMatchObject({
@@ -99,7 +99,7 @@ describe("[DRI-1] a known tool that changes", () => {
     });
   });
 
-  it("goes on working where nothing else is set", async () => {
+  it("keeps working by default", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [lamp] });
     await relist(site, device, [poisoned]);
@@ -113,7 +113,7 @@ describe("[DRI-1] a known tool that changes", () => {
 describe("[DRI-3] with a quarantine", () => {
   const config = { access: { quarantine: true } };
 
-  it("a changed tool is shown to nobody and refused at every door, and the others are not", async () => {
+  it("hides a changed tool and rejects its calls at every interface, but not the other tools", async () => {
     const site = await openSite({ config });
     const device = await site.join({ tools: [lamp, tool("other")] });
     expect((await relist(site, device, [poisoned, tool("other")])).changed).toMatchObject([
@@ -140,7 +140,7 @@ describe("[DRI-3] with a quarantine", () => {
     expect((await answering).status).toBe(200);
   });
 
-  it("[DRI-4] an operator sees what it was and is, and accepts exactly that", async () => {
+  it("[DRI-4] shows an operator both versions, and accepts exactly the current one", async () => {
     const site = await openSite({ config });
     const device = await site.join({ tools: [lamp] });
     await relist(site, device, [poisoned]);
@@ -168,7 +168,7 @@ describe("[DRI-3] with a quarantine", () => {
     expect((await relist(site, device, [lamp])).changed).toMatchObject([{ quarantined: true }]);
   });
 
-  it("only `admin` accepts, `read` may look, and a wrong body is told so", async () => {
+  it("requires `admin` to accept and `read` to view, and rejects a wrong body", async () => {
     const site = await openSite({ config });
     await site.join({ tools: [lamp] });
     const token = await tokenWith(site, ["read", "call", "call:user"]);
@@ -182,7 +182,7 @@ describe("[DRI-3] with a quarantine", () => {
     expect((await site.rest("GET", "/devices/nobody/changes")).body["code"]).toBe("device_unknown");
   });
 
-  it("[DRI-2] a tool that is again what it was is open again", async () => {
+  it("[DRI-2] allows a tool again when it returns to its accepted version", async () => {
     const site = await openSite({ config });
     const device = await site.join({ tools: [lamp] });
     await relist(site, device, [poisoned]);
@@ -191,7 +191,7 @@ describe("[DRI-3] with a quarantine", () => {
     expect(await shown(site)).toEqual([name]);
   });
 
-  it("[DRI-2] a tool cannot slip in by leaving and coming back, nor by a restart in between", async () => {
+  it("[DRI-2] detects a change when the tool disappears and returns, also across a restart", async () => {
     const data = dataFolder();
     const first = await openSite({ config: { ...config, data } });
     const device = await first.join({ tools: [lamp, tool("other")] });
@@ -215,7 +215,7 @@ describe("[DRI-3] with a quarantine", () => {
     expect(await changes(third)).toEqual([]);
   });
 
-  it("a device that was forgotten begins anew", async () => {
+  it("accepts the tools of a deleted device as new", async () => {
     const site = await openSite({ config });
     const device = await site.join({ tools: [lamp] });
     await relist(site, device, [poisoned]);

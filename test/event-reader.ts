@@ -4,7 +4,7 @@ import { secretWatch } from "./secret-watch.ts";
 
 export interface SeenEvent {
   readonly id: string | undefined;
-  /** The `event:` line, where there is one. */
+  /** The `event:` line, if there is one. */
   readonly name: string | undefined;
   readonly type: string;
   readonly device: string | undefined;
@@ -12,7 +12,7 @@ export interface SeenEvent {
   readonly raw: string;
 }
 
-/** Server-Sent Events as a browser would read them. */
+/** Reads Server-Sent Events as a browser does. */
 export class EventReader {
   readonly response: IncomingMessage;
   readonly comments: string[] = [];
@@ -35,7 +35,7 @@ export class EventReader {
     return await this.#inbox.take();
   }
 
-  /** The next event of this type; others that come before it are passed over. */
+  /** The next event of this type; earlier ones of other types are skipped. */
   async nextOf(type: string): Promise<SeenEvent> {
     for (;;) {
       const event = await this.next();

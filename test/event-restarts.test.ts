@@ -26,8 +26,8 @@ async function called(gateway: RestartingGateway, device: RawDevice): Promise<vo
   await answer;
 }
 
-describe("[EVT-3] events over a restart", () => {
-  it("are resumed exactly once and in order, calls among them, with ids that only grow", async () => {
+describe("[EVT-3] events across a restart", () => {
+  it("are resumed exactly once and in order, including calls, with increasing ids", async () => {
     const gateway = await RestartingGateway.start();
     const before = await gateway.events();
     const device = await gateway.join(one, { tools: [tool("a")] });
@@ -54,7 +54,7 @@ describe("[EVT-3] events over a restart", () => {
     ]);
     const all = [...before.seen.slice(0, before.seen.indexOf(seen) + 1), ...resumed.seen];
     expect(numbers(all)).toEqual([...new Set(numbers(all))].sort((a, b) => a - b));
-    // The same events as those who stayed had seen, under the same ids.
+    // The same events and ids as for readers that stayed connected.
     const [live] = before.seen.filter(({ type }) => type === "call.finished");
     const [kept] = resumed.seen;
     expect(kept).toMatchObject({ id: live?.id, device: one });
@@ -66,7 +66,7 @@ describe("[EVT-3] events over a restart", () => {
     });
   });
 
-  it("are resumed over several restarts, and filtered by type and device on the way", async () => {
+  it("are resumed across several restarts, and filtered by type and device", async () => {
     const gateway = await RestartingGateway.start();
     const reader = await gateway.events();
     let device = await gateway.join(one);
@@ -86,7 +86,7 @@ describe("[EVT-3] events over a restart", () => {
     expect(methods(resumed.seen)).toEqual(["run 2", "run 3", "run 4"]);
   });
 
-  it("of devices outside a token's limit are not resumed with it", async () => {
+  it("of devices outside a token's limit are not resumed", async () => {
     const gateway = await RestartingGateway.start();
     const reader = await gateway.events();
     const limited = await gateway.rest("POST", "/tokens", {
@@ -113,7 +113,7 @@ describe("[EVT-3] events over a restart", () => {
     expect(methods(resumed.seen)).toEqual(["shown", "later"]);
   });
 
-  it("too far back begin with a reset", async () => {
+  it("too far back start with a reset", async () => {
     const gateway = await RestartingGateway.start();
     const reader = await gateway.events();
     const device = await gateway.join(one);
@@ -122,7 +122,7 @@ describe("[EVT-3] events over a restart", () => {
     const fleet = await Promise.all(
       Array.from({ length: 11 }, (_, at) => gateway.join(`02:00:00:00:01:${(at + 16).toString(16)}`)),
     );
-    // Nobody listens: a reader that far behind would be cut off.
+    // No reader is connected, because one that far behind would be disconnected.
     reader.close();
     for (const one of fleet) for (let count = 0; count < 950; count += 1) one.notify("tick", { count });
     await until(

@@ -41,7 +41,7 @@ describe("the event stream", () => {
     expect((await reader.next()).type).toBe("device.tools_changed");
   });
 
-  it("keeps one line per event whatever a device says", async () => {
+  it("keeps one line per event whatever a device sends", async () => {
     const site = await openSite();
     const device = await site.join();
     const reader = await site.events("?type=device.notification");
@@ -75,7 +75,7 @@ describe("the event stream", () => {
     );
   });
 
-  it("refuses a type that no event has", async () => {
+  it("rejects an unknown event type", async () => {
     const site = await openSite();
     const { status, body } = await site.rest("GET", "/events?type=device.online,device.exploded");
     expect([status, body["code"]]).toEqual([400, "bad_request"]);
@@ -113,7 +113,7 @@ describe("the event stream", () => {
   });
 
   it.each(["00000000-1", "garbage", "-", "00000000-99999999"])(
-    "[EVT-3] starts with a reset for the foreign id %s, and goes on",
+    "[EVT-3] starts with a reset for the foreign id %s, and continues",
     async (id) => {
       const site = await openSite();
       const device = await site.join();
@@ -134,7 +134,7 @@ describe("the event stream", () => {
     expect((await reader.next()).name).toBe("reset");
   });
 
-  it("[EVT-3] resumes from the newest event with nothing", async () => {
+  it("[EVT-3] sends nothing when it resumes from the newest event", async () => {
     const site = await openSite();
     const device = await site.join();
     const first = await site.events("?type=device.notification");
@@ -145,7 +145,7 @@ describe("the event stream", () => {
     expect((await second.next()).data["method"]).toBe("two");
   });
 
-  it("[EVT-4] cuts off a reader that falls a megabyte behind, and it can resume", async () => {
+  it("[EVT-4] disconnects a reader that falls a megabyte behind, and lets it resume", async () => {
     const site = await openSite();
     const device = await site.join();
     const slow = await site.events("?type=device.notification");

@@ -1,4 +1,4 @@
-/** The examples do what they say, as somebody would run them. */
+/** Runs the examples as a user would. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ function run(command: string, args: readonly string[], token = adminToken): Run 
       output += text;
     });
   }
-  // Not `exit`: what it printed last may come after that.
+  // Not `exit`, because the last output may arrive after it.
   const ended = once(child, "close").then(([code]) => code as number | null);
   onTestFinished(async () => {
     if (child.exitCode === null) child.kill("SIGKILL");
@@ -52,7 +52,7 @@ describe("examples/mqtt-app.mjs", () => {
     expect(JSON.parse(app.output())).toMatchObject({ result: { structuredContent: { audio_speaker: {} } } });
   });
 
-  it("[APP-3] fails when the call does, when the token is wrong, and when it is not told what to do", async () => {
+  it("[APP-3] fails when the call fails, when the token is wrong, and without arguments", async () => {
     const { site } = await openDevice();
     const at = site.tendon.addresses.mqtt;
     const nobody = run(process.execPath, ["examples/mqtt-app.mjs", "02:00:00:00:00:99", at]);
@@ -65,7 +65,7 @@ describe("examples/mqtt-app.mjs", () => {
 });
 
 describe("examples/mcp-agent.mjs", () => {
-  it("[SRV-1] finds a tool by what is to be done, calls it, and fails when the call does", async () => {
+  it("[SRV-1] finds a tool by a task, calls it, and fails when the call fails", async () => {
     const { site, device } = await openDevice();
     const at = ["examples/mcp-agent.mjs", "set the volume"];
     const agent = run(process.execPath, [...at, '{"volume":31}', site.url]);
@@ -77,7 +77,7 @@ describe("examples/mcp-agent.mjs", () => {
     expect([await lost.ended, lost.output()]).toEqual([2, expect.stringContaining("usage:")]);
   });
 
-  it("[AGT-11] takes a device that is online, whichever of the same kind came before it and are away", async () => {
+  it("[AGT-11] uses an online device, even if offline devices of the same kind come first", async () => {
     const site = await openSite();
     const come = async (mac: string) => {
       const board = { mac, clientId: randomUUID(), name: "desk-board" };
@@ -104,7 +104,7 @@ describe("examples/mcp-agent.mjs", () => {
 });
 
 describe("examples/function-calling.mjs", () => {
-  it("[FUN-2] lets a model set a device's volume by a function, and repeats what the device said", async () => {
+  it("[FUN-2] lets a model set a device's volume with a function, and prints the device's answer", async () => {
     const { site, device } = await openDevice();
     const agent = run(process.execPath, ["examples/function-calling.mjs", "Set the volume to 31", site.url]);
     expect([await agent.ended, agent.output()]).toEqual([0, expect.stringContaining("Done: true")]);
@@ -112,7 +112,7 @@ describe("examples/function-calling.mjs", () => {
     expect(device.state.get("volume")).toBe(31);
   });
 
-  it("[FUN-2] tells the model what went wrong, and its user what it needs", async () => {
+  it("[FUN-2] reports errors to the model, and missing settings to the user", async () => {
     const { site } = await openDevice();
     const wrong = run(process.execPath, ["examples/function-calling.mjs", "Set the volume to 300", site.url]);
     expect([await wrong.ended, wrong.output()]).toEqual([
@@ -153,7 +153,7 @@ describe("examples/own-device.mjs", () => {
   const file = "examples/own-device.mjs";
   const approving = { config: { devices: { admission: "approve" } } } as const;
 
-  it("[DEV-3] is a device with a lamp at a gateway that admits by approval, until the gateway goes", async () => {
+  it("[DEV-3] is a device with a lamp at a gateway with approval, until the gateway stops", async () => {
     const site = await openSite(approving);
     const lamp = run(process.execPath, [file, "--url", site.url]);
     await until(async () => (await site.device("my-lamp"))["toolsComplete"] === true, "a list");
@@ -170,7 +170,7 @@ describe("examples/own-device.mjs", () => {
     ]);
   });
 
-  it("[DEV-3] has the id that it is given, and comes back with it", async () => {
+  it("[DEV-3] uses the given id, and reconnects with it", async () => {
     const site = await openSite(approving);
     const id = "24:6f:28:aa:bb:cc";
     for (let round = 0; round < 2; round += 1) {
@@ -180,7 +180,7 @@ describe("examples/own-device.mjs", () => {
     }
   });
 
-  it("[DEV-7] repeats the gateway's reason where it cannot come in, and takes a token of its own", async () => {
+  it("[DEV-7] prints the gateway's reason when it is rejected, and accepts a device token", async () => {
     const site = await openSite(approving);
     const at = site.tendon.addresses.deviceWebSocket;
     const id = "02:00:00:00:1a:3d";
@@ -194,7 +194,7 @@ describe("examples/own-device.mjs", () => {
     await until(async () => (await site.device(id))["online"] === true);
   });
 
-  it("says what is missing: a token, a gateway, an id that can be one", async () => {
+  it("reports a missing token, an unreachable gateway and an invalid id", async () => {
     const site = await openSite(approving);
     const free = await freePort();
     for (const [args, token, text] of [
@@ -209,7 +209,7 @@ describe("examples/own-device.mjs", () => {
   });
 });
 
-/** A port that was free a moment ago, for what is to find nothing there. */
+/** A port that was free a moment ago, where nothing listens. */
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

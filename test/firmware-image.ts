@@ -1,11 +1,11 @@
-/** Firmware images as the build system writes them, small, and broken on demand. */
+/** Small firmware images in the format of the build system, and broken ones on demand. */
 import { createHash } from "node:crypto";
 
 export interface ImageParts {
   readonly version?: string;
   readonly board?: string;
   readonly project?: string;
-  /** As the header has it: 9 is the ESP32-S3. */
+  /** The chip id of the header: 9 is the ESP32-S3. */
   readonly chipId?: number;
   /** Size of the code, so that images differ in length. */
   readonly codeBytes?: number;

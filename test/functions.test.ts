@@ -6,7 +6,7 @@ import { textContent, tool } from "./raw-device.ts";
 import { firstDevice, openSite } from "./site.ts";
 
 describe("[FUN-1] function definitions", () => {
-  it("are the same tools in either vendor's words, the compact ones first", async () => {
+  it("are the same tools in each vendor's format, the compact ones first", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("self.volume.set", { level: { type: "integer" } }, ["level"])] });
     const openai = (await site.rest("GET", "/tools.openai.json")).body["tools"] as JsonObject[];
@@ -34,7 +34,7 @@ describe("[FUN-1] function definitions", () => {
     }
   });
 
-  it("[AGT-9] are taken by every vendor, ours and those of odd devices", async () => {
+  it("[AGT-9] are accepted by every vendor, including those of unusual devices", async () => {
     const site = await openSite();
     const odd = { type: "object", properties: { 名: { type: ["array", "null"] } }, anyOf: [{}] };
     await site.join({ tools: [{ name: "odd", description: "x", inputSchema: odd }] });
@@ -47,7 +47,7 @@ describe("[FUN-1] function definitions", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("[AGT-6] are the compact ones alone while there are more than 40, and until there are fewer than 30", async () => {
+  it("[AGT-6] are only the compact ones above 40 tools, until there are fewer than 30", async () => {
     const site = await openSite();
     const many = (count: number) => Array.from({ length: count }, (_, index) => tool(`t${index}`));
     const device = await site.join({ tools: many(33) });
@@ -70,7 +70,7 @@ describe("[FUN-1] function definitions", () => {
 });
 
 describe("[FUN-2] a function call", () => {
-  it("takes its arguments as an object, or as the text of one", async () => {
+  it("accepts its arguments as an object or as JSON text", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("set", { level: { type: "integer" } })] });
     const call = (args?: unknown) =>
@@ -101,7 +101,7 @@ describe("[FUN-2] a function call", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[AGT-2] reaches the tool behind the name, also under names of earlier aliases", async () => {
+  it("[AGT-2] calls the tool of the name, also with names of earlier aliases", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("self.lamp.on")] });
     await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "desk" });
@@ -119,7 +119,7 @@ describe("[FUN-2] a function call", () => {
     }
   });
 
-  it("[AGT-2] to a device that is away says so at once", async () => {
+  it("[AGT-2] to an offline device fails at once", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("on")] });
     const events = await site.events("?type=device.offline");
@@ -129,14 +129,14 @@ describe("[FUN-2] a function call", () => {
     expect([answer.status, answer.body["code"]]).toEqual([503, "device_offline"]);
   });
 
-  it("of a user-only tool needs the scope by name, which `admin` is not", async () => {
+  it("of a user-only tool needs the scope `call:user` itself; `admin` is not enough", async () => {
     const site = await openSite();
     await site.join({ tools: [], userTools: [tool("self.reboot")] });
     const answer = await run(site, "raw-board-0001__reboot");
     expect([answer.status, answer.body["code"]]).toEqual([403, "forbidden"]);
   });
 
-  it("of a name that nobody has is `tool_unknown`", async () => {
+  it("of an unknown name is `tool_unknown`", async () => {
     const site = await openSite();
     const answer = await run(site, "desk__lamp_on");
     expect([answer.status, answer.body["code"]]).toEqual([404, "tool_unknown"]);
@@ -158,7 +158,7 @@ describe("[FUN-2] a function call", () => {
     });
   });
 
-  it("of device_call is a call like any other, in success and in failure", async () => {
+  it("of device_call is an ordinary call, in success and failure", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("self.lamp.on")] });
     const answering = run(site, "device_call", { device: "raw-board-0001", tool: "lamp_on" });
@@ -190,7 +190,7 @@ describe("[FUN-2] a function call", () => {
     },
   );
 
-  it("that nobody waits for any more frees its device", async () => {
+  it("frees its device when the caller disconnects", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("slow"), tool("next")] });
     const away = new AbortController();
@@ -206,7 +206,7 @@ describe("[FUN-2] a function call", () => {
   });
 
   it.each(["raw-board-0001__on", "device_call"])(
-    "that a rule has a person asked about (%s) waits in the queue, and runs when it is repeated",
+    "that requires approval (%s) waits for it, and runs when it is repeated",
     async (name) => {
       const site = await openSite({ config: { access: { rules: [{ tool: "on", effect: "confirm" }] } } });
       const device = await site.join({ tools: [tool("on")] });

@@ -1,9 +1,9 @@
-/** The fleet's tools as an agent without MCP gets them. */
+/** The fleet's tools for an agent without MCP. */
 import type { Answer, Json } from "./http-client.ts";
 import type { Fields } from "./raw-device.ts";
 import type { Site } from "./site.ts";
 
-/** The tools that are always there. */
+/** The tools that are always listed. */
 export const ours = [
   "devices_list",
   "tools_search",
@@ -14,7 +14,7 @@ export const ours = [
   "events_wait",
 ];
 
-/** The names of the device tools that a token is shown. */
+/** The names of the device tools that a token sees. */
 export async function shown(site: Site, token?: string): Promise<string[]> {
   const { body } = await site.rest("GET", "/tools.anthropic.json", undefined, bearer(token));
   return (body["tools"] as { name: string }[]).map(({ name }) => name).filter((name) => !ours.includes(name));
@@ -24,7 +24,7 @@ export async function run(site: Site, name: string, args: Fields = {}, token?: s
   return await site.rest("POST", "/function-call", { name, arguments: args }, bearer(token));
 }
 
-/** What a function answered as data. */
+/** The structured content of a function's result. */
 export async function data(site: Site, name: string, args: Fields = {}): Promise<{ [key: string]: Json }> {
   const { body } = await run(site, name, args);
   return (body["result"] as { structuredContent: { [key: string]: Json } }).structuredContent;

@@ -25,7 +25,7 @@ async function rows(site: Asked, query = ""): Promise<Row[]> {
 }
 
 describe("arguments in the history", () => {
-  it("are a digest, unless the settings ask for more", async () => {
+  it("are stored as a digest by default", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [lamp] });
     const answer = site.call(firstDevice, lamp.name, { level: 3, note: "a private word" });
@@ -38,7 +38,7 @@ describe("arguments in the history", () => {
     expect(row).not.toHaveProperty("arguments");
   });
 
-  it("are kept where the settings say so, also over a restart; long ones are a digest", async () => {
+  it("are stored if configured, also across a restart; long ones only as a digest", async () => {
     const gateway = await RestartingGateway.start({ calls: { keepArguments: true } });
     const device = await gateway.join(firstDevice, { tools: [lamp] });
     const call = async (args: object) => {
@@ -61,8 +61,8 @@ describe("arguments in the history", () => {
   });
 });
 
-describe("the history's end", () => {
-  it("is set by number", async () => {
+describe("the history's limit", () => {
+  it("is set by count", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock, config: { calls: { keepCount: 5 } } });
     await site.join({ tools: [lamp] });

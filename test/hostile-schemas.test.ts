@@ -1,4 +1,4 @@
-/** Schemas of devices that would hold the gateway up, and words for arguments that do not fit; through REST. */
+/** Device schemas that could block the gateway, and messages for invalid arguments, through REST. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { askAll } from "./http-client.ts";
 import type { Fields, RawDevice, ToolEntry } from "./raw-device.ts";
@@ -104,7 +104,7 @@ async function passed(tool: string, args: Fields): Promise<unknown> {
 }
 
 describe("[MCP-14] expressions and formats of a device", () => {
-  it("do not hold the gateway up, whatever is sent", async () => {
+  it("never block the gateway, whatever is sent", async () => {
     const url = `http://${"a".repeat(60)}!`;
     expect(await refused("expressions", { x: url })).toEqual([403, "forbidden", expect.any(String)]);
     expect(await refused("expressions", { x: "a".repeat(60) })).toEqual([
@@ -115,7 +115,7 @@ describe("[MCP-14] expressions and formats of a device", () => {
     expect((await askAll(site.url, { path: "/healthz" })).status).toBe(200);
   });
 
-  it("are published, and not evaluated but for a few formats", async () => {
+  it("are published, but only a few formats are evaluated", async () => {
     const { body } = await site.rest("GET", `/devices/${firstDevice}/tools`);
     const [first] = body["tools"] as { inputSchema: Fields }[];
     expect(first?.inputSchema).toMatchObject({
@@ -130,7 +130,7 @@ describe("[MCP-14] expressions and formats of a device", () => {
     ]);
   });
 
-  it("do not reject names that they may mean", async () => {
+  it("do not reject names that they might match", async () => {
     const args = { xxx: 5, [`${"x".repeat(40)}!`]: 1 };
     expect(await passed("named", args)).toEqual(args);
     expect(await refused("named", { a: 5 })).toEqual([422, "arguments_invalid", "/a must be a string"]);
@@ -138,7 +138,7 @@ describe("[MCP-14] expressions and formats of a device", () => {
 });
 
 describe("[MCP-15] schemas that take long to check", () => {
-  it.each(bombs)("%s: refused as too complex", async (tool, _schema, args) => {
+  it.each(bombs)("%s: rejected as too complex", async (tool, _schema, args) => {
     expect(await refused(tool, args)).toEqual([
       422,
       "arguments_invalid",
@@ -154,13 +154,13 @@ describe("[MCP-15] schemas that take long to check", () => {
     ]);
   });
 
-  it("large arguments that are only large reach the device", async () => {
+  it("large arguments for a simple schema reach the device", async () => {
     const args = { a: many(5_000, (at) => ({ a: at })), b: many(500, (at) => at) };
     expect(await passed("large", args)).toEqual(args);
   });
 });
 
-describe("[MCP-9] an argument that the tool does not take", () => {
+describe("[MCP-9] an invalid argument", () => {
   it("is named in plain words", async () => {
     expect(await refused("strict", { loudness: 5 })).toEqual([
       422,

@@ -2,20 +2,20 @@ import http from "node:http";
 import https from "node:https";
 import { secretWatch } from "./secret-watch.ts";
 
-/** Any JSON, to be looked at by assertions. */
+/** Any JSON, for assertions. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 export interface Answer {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON; an object without members where it is none. */
+  /** The body as JSON; an empty object if it is not JSON. */
   readonly body: { [key: string]: Json };
 }
 
 export interface Ask {
   readonly method?: string;
-  /** As it goes over the wire: nothing is normalised. */
+  /** Sent unchanged, without normalization. */
   readonly path: string;
   readonly headers?: http.OutgoingHttpHeaders;
   readonly body?: string | Uint8Array | undefined;
@@ -24,7 +24,7 @@ export interface Ask {
 
 function open(base: string, ask: Ask): http.ClientRequest {
   const { hostname, port, protocol } = new URL(base);
-  // Whom to trust is asked where that is the question; elsewhere a test's own certificate will do.
+  // Trust is tested elsewhere; here any test certificate is accepted.
   const options = { hostname, port, agent: false, rejectUnauthorized: false };
   const request = (protocol === "https:" ? https : http).request({
     ...options,
@@ -37,7 +37,7 @@ function open(base: string, ask: Ask): http.ClientRequest {
   return request;
 }
 
-/** The answer as soon as its headers are there. */
+/** Resolves when the response headers have arrived. */
 export async function ask(base: string, question: Ask): Promise<http.IncomingMessage> {
   secretWatch.asked(question.method ?? "GET", question.path, question.headers ?? {}, question.body);
   const request = open(base, question);

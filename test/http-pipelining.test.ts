@@ -1,4 +1,4 @@
-/** Clients that send many requests on one connection, and those that do so and never read the answers. */
+/** Clients that send many requests on one connection, and clients that never read the answers. */
 import fs from "node:fs";
 import net from "node:net";
 import { limits } from "@tendon/protocol";
@@ -62,7 +62,7 @@ describe("requests on one connection", () => {
     const device = await site.join({ tools: [tool("a")] });
     const client = await Pipeline.connect(site.url);
     client.read();
-    // Run all at once, the last ones would find the device's queue full.
+    // If all ran at once, the last ones would find the device's queue full.
     const count = limits.pipelinedRequests.max * 4;
     for (let sent = 0; sent < count; sent += 1) client.call(firstDevice, "a");
     client.get("/healthz", 1);
@@ -75,7 +75,7 @@ describe("requests on one connection", () => {
     expect(client.heard.lastIndexOf('"status":"ok"')).toBeGreaterThan(client.heard.lastIndexOf('"callId"'));
   });
 
-  it("end with it, also those whose turn to be answered had not come", async () => {
+  it("end with the connection, including those that were not answered yet", async () => {
     const site = await openSite();
     const other = "02:00:00:00:00:02";
     const first = await site.join({ tools: [tool("a")] });
@@ -90,7 +90,7 @@ describe("requests on one connection", () => {
     expect(ended.map(({ device }) => device).sort()).toEqual([firstDevice, other]);
   });
 
-  it("open no file that outlives the connection", async () => {
+  it("open no file that stays open after the connection", async () => {
     const site = await openSite();
     const page = "/docs/static/swagger-ui-bundle.js";
     expect((await askAll(site.url, { path: page })).status).toBe(200);
@@ -118,14 +118,14 @@ describe("a client that never reads", () => {
     expect((await process.end()).code).toBe(0);
   });
 
-  it("is cut off once all unread answers are over a bound, those with the most first", async () => {
+  it("is disconnected when all unread answers exceed a bound, the one with the most first", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const size = (await askAll(site.url, { path: "/docs/static/swagger-ui-bundle.js" })).text.length;
     const modest = await Pipeline.connect(site.url);
     modest.get("/docs/static/swagger-ui-bundle.js", 1);
     const greedy: Pipeline[] = [];
-    // Each leaves fifteen answers or more in the gateway, whatever the system takes in for it.
+    // Each leaves at least fifteen answers in the gateway, whatever the system buffers.
     const needed = Math.ceil(
       (limits.unsentAnswerBytes.max * 1.5) / (size * (limits.pipelinedRequests.max - 4)),
     );
@@ -143,10 +143,10 @@ describe("a client that never reads", () => {
     await until(() => modest.heard.length > size, "the whole answer");
   });
 
-  it("is cut off when too many of its requests wait", async () => {
+  it("is disconnected when too many of its requests wait", async () => {
     const site = await openSite();
     const clients: Pipeline[] = [];
-    // What is behind a stream that never ends waits for ever.
+    // Requests after an endless stream wait forever.
     const stream = `GET /api/v1/events HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${adminToken}\r\n\r\n`;
     while (clients.every(({ ended }) => !ended) && clients.length < 60) {
       const client = await Pipeline.connect(site.url);

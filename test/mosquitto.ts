@@ -7,7 +7,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { until } from "./inbox.ts";
 
-// Debian keeps servers where a user's PATH does not lead.
+// Debian installs servers outside a user's PATH.
 const env = {
   ...process.env,
   PATH: `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/opt/homebrew/sbin`,
@@ -16,7 +16,7 @@ const [server, passwordTool] = ["mosquitto", "mosquitto_passwd"] as const;
 const howToGet =
   "mosquitto is missing: `npm test` as root on Debian installs it; otherwise apt-get install mosquitto mosquitto-clients, or see https://mosquitto.org/download/";
 
-/** The rules that docs/reference/mqtt.md tells people to give to their broker. */
+/** The ACL rules from docs/reference/mqtt.md. */
 function documentedRules(): string {
   const page = fs.readFileSync(new URL("../docs/reference/mqtt.md", import.meta.url), "utf8");
   return /```\w*\n(# acl\n.*?)```/s.exec(page)?.[1] ?? "";
@@ -31,7 +31,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** A real Mosquitto on a free port, with users and the documented rules. It goes when the test ends. */
+/** A real Mosquitto on a free port, with users and the documented rules. It stops when the test ends. */
 export class Mosquitto {
   readonly port: number;
   readonly #folder: string;
@@ -68,7 +68,7 @@ export class Mosquitto {
     return `mqtt://${user}:${password}@127.0.0.1:${this.port}`;
   }
 
-  /** Also while it runs: it reads its users again when told to. */
+  /** Works while the broker runs: it reloads its users. */
   addUser(name: string, password: string): void {
     this.#setPassword(name, password);
     this.#process?.kill("SIGHUP");
@@ -90,7 +90,7 @@ export class Mosquitto {
     }, "mosquitto");
   }
 
-  /** As a crash: no farewell to anybody. */
+  /** Kills the broker without closing its connections. */
   async stop(): Promise<void> {
     const child = this.#process;
     this.#process = undefined;

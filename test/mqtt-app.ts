@@ -16,7 +16,7 @@ export function brokerEndpoint(site: Site): string {
   return new URL(site.tendon.addresses.mqtt).host;
 }
 
-/** A program that uses devices over MQTT, as anybody's MQTT client would. */
+/** An app that uses devices over MQTT, with an ordinary client. */
 export class MqttApp {
   readonly wire: MqttWire;
   #taken = new Map<string, number>();
@@ -43,7 +43,7 @@ export class MqttApp {
     this.wire.publish(topic, typeof message === "string" ? message : JSON.stringify(message));
   }
 
-  /** What came on a topic so far. */
+  /** The messages on a topic so far. */
   on(topic: string): { [key: string]: Json }[] {
     return this.wire.messages
       .filter((message) => message.topic === topic)

@@ -5,7 +5,7 @@ import { Inbox } from "./inbox.ts";
 import { secretWatch } from "./secret-watch.ts";
 import type { DeviceClaim, DeviceTransport, DeviceWire } from "./transport.ts";
 
-/** What a device is told to connect with, as the gateway's OTA address gives it. */
+/** The MQTT settings of a device from the OTA reply. */
 export interface MqttSettings {
   readonly endpoint: string;
   readonly client_id: string;
@@ -15,7 +15,7 @@ export interface MqttSettings {
   readonly keepalive: number;
 }
 
-/** The broker refused the connection; `returnCode` is what its CONNACK says. */
+/** The broker rejected the connection with this CONNACK return code. */
 export class MqttRefused extends Error {
   override readonly name = "MqttRefused";
   readonly returnCode: number;
@@ -26,13 +26,13 @@ export class MqttRefused extends Error {
   }
 }
 
-/** A plain MQTT 3.1.1 client that never subscribes unless told to. */
+/** A plain MQTT 3.1.1 client that subscribes only on request. */
 export class MqttWire implements DeviceWire {
   readonly socket: net.Socket;
   readonly ended: Promise<{ code: number; reason: string }>;
-  /** Every packet that came, by name, for tests that look below the messages. */
+  /** Every received packet by name, for tests below the level of messages. */
   readonly packets = new Inbox<Packet>("packet");
-  /** Every message that came, with its topic and flags. */
+  /** Every received message with its topic and flags. */
   readonly messages: IPublishPacket[] = [];
   readonly #texts = new Inbox<string>("message");
   readonly #settings: MqttSettings;
@@ -103,13 +103,13 @@ export class MqttWire implements DeviceWire {
     return typeof granted === "number" ? granted : -1;
   }
 
-  /** A round trip of the protocol itself: what was sent before has been read. */
+  /** A protocol round trip: everything sent before has been read. */
   async ping(): Promise<void> {
     this.send({ cmd: "pingreq" });
     await this.nextPacket("pingresp");
   }
 
-  /** The next packet of this kind; others before it are passed over. */
+  /** The next packet of this kind; earlier ones are skipped. */
   async nextPacket<Kind extends Packet["cmd"]>(kind: Kind): Promise<Extract<Packet, { cmd: Kind }>> {
     for (;;) {
       const packet = await this.packets.take();
@@ -144,7 +144,7 @@ export function dial(endpoint: string): net.Socket {
   return net.connect(Number(port), host);
 }
 
-/** The way a board gets its settings: it knows the address and asks. */
+/** Requests the settings from the OTA address, as a board does. */
 export async function askForSettings(gatewayUrl: string, claim: DeviceClaim): Promise<MqttSettings> {
   const { body } = await askAll(gatewayUrl, {
     method: "POST",

@@ -31,7 +31,7 @@ export class NatsServer {
     return `nats://127.0.0.1:${this.#port}`;
   }
 
-  /** On the same port, with what it kept on its disk. */
+  /** Restarts on the same port with its stored data. */
   async startAgain(): Promise<void> {
     if (!(await this.#launch())) throw new NatsProblem("the port is taken");
   }

@@ -1,6 +1,6 @@
 /**
- * A board as the OTA address sees it, written from the firmware's side of the wire: it asks, shows what it is told,
- * asks whether it has been approved, and proves its serial number if it has one.
+ * A board for the OTA address, written from the firmware's side of the wire: it requests its settings, shows its code,
+ * polls for approval, and proves its serial number if it has one.
  */
 import { createHmac } from "node:crypto";
 import { type Answer, askAll } from "./http-client.ts";
@@ -40,7 +40,7 @@ export class OtaBoard {
     return await this.#post(path, JSON.stringify(body));
   }
 
-  /** What it shows, where it has to wait. */
+  /** The code and challenge, if it has to wait. */
   async shown(): Promise<Activation> {
     const { body } = await this.ask();
     return body["activation"] as unknown as Activation;
@@ -54,7 +54,7 @@ export class OtaBoard {
     return (await this.ask()).body["websocket"] as unknown as { url: string; token: string } | undefined;
   }
 
-  /** 200 when it may come in, 202 while it has to wait. */
+  /** 200 when it is approved, 202 while it waits. */
   async activate(challenge = "", more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
     const serial = this.#serial;
     const proof =

@@ -111,12 +111,12 @@ describe("settings for a board", () => {
     ["an empty content type", "{}", { "content-type": "" }],
     ["a list", "[]", {}],
     ["20 KB", JSON.stringify({ pad: "x".repeat(20_000) }), {}],
-  ])("[OTA-1] a body with %s costs no board its settings", async (_, body, headers) => {
+  ])("[OTA-1] a board with %s in its body still gets its settings", async (_, body, headers) => {
     const site = await openSite();
     const answer = await askOta(site, { body, headers });
     expect(answer.status).toBe(200);
     expect(mqttOf(answer).client_id).toContain(clientId);
-    // The User-Agent says it too.
+    // The User-Agent has it too.
     expect(answer.body["firmware"]).toEqual({ version: "2.4.2", url: "" });
   });
 
@@ -131,7 +131,7 @@ describe("settings for a board", () => {
     ["99999999999999999999", "0.0.0"],
     [5, "0.0.0"],
     [null, "0.0.0"],
-  ])("[OTA-1] a board with version %j is told %s: numbers and dots, nothing newer", async (version, told) => {
+  ])("[OTA-1] a board with version %j gets %s: numbers and dots, nothing newer", async (version, told) => {
     const site = await openSite();
     const { body } = await askOta(site, { body: JSON.stringify({ application: { version } }) });
     expect(body["firmware"]).toEqual({ version: told, url: "" });
@@ -157,7 +157,7 @@ describe("settings for a board", () => {
   });
 
   it.each(["02:00:00:00:00:01", "02-00-00-00-00-01", "020000000001", "02:00:00:00:00:01 "])(
-    "[OTA-3] asking again, also as %j, gives the same",
+    "[OTA-3] a repeated request, also as %j, gets the same settings",
     async (deviceId) => {
       const site = await openSite();
       const first = mqttOf(await askOta(site));
@@ -165,7 +165,7 @@ describe("settings for a board", () => {
     },
   );
 
-  it("[OTA-4] addresses come from the settings, never from the request", async () => {
+  it("[OTA-4] addresses come from the configuration, never from the request", async () => {
     const odd = {
       headers: { host: "evil.example:99", "x-forwarded-host": "evil.example", origin: "http://evil.example" },
     };
@@ -191,7 +191,7 @@ describe("settings for a board", () => {
 });
 
 describe("who gets settings", () => {
-  it("[PRV-1] another Client-Id of a known Device-Id gets a code only, and the first keeps its own", async () => {
+  it("[PRV-1] another Client-Id of a known Device-Id gets only a code, and the first keeps its credentials", async () => {
     const site = await openSite();
     const first = mqttOf(await askOta(site));
     const other = await askOta(site, { clientId: "another-board" });
@@ -200,7 +200,7 @@ describe("who gets settings", () => {
     expect(await signsIn(first)).toBe(true);
   });
 
-  it("[OTA-2] credentials nobody used lapse after ten minutes: the name is free again", async () => {
+  it("[OTA-2] unused credentials expire after ten minutes, and the id is free again", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const first = mqttOf(await askOta(site));
@@ -213,7 +213,7 @@ describe("who gets settings", () => {
     expect(await signsIn(second)).toBe(true);
   });
 
-  it("[OTA-2] credentials that were used do not lapse", async () => {
+  it("[OTA-2] used credentials do not expire", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const first = mqttOf(await askOta(site));
@@ -225,7 +225,7 @@ describe("who gets settings", () => {
   });
 
   it.each(["approve", "closed"] as const)(
-    "[OTA-2] with admission %s a board nobody knows gets no settings, a provisioned one gets them whenever it asks",
+    "[OTA-2] with admission %s an unknown board gets no settings, a provisioned one always gets them",
     async (admission) => {
       const clock = new ManualClock();
       const site = await openSite({ clock, config: { devices: { admission } } });
@@ -239,7 +239,7 @@ describe("who gets settings", () => {
       expect(refused).toBe(admission === "closed" ? 1 : 0);
       const made = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId });
       expect(made.status).toBe(201);
-      // Somebody made them on purpose; the board may still be in its box.
+      // An operator created them; the board may not have been started yet.
       clock.advance(2 * tenMinutes);
       expect((await askOta(site)).body["mqtt"]).toEqual(made.body["mqtt"]);
       expect(mqttOf(await askOta(site, { clientId: "another-board" }))).toBeUndefined();
@@ -248,7 +248,7 @@ describe("who gets settings", () => {
   );
 });
 
-describe("a virtual board that knows the OTA address alone", () => {
+describe("a virtual board that knows only the OTA address", () => {
   it.each(["mqtt", "websocket"] as const)("[OTA-3] becomes callable over %s", async (transport) => {
     const site = await openSite({ config: { devices: { transport } } });
     const device = new VirtualDevice({ otaUrl: site.tendon.addresses.ota, autoReconnect: false });

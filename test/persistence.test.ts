@@ -38,7 +38,7 @@ async function rest(tendon: Tendon, method: string, at: string, body?: unknown) 
 const deviceId = "02:00:00:00:00:01";
 const clientId = "11111111-2222-4333-8444-555555555555";
 
-/** Connects with its credentials, is initialised and listed. */
+/** Connects the device with its credentials, and waits until it is initialized and listed. */
 async function join(tendon: Tendon, deviceToken: string): Promise<RawDevice> {
   const device = new RawDevice(
     await webSocketTransport.connect(tendon.url, { deviceId, clientId, token: deviceToken }),
@@ -52,7 +52,7 @@ async function join(tendon: Tendon, deviceToken: string): Promise<RawDevice> {
 }
 
 describe("after a restart", () => {
-  it("devices, aliases, tools, names and credentials are there, and why a device left", async () => {
+  it("keeps devices, aliases, tools, names, credentials and disconnect reasons", async () => {
     const data = dataFolder();
     const first = await start(data);
     const { websocket } = first.provision(deviceId, clientId);
@@ -93,7 +93,7 @@ describe("after a restart", () => {
     expect((await answer).status).toBe(200);
   });
 
-  it("the history is there, filtered and in pages, newest first", async () => {
+  it("keeps the history, filtered and paged, newest first", async () => {
     const data = dataFolder();
     const first = await start(data);
     const { websocket } = first.provision(deviceId, clientId);
@@ -138,7 +138,7 @@ describe("after a restart", () => {
     expect(asked.body).not.toHaveProperty("mqtt");
   });
 
-  it("what people chose for a device stays: alias and tags; old aliases lead to it", async () => {
+  it("keeps alias, tags and old aliases of a device", async () => {
     const data = dataFolder();
     const first = await start(data);
     const { websocket } = first.provision(deviceId, clientId);
@@ -175,7 +175,7 @@ describe("after a restart", () => {
     expect((await rest(second, "GET", `/devices/${deviceId}`)).body["alias"]).toBe("desk");
   });
 
-  it("a deleted device is gone, with its names and its credentials", async () => {
+  it("does not restore a deleted device, its names and its credentials", async () => {
     const data = dataFolder();
     const first = await start(data);
     const { websocket } = first.provision(deviceId, clientId);
@@ -190,7 +190,7 @@ describe("after a restart", () => {
     expect((await rest(second, "GET", "/devices")).body["devices"]).toEqual([]);
   });
 
-  it("a second gateway on the same folder is refused until the first is gone", async () => {
+  it("rejects a second gateway on the same folder until the first has stopped", async () => {
     const data = dataFolder();
     const first = await start(data);
     const { websocket } = first.provision(deviceId, clientId);

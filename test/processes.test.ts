@@ -33,7 +33,7 @@ async function offline(site: Site): Promise<void> {
   await until(async () => (await site.device("lamp"))["online"] === false, "the program's end");
 }
 
-describe("a program that speaks lines of JSON", () => {
+describe("a program with the JSON-lines protocol", () => {
   it("[PRC-1] [PRC-2] is a device like any other, its id being its alias", async () => {
     const site = await siteWith("lamp.mjs");
     await online(site);
@@ -56,7 +56,7 @@ describe("a program that speaks lines of JSON", () => {
     );
   });
 
-  it("[PRC-3] answers calls with structured content, and errors with its own words", async () => {
+  it("[PRC-3] answers calls with structured content, and errors with its own message", async () => {
     const site = await siteWith("lamp.mjs");
     await online(site);
     expect((await site.call("lamp", "lamp.set", { on: true })).body["result"]).toEqual({
@@ -80,7 +80,7 @@ describe("a program that speaks lines of JSON", () => {
     });
   });
 
-  it("[PRC-3] is asked one thing at a time; late answers are told apart", async () => {
+  it("[PRC-3] gets one call at a time; late answers are recognized", async () => {
     const site = await siteWith("lamp.mjs");
     await online(site);
     const events = await site.events("?type=call.late");
@@ -92,7 +92,7 @@ describe("a program that speaks lines of JSON", () => {
     expect((await events.next()).data).toMatchObject({ tool: "slow", failed: false });
   });
 
-  it("[PRC-4] has its events heard", async () => {
+  it("[PRC-4] sends events that become notifications", async () => {
     const site = await siteWith("lamp.mjs");
     await online(site);
     const events = await site.events("?type=device.notification&device=lamp");
@@ -119,7 +119,7 @@ describe("a program that speaks lines of JSON", () => {
     await until(() => lines.some((line) => line.includes("lamp program starts")));
   });
 
-  it("[PRC-6] that talks rubbish first is served all the same", async () => {
+  it("[PRC-6] is used even if it writes garbage first", async () => {
     const site = await siteWith("lamp.mjs", ["rubbish"]);
     await online(site);
     expect((await site.call("lamp", "lamp.get")).status).toBe(200);
@@ -128,7 +128,7 @@ describe("a program that speaks lines of JSON", () => {
     expect(await site.metric('tendon_odd_frames_total{outcome="stray"}')).toBe(1);
   });
 
-  it("[PRC-6] that never says ready is ended and tried again later", async () => {
+  it("[PRC-6] is ended and restarted later if it never sends ready", async () => {
     const clock = new ManualClock();
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
@@ -141,7 +141,7 @@ describe("a program that speaks lines of JSON", () => {
     await until(() => lines.filter((line) => line.includes("lamp program starts")).length === 2);
   });
 
-  it("[PRC-6] that floods is ended", async () => {
+  it("[PRC-6] is ended if it floods the gateway", async () => {
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
     const site = await siteWith("lamp.mjs", ["flood"], { restart: "never" }, { logger });
@@ -149,7 +149,7 @@ describe("a program that speaks lines of JSON", () => {
     expect((await site.device("lamp"))["online"]).toBe(false);
   });
 
-  it("[PRC-7] that ends in mid-call fails its calls at once and comes back", async () => {
+  it("[PRC-7] fails its calls at once when it exits during a call, and is restarted", async () => {
     const clock = new ManualClock();
     const site = await siteWith("lamp.mjs", [], {}, { clock });
     await online(site);
@@ -166,7 +166,7 @@ describe("a program that speaks lines of JSON", () => {
     expect((await site.call("lamp", "lamp.get")).status).toBe(200);
   });
 
-  it("[PRC-7] that cannot stay up is tried at growing distances", async () => {
+  it("[PRC-7] is restarted with growing delays if it keeps exiting", async () => {
     const clock = new ManualClock();
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
@@ -179,24 +179,21 @@ describe("a program that speaks lines of JSON", () => {
     await until(() => ends() === 5);
   });
 
-  it.each(["on-failure", "never"] as const)(
-    "[PRC-7] with restart %s stays away as it was told",
-    async (restart) => {
-      const clock = new ManualClock();
-      const lines: string[] = [];
-      const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
-      const site = await siteWith("lamp.mjs", [], { restart }, { clock, logger });
-      await online(site);
-      void site.call("lamp", "exit");
-      await offline(site);
-      // Within the longest first pause, and not so far that a fresh start runs out of its own time.
-      clock.advance(1_000);
-      if (restart === "on-failure") await online(site);
-      else expect(lines.filter((line) => line.includes("lamp program starts"))).toHaveLength(1);
-    },
-  );
+  it.each(["on-failure", "never"] as const)("[PRC-7] with restart %s is not restarted", async (restart) => {
+    const clock = new ManualClock();
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const site = await siteWith("lamp.mjs", [], { restart }, { clock, logger });
+    await online(site);
+    void site.call("lamp", "exit");
+    await offline(site);
+    // Within the longest first pause, but short enough for a new start not to time out.
+    clock.advance(1_000);
+    if (restart === "on-failure") await online(site);
+    else expect(lines.filter((line) => line.includes("lamp program starts"))).toHaveLength(1);
+  });
 
-  it("[PRC-7] whose command does not exist is known, offline, and says why in the log", async () => {
+  it("[PRC-7] whose command does not exist is listed as offline, with the reason in the log", async () => {
     const lines: string[] = [];
     const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
     const site = await siteWith("lamp.mjs", [], { command: "/nowhere/at-all" }, { logger });
@@ -217,14 +214,14 @@ describe("a program that speaks lines of JSON", () => {
         ? "the process was ended by SIGKILL"
         : "the process exited with code 0";
       const told = lines.filter((line) => line.includes("process ended")).map((line) => JSON.parse(line));
-      // Nobody is warned of what was asked for.
+      // An intended exit causes no warning.
       expect(told).toEqual([expect.objectContaining({ reason, level: pino.levels.values["info"] })]);
     },
   );
 });
 
 describe("a standard MCP server as a device", () => {
-  it("[PRC-8] is listed to its end and called", async () => {
+  it("[PRC-8] is listed completely and called", async () => {
     const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
     await online(site, "notes");
     expect(await site.device("notes")).toMatchObject({ board: "notes", firmware: "4.5.6", kind: "process" });
@@ -243,13 +240,13 @@ describe("a standard MCP server as a device", () => {
     await until(async () => (await site.toolNames("notes")).includes("more"));
   });
 
-  it("[PRC-8] is told when a call is given up", async () => {
+  it("[PRC-8] is notified when a call is cancelled", async () => {
     const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
     await online(site, "notes");
     const events = await site.events("?type=call.late,call.finished");
     expect((await site.call("notes", "hang", {}, { timeoutMs: 50 })).body["code"]).toBe("device_timeout");
     await site.call("notes", "add", { a: 1, b: 1 });
-    // Nothing in between: what is cancelled is not answered, and so not late.
+    // A cancelled call is not answered, so there is no late answer.
     expect(await events.next()).toMatchObject({ type: "call.finished", data: { tool: "hang" } });
     expect(await events.next()).toMatchObject({ type: "call.finished", data: { tool: "add" } });
     await until(async () => {

@@ -23,7 +23,7 @@ async function listSite(
 
 describe("admission by a list", () => {
   it.each(["mqtt", "websocket"] as const)(
-    "[OTA-7] a board that proves its serial number goes from its box to its first call over %s, with nobody's help",
+    "[OTA-7] a board that proves its serial number is provisioned and called over %s without approval",
     async (transport) => {
       const site = await openSite({ config: { devices: { admission: "list", transport } } });
       await site.rest("POST", "/devices/import", { devices: [listed] });
@@ -44,7 +44,7 @@ describe("admission by a list", () => {
     },
   );
 
-  it("[OTA-7] the right proof of the challenge it was given is 200, and the settings follow", async () => {
+  it("[OTA-7] the right proof of the challenge is answered with 200, and the settings follow", async () => {
     const site = await listSite();
     const board = new OtaBoard(site.url, { serial });
     const { challenge, code } = await board.shown();
@@ -68,7 +68,7 @@ describe("admission by a list", () => {
     ["another algorithm", () => ({ algorithm: "hmac-md5" }), serial.key],
     ["a number for an HMAC", () => ({ hmac: 7 }), serial.key],
   ];
-  it.each(wrong)("[OTA-7] %s is refused, and nobody can approve the board", async (_, change, key) => {
+  it.each(wrong)("[OTA-7] %s is rejected, and the board cannot be approved", async (_, change, key) => {
     const site = await listSite();
     const board = new OtaBoard(site.url, { serial: { number: serial.number, key } });
     const { challenge, code } = await board.shown();
@@ -81,7 +81,7 @@ describe("admission by a list", () => {
     expect(await board.mqtt()).toBeUndefined();
   });
 
-  it("[OTA-7] a board without a serial number is not let in under an id that has one", async () => {
+  it("[OTA-7] a board without a serial number is rejected for an id with one", async () => {
     const site = await listSite();
     const board = new OtaBoard(site.url);
     const { code } = await board.shown();
@@ -91,7 +91,7 @@ describe("admission by a list", () => {
     expect(await board.mqtt()).toBeUndefined();
   });
 
-  it("[OTA-7] another board's proof does not count here", async () => {
+  it("[OTA-7] another board's proof is rejected", async () => {
     const site = await listSite([listed, { ...listed, id: "02:00:00:00:00:02", serial: "SN-0002" }]);
     const victim = new OtaBoard(site.url, { serial });
     const thief = new OtaBoard(site.url, { clientId: "a-thief", serial });
@@ -101,7 +101,7 @@ describe("admission by a list", () => {
     expect((await victim.activate(challenge)).status).toBe(200);
   });
 
-  it("[OTA-7] a serial number without a key has to be named", async () => {
+  it("[OTA-7] a serial number without a key must be sent", async () => {
     const site = await listSite([{ id: firstDevice, serial: serial.number }]);
     const other = new OtaBoard(site.url, { clientId: "other", serial: { ...serial, number: "SN-9" } });
     await other.shown();
@@ -110,7 +110,7 @@ describe("admission by a list", () => {
     expect((await board.activate((await board.shown()).challenge)).status).toBe(200);
   });
 
-  it("[OTA-2] an imported id without a serial number gets settings at once, and nobody else does", async () => {
+  it("[OTA-2] only an imported id without a serial number gets settings at once", async () => {
     const site = await listSite([{ id: "02-00-00-00-00-01", tags: ["fleet"] }]);
     const settings = await new OtaBoard(site.url).mqtt();
     const wire = await MqttWire.open(settings as MqttSettings);
@@ -119,7 +119,7 @@ describe("admission by a list", () => {
     wire.cut();
     const stranger = new OtaBoard(site.url, { deviceId: "02:00:00:00:00:09" });
     expect(Object.keys((await stranger.ask()).body).sort()).toEqual(["firmware", "server_time"]);
-    // A copy of the id that is here now is shown a code, and a proof is not enough to replace it.
+    // A copy of a connected id gets a code; a proof alone does not replace the board.
     const copy = new OtaBoard(site.url, { clientId: "copy" });
     expect((await copy.shown()).code).toMatch(/^\d{6}$/);
     expect((await copy.activate()).status).toBe(202);
@@ -127,7 +127,7 @@ describe("admission by a list", () => {
   });
 
   it.each(["list", "open"] as const)(
-    "[PRV-1] of boards that ask under one id at the same time one gets it (%s), and what it got counts",
+    "[PRV-1] of boards with one id at the same time exactly one gets credentials (%s), and they work",
     async (admission) => {
       const site = await openSite({ config: { devices: { admission } } });
       await site.rest("POST", "/devices/import", { devices: [{ id: firstDevice }] });
@@ -143,7 +143,7 @@ describe("admission by a list", () => {
     },
   );
 
-  it("[PRV-1] a board after a flash erase proves its serial number and still needs a person", async () => {
+  it("[PRV-1] a board after a flash erase proves its serial number and still needs approval", async () => {
     const site = await listSite();
     const before = new OtaBoard(site.url, { serial });
     await before.activate((await before.shown()).challenge);
@@ -162,7 +162,7 @@ describe("admission by a list", () => {
     (await MqttWire.open((await after.mqtt()) as MqttSettings)).cut();
   });
 
-  it("[OTA-7] where people approve, the proof is needed beside them", async () => {
+  it("[OTA-7] with admission by approval, the proof is required too", async () => {
     const site = await listSite([listed], "approve");
     const board = new OtaBoard(site.url, { serial });
     const { challenge, code } = await board.shown();
@@ -173,7 +173,7 @@ describe("admission by a list", () => {
     expect((await site.device(firstDevice))["tags"]).toEqual(["fleet", "line-7"]);
   });
 
-  it("[PRV-3] a deleted device is off the list", async () => {
+  it("[PRV-3] a deleted device is removed from the list", async () => {
     const site = await listSite([{ id: firstDevice }]);
     expect((await site.rest("DELETE", `/devices/${firstDevice}`)).status).toBe(204);
     expect(await new OtaBoard(site.url).mqtt()).toBeUndefined();
@@ -192,7 +192,7 @@ describe("an import", () => {
     ["a tag with a space", [{ id: firstDevice, tags: ["a b"] }], "/devices/0/tags/0"],
     ["an unknown field", [{ id: firstDevice, colour: "red" }], "/devices/0/colour"],
     ["nothing", [], "/devices"],
-  ])("[PRV-6] with %s is refused whole, and the place is named", async (_, devices, place) => {
+  ])("[PRV-6] with %s is rejected as a whole, with the location", async (_, devices, place) => {
     const site = await listSite([]);
     const rows = devices.length === 1 ? [{ id: "02:00:00:00:00:77" }, ...devices].reverse() : devices;
     const answer = await site.rest("POST", "/devices/import", { devices: rows });
@@ -202,7 +202,7 @@ describe("an import", () => {
     expect(await new OtaBoard(site.url, { deviceId: "02:00:00:00:00:77" }).mqtt()).toBeUndefined();
   });
 
-  it("[PRV-6] takes ids of own devices, and says what is wrong with a mistyped MAC address", async () => {
+  it("[PRV-6] accepts custom ids, and explains a mistyped MAC address", async () => {
     const site = await listSite([{ id: "lamp_1" }, { id: "kitchen-2.a" }, { id: "00:12:4b:00:14:d7:a1:b2" }]);
     const answer = await site.rest("POST", "/devices/import", { devices: [{ id: "24:6f:28:aa:bb:zz" }] });
     expect(answer.body["errors"]).toEqual([
@@ -213,7 +213,7 @@ describe("an import", () => {
     ]);
   });
 
-  it("[PRV-6] done again changes nothing, and may be corrected; devices that are here keep their tags", async () => {
+  it("[PRV-6] can be repeated and corrected; known devices keep their tags", async () => {
     const site = await listSite([{ id: firstDevice, tags: ["old"] }]);
     const settings = (await new OtaBoard(site.url).mqtt()) as MqttSettings;
     const wire = await MqttWire.open(settings);
@@ -225,7 +225,7 @@ describe("an import", () => {
     expect(await new OtaBoard(site.url).mqtt()).toEqual(settings);
   });
 
-  it("[PRV-6] takes 1,000 rows and not one more", async () => {
+  it("[PRV-6] accepts at most 1,000 rows", async () => {
     const site = await listSite([]);
     const rows = (count: number) =>
       Array.from({ length: count }, (_, index) => ({

@@ -35,7 +35,7 @@ async function rest(tendon: Tendon, method: string, at: string, body?: unknown):
   });
 }
 
-/** What the CONNACK says, at the gateway that runs now: a board keeps its settings, and the tests' ports change. */
+/** The CONNACK's return code at the running gateway. A board keeps its settings, but the test's ports change. */
 async function signsIn(tendon: Tendon, settings: MqttSettings | undefined): Promise<number> {
   if (settings === undefined) return -1;
   const endpoint = tendon.addresses.mqtt.replace("mqtt://", "");
@@ -49,7 +49,7 @@ async function signsIn(tendon: Tendon, settings: MqttSettings | undefined): Prom
 }
 
 describe("after a restart", () => {
-  it("[OTA-5] a board that waits has its code and its challenge still, and can be approved by it", async () => {
+  it("[OTA-5] a waiting board keeps its code and challenge, and can be approved", async () => {
     const data = dataFolder();
     const first = await start(data);
     const shown = await new OtaBoard(first.url).shown();
@@ -60,13 +60,13 @@ describe("after a restart", () => {
     expect((await rest(second, "POST", "/devices/approve", { code: shown.code })).status).toBe(200);
     expect((await board.activate()).status).toBe(200);
     await second.stop();
-    // Approved, and has never connected: it is remembered all the same.
+    // An approved board that never connected is kept too.
     const third = await start(data);
     const settings = await new OtaBoard(third.url).mqtt();
     expect(await signsIn(third, settings)).toBe(0);
   });
 
-  it("[PRV-3] what was revoked or replaced stays so, and the device's own transport too", async () => {
+  it("[PRV-3] revocations, replacements and the device's transport are kept", async () => {
     const data = dataFolder();
     const first = await start(data);
     const one = new OtaBoard(first.url);
@@ -97,7 +97,7 @@ describe("after a restart", () => {
     expect(Object.keys(told.body).sort()).toEqual(["firmware", "server_time", "websocket"]);
   });
 
-  it("[OTA-7] the list is there with its keys, which nobody reads in the files", async () => {
+  it("[OTA-7] the imported list is kept, with its keys encrypted in the files", async () => {
     const data = dataFolder();
     const first = await start(data, "list");
     const serial = { number: "SN-1", key: "c0ffee".padEnd(64, "0") };

@@ -29,7 +29,7 @@ async function approved(site: Site, board = new OtaBoard(site.url)): Promise<Ota
 }
 
 describe("a token with `provision` alone", () => {
-  it("[PRV-4] approves, imports and provisions devices that are not known yet", async () => {
+  it("[PRV-4] approves, imports and provisions unknown devices", async () => {
     const site = await approveSite();
     const factory = await token(site, { scopes: ["provision"] });
     const { code } = await new OtaBoard(site.url).shown();
@@ -38,7 +38,7 @@ describe("a token with `provision` alone", () => {
     expect(answer.body).toMatchObject({ id: firstDevice, approval: "approved" });
     const pair = { id: otherDevice, clientId: "made-in-a-factory" };
     expect((await site.rest("POST", "/devices/provision", pair, factory)).status).toBe(201);
-    // The same pair again gives the same: a line that stops in the middle goes on.
+    // The same pair gets the same credentials, so that an interrupted production line can continue.
     expect((await site.rest("POST", "/devices/provision", pair, factory)).status).toBe(201);
     const rows = { devices: [{ id: "02:00:00:00:00:03" }] };
     expect((await site.rest("POST", "/devices/import", rows, factory)).status).toBe(200);
@@ -48,7 +48,7 @@ describe("a token with `provision` alone", () => {
     );
   });
 
-  it("[PRV-4] touches no device that is here: nothing is replaced, brought back, revoked or read", async () => {
+  it("[PRV-4] cannot replace, restore, revoke or read known devices", async () => {
     const site = await approveSite();
     const factory = await token(site, { scopes: ["provision"] });
     const board = await approved(site);
@@ -78,7 +78,7 @@ describe("a token with `provision` alone", () => {
     expect(await board.mqtt()).toBeUndefined();
   });
 
-  it("[PRV-7] hears of boards that wait, and of nothing else; a token that reads does not hear of them", async () => {
+  it("[PRV-7] receives only events of waiting boards, which a `read` token does not receive", async () => {
     const site = await approveSite();
     const open = async (headers: Record<string, string>) =>
       new EventReader(await ask(site.url, { path: "/api/v1/events", headers }));
@@ -109,14 +109,14 @@ describe("a token with `provision` alone", () => {
       await site.rest("POST", "/devices/provision", { id: otherDevice, clientId: "x" }, headers),
     ];
     expect(answers.map(({ body }) => body["code"])).toEqual(answers.map(() => "forbidden"));
-    // What only waits is nothing this token knows of.
+    // A board that only waits is unknown to this token.
     const byId = await site.rest("POST", `/devices/${firstDevice}/approve`, undefined, headers);
     expect(byId.body["code"]).toBe("device_unknown");
   });
 });
 
 describe("a token limited to devices", () => {
-  it("[TOK-3] lets in, sees and imports those alone", async () => {
+  it("[TOK-3] approves, sees and imports only those", async () => {
     const site = await approveSite();
     const limited = await token(site, {
       scopes: ["provision"],
@@ -143,7 +143,7 @@ describe("a token limited to devices", () => {
     expect(outside.at(-1)?.body["detail"]).toBe("/devices/0/tags must have a tag of this token: line-7");
     const rows = { devices: [{ id: otherDevice, tags: ["line-7"] }] };
     expect((await site.rest("POST", "/devices/import", rows, limited)).status).toBe(200);
-    // A row of somebody else's is not taken over by giving it other tags.
+    // Another token's row cannot be taken over with other tags.
     const theirs = { id: "02:00:00:00:00:09", tags: ["line-8"] };
     await site.rest("POST", "/devices/import", { devices: [theirs] });
     const grab = { devices: [{ ...theirs, tags: ["line-7"] }] };
@@ -153,7 +153,7 @@ describe("a token limited to devices", () => {
 });
 
 describe("guessing codes", () => {
-  it("[PRV-5] ends after ten wrong ones, for the token and for the address; a right one does not help then", async () => {
+  it("[PRV-5] is blocked after ten wrong codes, for the token and the address, even for a right code", async () => {
     const clock = new ManualClock();
     const site = await approveSite({ clock });
     const { code } = await new OtaBoard(site.url).shown();
@@ -169,7 +169,7 @@ describe("guessing codes", () => {
     const other = await token(site, { scopes: ["provision"] });
     expect((await guess(other)).status).toBe(429);
     expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(429);
-    // By id there is nothing to guess.
+    // Approval by id is not affected.
     expect((await site.rest("POST", `/devices/${otherDevice}/approve`)).status).toBe(404);
     clock.advance(10_000);
     expect((await guess()).status).toBe(404);
@@ -178,7 +178,7 @@ describe("guessing codes", () => {
     expect((await site.rest("POST", "/devices/approve", { code })).status).toBe(200);
   });
 
-  it("[PRV-5] ends there for a thousand at the same moment too, and right codes cost nothing", async () => {
+  it("[PRV-5] is blocked for a thousand at once too, and right codes do not count", async () => {
     const site = await approveSite();
     for (let count = 0; count < 2 * limits.wrongCodes.max; count += 1) {
       const board = new OtaBoard(site.url, { deviceId: `0a:00:00:00:00:${10 + count}` });
@@ -196,7 +196,7 @@ describe("guessing codes", () => {
   });
 
   it.each(["12345", "1234567", "12345a", "", 123456, null])(
-    "[PRV-5] %j is no code, and costs no try",
+    "[PRV-5] does not count %j, which is not a code",
     async (code) => {
       const site = await approveSite();
       for (let count = 0; count <= limits.wrongCodes.max; count += 1) {
@@ -207,7 +207,7 @@ describe("guessing codes", () => {
     },
   );
 
-  it("[PRV-5] no secret of a board that waits stands anywhere", async () => {
+  it("[PRV-5] reveals no secret of a waiting board", async () => {
     const log: string[] = [];
     const stream = new Writable({
       write(chunk: Buffer, _encoding, done) {

@@ -17,7 +17,7 @@ async function approveSite(options: Parameters<typeof openSite>[0] = {}): Promis
   });
 }
 
-/** The firmware's pauses, a hundred times shorter. */
+/** The firmware's pauses divided by 100. */
 const hurried: NonNullable<VirtualDeviceOptions["clock"]> = {
   now: () => Date.now(),
   after(ms, task) {
@@ -32,7 +32,7 @@ interface Factory {
   readonly connected: Promise<void>;
 }
 
-/** A board as it comes out of its box: it knows one address and nothing else. */
+/** A factory-new board, which knows only the OTA address. */
 function fromTheBox(site: Site, options: VirtualDeviceOptions = {}): Factory {
   const device = new VirtualDevice({ otaUrl: site.tendon.addresses.ota, clock: hurried, ...options });
   onTestFinished(() => device.stop());
@@ -68,9 +68,9 @@ async function comesIn(site: Site, board: OtaBoard, token: string): Promise<bool
   }
 }
 
-describe("a board that knows the OTA address alone", () => {
+describe("a board that knows only the OTA address", () => {
   it.each(["mqtt", "websocket"] as const)(
-    "[OTA-5][PRV-2] goes from its box to its first call over %s, by the code it shows",
+    "[OTA-5][PRV-2] is approved by its code and called over %s",
     async (transport) => {
       const site = await approveSite({ config: { devices: { transport } } });
       const events = await site.events();
@@ -95,7 +95,7 @@ describe("a board that knows the OTA address alone", () => {
       expect((await site.call(device.id, "self.audio_speaker.set_volume", { volume: 12 })).status).toBe(200);
       expect(device.state.get("volume")).toBe(12);
       expect(await site.device(device.id)).toMatchObject({ transport, online: true, approval: "approved" });
-      // The code is used up, and stood in no event.
+      // The code is used, and was in no event.
       expect((await site.rest("POST", "/devices/approve", { code: shown })).body["code"]).toBe(
         "device_unknown",
       );
@@ -103,7 +103,7 @@ describe("a board that knows the OTA address alone", () => {
     },
   );
 
-  it("[PRV-2] is approved by its id where it alone waits under it", async () => {
+  it("[PRV-2] is approved by its id when it is the only one waiting with it", async () => {
     const site = await approveSite();
     const { device, code, connected } = fromTheBox(site);
     await code;
@@ -120,7 +120,7 @@ describe("a board that knows the OTA address alone", () => {
     await until(async () => (await site.device(device.id))["online"] === true);
   });
 
-  it("[OTA-3] is told the transport it was given, at its next start", async () => {
+  it("[OTA-3] gets its configured transport at its next start", async () => {
     const site = await approveSite();
     const { device, code, connected } = fromTheBox(site, { timing: { rebootDelayMs: 1, bootMs: 1 } });
     await site.rest("POST", "/devices/approve", { code: await code });
@@ -140,8 +140,8 @@ describe("a board that knows the OTA address alone", () => {
   });
 });
 
-describe("a board that waits", () => {
-  it("[OTA-5] is told its code as the firmware reads it, and no settings", async () => {
+describe("a waiting board", () => {
+  it("[OTA-5] gets its code in the firmware's format, and no settings", async () => {
     const site = await approveSite();
     const board = new OtaBoard(site.url);
     const answer = await board.ask();
@@ -157,11 +157,11 @@ describe("a board that waits", () => {
   });
 
   it.each(["/xiaozhi/ota/activate", "/xiaozhi/ota/activate/"])(
-    "[OTA-6] asks at %s until it is approved, and is never redirected",
+    "[OTA-6] polls %s until it is approved, and is never redirected",
     async (path) => {
       const site = await approveSite();
       const board = new OtaBoard(site.url);
-      // It has not asked for anything yet: that is no reason to be sent away.
+      // It has not requested settings yet, which is no reason to reject it.
       expect((await board.activate()).status).toBe(202);
       const { code } = await board.shown();
       const first = await board.activate();
@@ -188,7 +188,7 @@ describe("a board that waits", () => {
     expect((await site.rest("POST", "/devices/approve", { code: next.code })).status).toBe(200);
   });
 
-  it("[OTA-5] has a code nobody else has", async () => {
+  it("[OTA-5] has a unique code", async () => {
     const site = await approveSite();
     const boards = Array.from(
       { length: 200 },
@@ -199,7 +199,7 @@ describe("a board that waits", () => {
     expect((await site.rest("GET", "/devices/pending")).body["total"]).toBe(boards.length);
   });
 
-  it("[OTA-2] gets nothing at all where admission is closed", async () => {
+  it("[OTA-2] gets nothing when admission is closed", async () => {
     const site = await approveSite({ config: { devices: { admission: "closed" } } });
     const board = new OtaBoard(site.url);
     expect(Object.keys((await board.ask()).body).sort()).toEqual(["firmware", "server_time"]);
@@ -210,7 +210,7 @@ describe("a board that waits", () => {
 
 describe("a copied Device-Id", () => {
   it.each(["approve", "open"] as const)(
-    "[PRV-1] with admission %s gets a code of its own and no credentials, and the board goes on working",
+    "[PRV-1] with admission %s gets its own code and no credentials, and the board keeps working",
     async (admission) => {
       const site = await approveSite({ config: { devices: { admission } } });
       const { device, code, connected } = fromTheBox(site);
@@ -231,7 +231,7 @@ describe("a copied Device-Id", () => {
     },
   );
 
-  it("[PRV-2] two boards that wait under one id are told apart by their codes", async () => {
+  it("[PRV-2] distinguishes two waiting boards with one id by their codes", async () => {
     const site = await approveSite();
     const one = new OtaBoard(site.url);
     const other = new OtaBoard(site.url, { clientId: "the-other" });
@@ -243,17 +243,17 @@ describe("a copied Device-Id", () => {
     expect(await one.mqtt()).toBeUndefined();
     await site.rest("POST", "/devices/approve", { code });
     expect(await signsIn(await other.mqtt())).toBe(true);
-    // The other one still waits, under the code it had.
+    // The other board still waits, with its code.
     expect(await one.shown()).toEqual(shown);
   });
 
-  it("[PRV-2] that is approved replaces the board: its credentials and its connection end, and everybody is told", async () => {
+  it("[PRV-2] replaces the board when it is approved: the old credentials and connection end, with an event", async () => {
     const site = await approveSite({ config: { devices: { transport: "websocket" } } });
     const first = new OtaBoard(site.url);
     await site.rest("POST", "/devices/approve", { code: (await first.shown()).code });
     const { token = "" } = (await first.webSocket()) ?? {};
     const device = await site.join({ clientId: first.clientId, token });
-    // One that has been let in and has not said hello yet is cut off as well.
+    // An accepted connection without a hello is closed too.
     const silent = await site.connect({ clientId: first.clientId, token });
     const events = await site.events();
     const second = new OtaBoard(site.url, { clientId: "after-a-flash-erase" });
@@ -275,9 +275,9 @@ describe("a copied Device-Id", () => {
   });
 });
 
-describe("a device that is revoked", () => {
+describe("a revoked device", () => {
   it.each(["approve", "open"] as const)(
-    "[PRV-3] with admission %s is cut off, and only a person brings it back, with new credentials",
+    "[PRV-3] with admission %s is disconnected, and needs approval for new credentials",
     async (admission) => {
       const site = await approveSite({ config: { devices: { admission, transport: "websocket" } } });
       const board = new OtaBoard(site.url);
@@ -310,7 +310,7 @@ describe("a device that is revoked", () => {
     },
   );
 
-  it("[PRV-3] over MQTT is cut off too, and can be taken back by its id before it asks again", async () => {
+  it("[PRV-3] over MQTT is disconnected too, and can be approved by its id before its next request", async () => {
     const site = await approveSite();
     const board = new OtaBoard(site.url);
     await site.rest("POST", "/devices/approve", { code: (await board.shown()).code });
@@ -328,7 +328,7 @@ describe("a device that is revoked", () => {
     expect(await signsIn(await board.mqtt())).toBe(true);
   });
 
-  it("[PRV-3] and then deleted does not get its old credentials back", async () => {
+  it("[PRV-3] does not get its old credentials back when it is deleted", async () => {
     const site = await approveSite();
     const board = new OtaBoard(site.url);
     await site.rest("POST", "/devices/approve", { code: (await board.shown()).code });
@@ -341,7 +341,7 @@ describe("a device that is revoked", () => {
     expect(await signsIn(await board.mqtt())).toBe(true);
   });
 
-  it("[PRV-3] nobody revokes, approves or deletes what is not there", async () => {
+  it("[PRV-3] cannot be revoked, approved or deleted when it is unknown", async () => {
     const site = await approveSite();
     for (const [method, path] of [
       ["POST", "/devices/nobody/revoke"],
@@ -354,7 +354,7 @@ describe("a device that is revoked", () => {
     }
   });
 
-  it("[PRV-3] a board that waits can be sent away, and comes back with another code", async () => {
+  it("[PRV-3] a waiting board can be rejected, and gets another code", async () => {
     const site = await approveSite();
     const board = new OtaBoard(site.url);
     const { code } = await board.shown();

@@ -1,6 +1,6 @@
 /**
- * A device written by somebody else: it knows the wire's rules and nothing of our code. It does nothing by itself;
- * each test says what it answers.
+ * An independent device implementation: it follows the wire's rules and uses none of the project's code. It sends nothing
+ * on its own; each test defines its answers.
  */
 import type { DeviceWire } from "./transport.ts";
 
@@ -14,7 +14,7 @@ export interface Request {
   readonly id: number;
   readonly method: string;
   readonly params: Fields;
-  /** The whole JSON-RPC message as it came. */
+  /** The whole JSON-RPC message as received. */
   readonly message: Fields;
 }
 
@@ -37,7 +37,7 @@ export const firmwareHello: Fields = {
   audio_params: { format: "opus", sample_rate: 16000, channels: 1, frame_duration: 60 },
 };
 
-/** What a test may do wrong with a device, such as waiting for the wrong frame. */
+/** A mistake of a test, such as waiting for the wrong frame. */
 class UnexpectedFrame extends Error {
   override readonly name = "UnexpectedFrame";
 }
@@ -53,14 +53,14 @@ export function textContent(text: string): Fields {
 export class RawDevice {
   readonly wire: DeviceWire;
   readonly id: string;
-  /** Everything the gateway sent and the test took, in order. */
+  /** Everything that the gateway sent and the test has read, in order. */
   readonly frames: Frame[] = [];
   sessionId = "";
 
   readonly #beginsWithHello: boolean;
   readonly #arrived: () => Promise<void>;
 
-  /** `arrived`: resolves when those who will call it can know of it. */
+  /** `arrived`: resolves when callers can see the device. */
   constructor(wire: DeviceWire, id: string, beginsWithHello = true, arrived = async () => {}) {
     this.wire = wire;
     this.id = id;
@@ -77,13 +77,13 @@ export class RawDevice {
     return frame;
   }
 
-  /** What makes the device known: its hello, on transports that begin with one. */
+  /** Makes the device known: sends its hello on transports that start with one. */
   async greet(hello: Fields = firmwareHello): Promise<void> {
     if (this.#beginsWithHello) await this.sayHello(hello);
     await this.#arrived();
   }
 
-  /** Says hello and takes the answer, with the alert that follows where audio was offered. */
+  /** Sends hello and reads the answer, and the alert that follows if audio was offered. */
   async sayHello(hello: Fields = firmwareHello): Promise<Frame> {
     this.send(hello);
     const answer = await this.nextFrame("hello");
@@ -147,8 +147,8 @@ export class RawDevice {
   }
 
   /**
-   * A round trip: what was sent before has been read by the gateway, and what it sent meanwhile has come. Gives what
-   * the gateway said unasked in between.
+   * A round trip: the gateway has read everything sent before, and everything it sent has arrived. Returns the gateway's
+   * unsolicited messages in between.
    */
   async quiet(): Promise<Fields[]> {
     const mark = `quiet-${Math.random()}`;

@@ -44,7 +44,7 @@ describe("a call with an Idempotency-Key", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[CALL-7] that never reached its device may be tried again", async () => {
+  it("[CALL-7] can be retried when it never reached its device", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")] });
     const at = `/devices/${device.id}/tools/a/call`;
@@ -57,7 +57,7 @@ describe("a call with an Idempotency-Key", () => {
     expect((await answer).status).toBe(200);
   });
 
-  it("[CALL-7] that may have been carried out is not sent again", async () => {
+  it("[CALL-7] is not sent again when it may have been carried out", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await site.join({ tools: [tool("a")] });
@@ -73,7 +73,7 @@ describe("a call with an Idempotency-Key", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[CALL-7] goes on when its caller hangs up, and the repeat gets its answer", async () => {
+  it("[CALL-7] continues when its caller disconnects, and the repeat gets its answer", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")] });
     const at = `/devices/${device.id}/tools/a/call`;
@@ -88,8 +88,8 @@ describe("a call with an Idempotency-Key", () => {
   });
 });
 
-describe("a call to many devices", () => {
-  it("[CALL-8] gives each its own result, in order, and says how many failed", async () => {
+describe("a fan-out", () => {
+  it("[CALL-8] returns a result for each device, in order, and the number of failures", async () => {
     const site = await openSite();
     const ids = ["02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"] as const;
     const good = await site.join({ deviceId: ids[0], tools: [tool("a")] });
@@ -128,7 +128,7 @@ describe("a call to many devices", () => {
     expect([answer.status, answer.body["code"]]).toEqual([400, "bad_request"]);
   });
 
-  it("[CALL-8] knows no job that was never started", async () => {
+  it("[CALL-8] reports an unknown job as not found", async () => {
     const site = await openSite();
     const { status, body } = await site.rest("GET", "/jobs/nothing");
     expect([status, body["code"]]).toEqual([404, "not_found"]);

@@ -13,7 +13,7 @@ describe("a REST request", () => {
     ["a wrong token", { authorization: "Bearer wrong-token-wrong-token" }],
     ["the right token in another scheme", { authorization: `Basic ${adminToken}` }],
     ["two tokens", { authorization: `Bearer ${adminToken} ${adminToken}` }],
-  ])("[CALL-1] with %s is unauthenticated, before anything else is looked at", async (_, headers) => {
+  ])("[CALL-1] with %s is unauthenticated, before any other check", async (_, headers) => {
     const site = await openSite();
     for (const [method, path, body] of [
       ["GET", "/devices", undefined],
@@ -37,7 +37,7 @@ describe("a REST request", () => {
     expect(await site.metric("tendon_sign_ins_failed_total")).toBe(6);
   });
 
-  it("with the token in the query is not signed in", async () => {
+  it("with the token in the query is not authenticated", async () => {
     const site = await openSite();
     const answer = await askAll(site.url, { path: `/api/v1/devices?token=${adminToken}` });
     expect(answer.status).toBe(401);
@@ -60,7 +60,7 @@ describe("a REST request", () => {
   );
 
   it.each(["/%61pi/v1/devices", "/api%2Fv1/devices", "//api/v1/devices", "http://127.0.0.1/api/v1/devices"])(
-    "from a foreign page is not served under the spelling %s either",
+    "from a foreign page is rejected for the spelling %s too",
     async (path) => {
       const site = await openSite();
       const answer = await askAll(site.url, { path, headers: { ...bearer, origin: "https://evil.example" } });
@@ -98,7 +98,7 @@ describe("a REST request", () => {
     expect((await askAll(site.url, { path: "/api/v1/devices", headers })).status).toBe(200);
   });
 
-  it("for operators is not held to Host or token", async () => {
+  it("for operators needs neither a Host check nor a token", async () => {
     const site = await openSite();
     for (const path of ["/healthz", "/readyz", "/metrics"]) {
       expect((await askAll(site.url, { path, headers: { host: "probe.internal" } })).status).toBe(200);
@@ -120,7 +120,7 @@ describe("a REST request", () => {
       413,
       "payload_too_large",
     ],
-  ])("with %s is refused", async (_, body, status, code) => {
+  ])("with %s is rejected", async (_, body, status, code) => {
     const site = await openSite();
     await site.join({ tools: [tool("a")] });
     const answer = await site.rest("POST", `/devices/${firstDevice}/tools/a/call`, body);
@@ -129,7 +129,7 @@ describe("a REST request", () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|FST_/);
   });
 
-  it("with unknown keys is told which", async () => {
+  it("with unknown keys is rejected with their names", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("a")] });
     const body = { arguments: {}, timeout: 5, args: {} };
@@ -141,7 +141,7 @@ describe("a REST request", () => {
     ]);
   });
 
-  it("with a body that is no JSON by its type is refused", async () => {
+  it("with a body of another content type is rejected", async () => {
     const site = await openSite();
     const headers = { "content-type": "text/xml" };
     const answer = await site.rest("POST", "/devices/provision", "<x/>", headers);
@@ -186,7 +186,7 @@ describe("a device in a path", () => {
     "02ab00000001",
     "02_ab_00_00_00_01",
     "desk-0001",
-  ])("may be written %s", async (reference) => {
+  ])("can be written as %s", async (reference) => {
     const site = await openSite();
     const device = await site.join({ deviceId: "02:ab:00:00:00:01", board: "desk", tools: [tool("a")] });
     expect((await site.device(reference))["id"]).toBe("02:ab:00:00:00:01");
@@ -196,7 +196,7 @@ describe("a device in a path", () => {
     expect((await answer).body["device"]).toBe("02:ab:00:00:00:01");
   });
 
-  it("that nobody knows is device_unknown everywhere", async () => {
+  it("that is unknown is device_unknown everywhere", async () => {
     const site = await openSite();
     const rpc = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     for (const answer of [
@@ -209,7 +209,7 @@ describe("a device in a path", () => {
     }
   });
 
-  it("keeps its alias to itself: the second of the same kind gets another", async () => {
+  it("has a unique alias: the second of the same kind gets another", async () => {
     const site = await openSite();
     await site.join({ deviceId: "02:00:00:00:aa:01", board: "desk" });
     await site.join({ deviceId: "02:00:00:01:aa:01", board: "desk" });
@@ -282,7 +282,7 @@ describe("the description of the REST interface", () => {
     }
   });
 
-  it("has no reference that leads nowhere", async () => {
+  it("has no broken reference", async () => {
     const site = await openSite();
     const { text, body } = await askAll(site.url, { path: "/api/v1/openapi.json" });
     const schemas = Object.keys((body["components"] as { schemas?: object }).schemas ?? {});
@@ -291,7 +291,7 @@ describe("the description of the REST interface", () => {
     expect(text).not.toContain('"$id"');
   });
 
-  it("is shown as a page that loads nothing from elsewhere", async () => {
+  it("is shown as a page that loads nothing from other hosts", async () => {
     const site = await openSite();
     const { status, headers, text } = await askAll(site.url, { path: "/docs" });
     expect(status).toBe(200);
@@ -301,7 +301,7 @@ describe("the description of the REST interface", () => {
 });
 
 describe("for operators", () => {
-  it("health, readiness and metrics are there without a token on loopback", async () => {
+  it("health, readiness and metrics need no token on loopback", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("a")] });
     expect((await askAll(site.url, { path: "/healthz" })).body).toEqual({ status: "ok" });

@@ -1,4 +1,4 @@
-/** One data folder, and the gateways that run on it one after the other. */
+/** One data folder, and the gateways that run with it one after the other. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -24,7 +24,7 @@ interface Run {
 
 type Launch = (folder: string) => Promise<Run>;
 
-/** Quick, and cannot be killed. */
+/** In this process: fast, but cannot be killed. */
 function inThisProcess(config: ConfigInput): Launch {
   return async (folder) => {
     const tendon = await startTendon(
@@ -39,7 +39,7 @@ function inThisProcess(config: ConfigInput): Launch {
   };
 }
 
-/** `tendon serve`, the way it is run. */
+/** As a `tendon serve` process. */
 export function inItsOwnProcess(env: Record<string, string> = {}): Launch {
   return async (folder) => {
     const { process, url } = await startServe(folder, [], { TENDON_TOKEN: adminToken, ...env });
@@ -62,7 +62,7 @@ export class RestartingGateway {
     this.#run = run;
   }
 
-  /** With settings it runs in this process, which is quick; with a launch, as that says. */
+  /** With settings it runs in this process, which is fast; with a launch, as given there. */
   static async start(how: ConfigInput | Launch = {}): Promise<RestartingGateway> {
     const launch = typeof how === "function" ? how : inThisProcess(how);
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-restarts-"));
@@ -126,13 +126,13 @@ export class RestartingGateway {
     return reader;
   }
 
-  /** The token of a device that is given credentials now. */
+  /** Provisions a device and returns its token. */
   async provision(deviceId: string): Promise<string> {
     const { body } = await this.rest("POST", "/devices/provision", { id: deviceId, clientId });
     return (body["websocket"] as { token: string }).token;
   }
 
-  /** A device that has come, and is listed; with the credentials it has, or new ones. */
+  /** A connected and listed device, with its credentials or new ones. */
   async join(deviceId: string, offer: Offer = {}, token?: string): Promise<RawDevice> {
     const claim = { deviceId, clientId, token: token ?? (await this.provision(deviceId)) };
     const wire = await webSocketTransport.connect(this.#run.url, claim);

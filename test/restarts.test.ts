@@ -1,4 +1,4 @@
-/** Stop, start, kill -9 and start again, the way it is run: nothing that matters is forgotten. */
+/** Stops, kills and restarts the real process: nothing important is lost. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresServer } from "../packages/gateway/test/store/postgres-server.ts";
 import type { Answer, Json } from "./http-client.ts";
@@ -29,11 +29,11 @@ async function storage(kind: string): Promise<Record<string, string>> {
   return kind === "SQLite" ? {} : { TENDON_STORAGE: (await postgres?.newDatabase()) ?? "" };
 }
 
-/** All that must be the same before and after, as programs see it. */
+/** Everything that must be the same before and after, as clients see it. */
 async function remembered(gateway: RestartingGateway): Promise<Json[]> {
   const asked = ["/devices", "/devices/desk", "/devices/desk/tools?user=true", "/tokens"];
   const answers = await Promise.all(asked.map(async (at) => (await gateway.rest("GET", at)).body));
-  // Read by another token each time, and by us.
+  // Read with another token each time, and with the admin token.
   return answers.map((body) =>
     JSON.parse(JSON.stringify(body, (key, value) => (passing.has(key) ? undefined : value))),
   );
@@ -65,7 +65,7 @@ async function history(gateway: RestartingGateway): Promise<Set<Json>> {
 }
 
 describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
-  it("remembers devices, aliases, names, tokens and history over a stop and over kill -9", async () => {
+  it("keeps devices, aliases, names, tokens and history across a stop and kill -9", async () => {
     const gateway = await RestartingGateway.start(inItsOwnProcess(await storage(kind)));
     const credentials = await gateway.provision(lamp);
     let device = await gateway.join(lamp, offer, credentials);
@@ -98,7 +98,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     device = await gateway.join(lamp, offer, credentials);
     calls.push((await call(gateway, device, "self.lamp.off")).body["callId"]);
     await until(async () => (await history(gateway)).size === 2);
-    // What is answered is on the disk: the process may go the moment after.
+    // An answered request is on the disk: the process may end right after it.
     const late = await gateway.rest("POST", "/tokens", { name: "late", scopes: ["read"] });
     const changed = await gateway.rest("PATCH", `/devices/${fan}`, { alias: "breeze", tags: ["hall"] });
     const newcomer = await gateway.provision(unseen);
@@ -111,7 +111,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     const after = await gateway.rest("GET", "/devices/desk");
     expect(after.body).toMatchObject({
       online: false,
-      // When it was last seen is written within a second; killed before that, the end before counts.
+      // The last-seen time is written within a second; after an earlier kill, the previous one is kept.
       lastDisconnect: { reason: expect.stringMatching(/^the gateway (ended unexpectedly|is stopping)$/) },
     });
     await gateway.join(unseen, offer, newcomer);
@@ -119,7 +119,7 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     expect((await call(gateway, again, "self.lamp.on")).status).toBe(200);
   }, 60_000);
 
-  it("loses at most the last 100 ms of history and events to kill -9, and repeats no event's id", async () => {
+  it("loses at most the last 100 ms of history and events on kill -9, and reuses no event id", async () => {
     const gateway = await RestartingGateway.start(inItsOwnProcess(await storage(kind)));
     const device = await gateway.join(lamp, offer);
     const reader = await gateway.events();
@@ -141,8 +141,8 @@ describe.each(["SQLite", "PostgreSQL"])("a gateway on %s", (kind) => {
     }
     await gateway.kill();
     const end = answered.at(-1)?.at ?? 0;
-    // A machine that gives the gateway or its database no time at all cannot be held against it: what comes while one
-    // write is under way waits for the next.
+    // A starved machine is not the gateway's fault: entries that arrive while one
+    // write runs wait for the next.
     const stall = Math.max(...answered.map(({ at }, index) => at - (answered[index - 1]?.at ?? at)));
     const longest = 100 + stall + 2 * slowestWrite;
     const seen = reader.seen.slice(0, seenAt.length);

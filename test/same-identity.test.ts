@@ -1,4 +1,4 @@
-/** Two boards that say they are the same device, as a cloned flash makes them: each throws the other out. */
+/** Two boards with the same identity, such as a cloned flash: each displaces the other. */
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ async function openWatched() {
 }
 
 describe.each([webSocketTransport, mqttTransport])("two boards of one identity over $name", (transport) => {
-  it("[DEV-10] are told of as a warning when they keep taking over from one another, a lone restart is not", async () => {
+  it("[DEV-10] cause a warning when they keep displacing each other, unlike a single restart", async () => {
     const { site, clock, levels } = await openWatched();
     let last = await site.join({ transport });
     const takeOver = async () => {

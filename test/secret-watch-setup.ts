@@ -1,4 +1,4 @@
-/** After each test of the system: nothing that was shown had a secret in it. What a gateway says as it stops counts for the next one. */
+/** After each system test: no output contained a secret. Output of a stopping gateway counts for the next test. */
 import { afterAll, afterEach, expect } from "vitest";
 import { secretWatch } from "./secret-watch.ts";
 

@@ -1,20 +1,20 @@
 /**
- * Looks over the shoulder of every test: what is sent or received as a secret is remembered, and nothing that people
- * or programs are shown may have it: no log line, no event, no metric, no answer of REST but the one that hands it out.
+ * Watches every test for leaked secrets. It records what is sent or received as a secret. No log line, event, metric or
+ * REST answer may contain it, except the answer that issues it.
  * `secret-watch-setup.ts` compares them after each test.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { Writable } from "node:stream";
 import { type Logger, pino } from "pino";
 
-/** Shorter ones are found by chance, or are no secrets. */
+/** Shorter ones would match by chance, or are not secrets. */
 const shortest = 10;
-/** Compared before there is more: a test may say a great deal. */
+/** Compared in chunks of this size, because a test may write a lot. */
 const mostCharacters = 4_000_000;
-/** As they are called on the way to a device, or to whoever asked for a token. */
+/** The names of fields that contain secrets. */
 const secretFields =
   /"(token|password|key|challenge|hmac|apiKey|client_id|clientId|hmacKey)"\s*:\s*"([^"\\]+)"/g;
-/** Answers that hand a secret to whom it belongs. */
+/** Answers that issue a secret to its owner. */
 const handsOut = [
   /^\w+ \/xiaozhi\//,
   /^POST \/api\/v1\/tokens$/,
@@ -28,19 +28,19 @@ interface Shown {
 }
 
 class SecretWatch {
-  /** What each is. */
+  /** The kind of each secret. */
   readonly #secrets = new Map<string, string>();
   readonly #leaks = new Set<string>();
   #shown: Shown[] = [];
   #characters = 0;
   #compared = 0;
 
-  /** How much was looked at, and for how many secrets: a watch that sees nothing finds nothing. */
+  /** How much was checked for how many secrets, to detect a watch that sees nothing. */
   get seen(): { readonly texts: number; readonly secrets: number } {
     return { texts: this.#compared + this.#shown.length, secrets: this.#secrets.size };
   }
 
-  /** Another file of tests begins: what was secret to the one before is nothing to it. */
+  /** Forgets the secrets when another test file starts. */
   startOver(): void {
     this.#secrets.clear();
     this.#leaks.clear();
@@ -53,7 +53,7 @@ class SecretWatch {
     if (secret !== undefined && secret.length >= shortest) this.#secrets.set(secret, what);
   }
 
-  /** Every secret in something that only its reader may have. */
+  /** Records every secret in data that only its reader may have. */
   learn(text: string, from: string): void {
     for (const [, field = "", value] of text.matchAll(secretFields)) this.keep(value, `${field} (${from})`);
   }
@@ -96,7 +96,7 @@ class SecretWatch {
     return pino({ level: "trace" }, stream);
   }
 
-  /** What was shown and should not have been, since the last time somebody asked. */
+  /** The leaks since the last check. */
   leaks(): string[] {
     this.#compare();
     const found = [...this.#leaks];

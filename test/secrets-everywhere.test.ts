@@ -1,4 +1,4 @@
-/** One long day with every kind of secret in play, going well and badly; afterwards each is looked for everywhere. */
+/** Uses every kind of secret, in success and failure, and then searches for each of them everywhere. */
 import { randomBytes } from "node:crypto";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ const first = "02:00:00:00:00:01";
 const imported = "02:00:00:00:00:02";
 const camera = "02:00:00:00:00:03";
 
-/** Refuses everybody, and tells the world which key they came with. */
+/** A provider that rejects every request and repeats the key in its answer. */
 async function indiscreetProvider(): Promise<string> {
   const provider = http.createServer((request, response) => {
     request.resume();
@@ -44,7 +44,7 @@ async function indiscreetProvider(): Promise<string> {
 }
 
 describe("secrets", () => {
-  it("are in no log, event, metric, answer, row, setting that is shown or diagnosis", async () => {
+  it("are in no log, event, metric, answer, table row, shown setting or doctor output", async () => {
     const storage = (await server.newDatabase()).replace("tendon@", "tendon:storage-secret-0101@");
     const voice = {
       upstream: [{ url: "ws://127.0.0.1:1", signIn: "token" as const }],
@@ -74,7 +74,7 @@ describe("secrets", () => {
       return answer;
     };
 
-    // A board shows its code, is guessed at, approved, comes in with wrong and right credentials, is called, opens its
+    // A board shows its code, is guessed and approved, connects with wrong and right credentials, is called and opens its
     // audio.
     const board = new OtaBoard(site.url, { deviceId: first, clientId: "client-secret-0104-0104-0104" });
     const { code, challenge } = await board.shown();
@@ -102,7 +102,7 @@ describe("secrets", () => {
     keep(udp.key, "an AES key");
     device.sendText("no JSON, and no harm");
 
-    // One of a list proves its serial number, wrongly and rightly.
+    // An imported board proves its serial number, wrongly and rightly.
     const serial = { number: "SN-0001-abcdef", key: randomBytes(32).toString("hex") };
     keep(serial.key, "an HMAC key");
     await rest("POST", "/devices/import", {
@@ -118,7 +118,7 @@ describe("secrets", () => {
     expect((await listed.activate(asked.challenge, { hmac: "00".repeat(32) })).status).not.toBe(200);
     await listed.activate(asked.challenge);
 
-    // Strangers, wrong tokens, tokens that come and go.
+    // Missing, wrong, new and revoked tokens.
     const wrong = {
       "Device-Id": first,
       "Client-Id": "client-secret-0107-0107-0107",
@@ -138,7 +138,7 @@ describe("secrets", () => {
     await rest("DELETE", `/tokens/${String(made.body["id"])}`);
     await rest("GET", "/devices", undefined, { authorization: `Bearer ${token}` });
 
-    // A photo that its explainer refuses, with the key in the refusal.
+    // A photo that the vision provider rejects, with the key in its answer.
     const eye = site.tendon.provision(camera, "01090109-0109-4109-8109-010901090109");
     keep(eye.websocket.token, "a device's token");
     const virtual = new VirtualDevice({
@@ -186,7 +186,7 @@ describe("secrets", () => {
     shown.push(...events.seen.map(({ raw }) => raw));
     await site.tendon.stop();
 
-    // The settings as they are shown, and what the doctor has to say.
+    // The shown settings and the doctor's output.
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const env = {
@@ -221,19 +221,19 @@ describe("secrets", () => {
     const everything = shown.join("\n");
     const found = [...secrets].filter(([secret]) => everything.includes(secret)).map(([, what]) => what);
     expect(found).toEqual([]);
-    // A code is six digits: as a word of its own it stands nowhere either.
+    // The six-digit code does not occur as a separate word either.
     expect(events.seen.map(({ raw }) => raw).join("\n")).not.toMatch(new RegExp(`\\b${code}\\b`));
-    // In the tables the code and its challenge are looked up, and a board's proof is compared; nothing else is plain.
+    // Only the code and its challenge are in the tables in plain text, because they are looked up and compared.
     const kept = JSON.stringify(rows);
     const plain = [...secrets].filter(([secret]) => kept.includes(secret)).map(([, what]) => what);
     expect(plain.filter((what) => what !== "the activation's challenge")).toEqual([]);
     expect(kept).toContain("self.lamp.on");
-    // And what the gateway wrote to its log meanwhile.
+    // And the gateway's log.
     expect(secretWatch.seen.texts).toBeGreaterThan(50);
     expect(secretWatch.leaks()).toEqual([]);
   }, 120_000);
 
-  it("would be found by the watch that looks over every test", () => {
+  it("would be found by the secret watch of every test", () => {
     secretWatch.keep("a-secret-of-this-test", "a secret");
     secretWatch.learn('{"udp":{"key":"00112233445566778899aabbccddeeff"}}', "a frame");
     secretWatch.show("nothing here", "a log line");

@@ -19,7 +19,7 @@ function memoryLog() {
 }
 
 describe("secrets", () => {
-  it("stand in no log, event, REST body or error, whatever goes right or wrong", async () => {
+  it("are in no log, event, REST body or error, in success and failure", async () => {
     const { lines, logger } = memoryLog();
     const visionToken = "vision-secret-0001";
     const config = {
@@ -99,7 +99,7 @@ describe("secrets", () => {
     }
   });
 
-  it("are shown to whoever provisions, and to nobody afterwards", async () => {
+  it("are shown only in the answer to provisioning", async () => {
     const site = await openSite();
     const secret = "client-secret-0005";
     const made = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId: secret });
@@ -110,7 +110,7 @@ describe("secrets", () => {
     for (const hidden of [secret, token]) expect(text).not.toContain(hidden);
   });
 
-  it("given in an address are not taken and not logged", async () => {
+  it("in an address are neither accepted nor logged", async () => {
     const { lines, logger } = memoryLog();
     const site = await openSite({ logger });
     const { status, text } = await askAll(site.url, { path: `/api/v1/nothing?token=${adminToken}` });

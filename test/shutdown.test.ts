@@ -16,7 +16,7 @@ async function stopping(site: Site): Promise<void> {
 }
 
 describe("a gateway that stops", () => {
-  it("lets a running call finish, refuses new ones, and tells its devices", async () => {
+  it("lets a running call finish, rejects new ones, and notifies its devices", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")] });
     const running = site.call(device.id, "a");
@@ -53,7 +53,7 @@ describe("a gateway that stops", () => {
     await stopped;
   });
 
-  it("refuses devices that come, closes those that have not said hello, and ends event streams", async () => {
+  it("rejects new devices, closes those without a hello, and ends event streams", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await site.join({ tools: [tool("a")] });
@@ -67,7 +67,7 @@ describe("a gateway that stops", () => {
     await expect(site.connect({ deviceId: "02:00:00:00:00:03" })).rejects.toThrow();
   });
 
-  it("refuses boards that come over MQTT, and those it has finish what they do", async () => {
+  it("rejects new boards over MQTT, and lets connected ones finish their calls", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const claim = { deviceId: "02:00:00:00:00:02", clientId: "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a02" };
@@ -81,7 +81,7 @@ describe("a gateway that stops", () => {
     const late = dial(settings.endpoint);
     const [refused] = (await once(late, "error")) as [NodeJS.ErrnoException];
     expect(refused.code).toBe("ECONNREFUSED");
-    // Whoever had dialled before is told that the server is not there.
+    // A client that had connected before gets "server unavailable".
     await expect(MqttWire.open(settings, {}, early)).rejects.toMatchObject({ returnCode: 3 });
     expect(await site.metric('tendon_connections_refused_total{code="shutting_down"}')).toBe(1);
     device.reply(id, textContent("just in time"));
@@ -90,7 +90,7 @@ describe("a gateway that stops", () => {
     await stopped;
   });
 
-  it("frees its port, removes its mark from the data folder, and may be told twice", async () => {
+  it("frees its port, removes its file from the data folder, and can be stopped twice", async () => {
     const site = await openSite();
     const port = Number(new URL(site.url).port);
     const mark = path.join(site.folder, "gateway.json");
@@ -116,7 +116,7 @@ describe("a gateway that stops", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("leaves nothing that would keep a program from ending", async () => {
+  it("leaves nothing that keeps the process running", async () => {
     const kept = () => process.getActiveResourcesInfo().filter((kind) => /TCP|Timeout/.test(kind));
     await until(() => kept().length === 0, "the end of what other tests left");
     const site = await openSite();
@@ -137,7 +137,7 @@ describe("a gateway that stops", () => {
 });
 
 describe("a gateway that cannot start", () => {
-  it("says that the port is taken", async () => {
+  it("reports that the port is in use", async () => {
     const site = await openSite();
     const port = Number(new URL(site.url).port);
     const failed = await startTendon(
@@ -150,7 +150,7 @@ describe("a gateway that cannot start", () => {
     );
   });
 
-  it("says that the data folder cannot be used", async () => {
+  it("reports that the data folder cannot be used", async () => {
     const site = await openSite();
     const file = path.join(site.folder, "a-file");
     fs.writeFileSync(file, "");
@@ -166,7 +166,7 @@ describe("a gateway that cannot start", () => {
 });
 
 describe("the admin token", () => {
-  it("is made at the first start, readable by its owner only, and found again", async () => {
+  it("is created at the first start, readable only by its owner, and used again", async () => {
     const site = await openSite();
     const data = path.join(site.folder, "fresh");
     const settings = { http: { port: 0 }, mqtt: { port: 0 }, data, log: { level: "silent" as const } };

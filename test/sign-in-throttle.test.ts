@@ -45,7 +45,7 @@ async function times<Value>(count: number, work: () => Promise<Value>): Promise<
   return results;
 }
 
-/** Two devices with credentials, and how many lines the log has about refusals. */
+/** Two devices with credentials, and the number of log lines about rejections. */
 async function openGuarded(config: Parameters<typeof openSite>[0] = {}) {
   let refusals = 0;
   const stream = new Writable({
@@ -62,7 +62,7 @@ async function openGuarded(config: Parameters<typeof openSite>[0] = {}) {
 }
 
 describe("failed sign-ins", () => {
-  it("[PRV-8] over WebSocket throttle their address; right credentials behind it are let in all the same", async () => {
+  it("[PRV-8] over WebSocket throttle their address, which still accepts right credentials", async () => {
     const { site, clock, one, other, refusals } = await openGuarded();
     const wrong = () => overWebSocket(site, firstDevice, "wrong");
     const first = await times(limits.failedSignIns.max, wrong);
@@ -70,7 +70,7 @@ describe("failed sign-ins", () => {
     expect(new Set(await times(20, wrong))).toEqual(new Set([429]));
     expect(refusals()).toBe(limits.failedSignIns.max);
     expect(await site.metric('tendon_connections_refused_total{code="rate_limited"}')).toBe(20);
-    // Neither the device that was attacked nor another one behind the same address is kept out, nor over MQTT.
+    // The attacked device and others behind the same address can still connect, also over MQTT.
     expect(await overWebSocket(site, firstDevice, one.websocket.token)).toBe(101);
     expect(await overWebSocket(site, secondDevice, other.websocket.token)).toBe(101);
     expect(await overMqtt(one.mqtt)).toBe(0);
@@ -78,7 +78,7 @@ describe("failed sign-ins", () => {
     expect([await wrong(), await wrong()]).toEqual([401, 429]);
   });
 
-  it("[PRV-8] over MQTT, of devices and apps, are counted together; a right password is let in", async () => {
+  it("[PRV-8] over MQTT, of devices and apps, are counted together; a right password is accepted", async () => {
     const { site, one, other, refusals } = await openGuarded();
     const app: MqttSettings = {
       endpoint: brokerEndpoint(site),
@@ -101,7 +101,7 @@ describe("failed sign-ins", () => {
     expect(await overMqtt({ ...app, password: adminToken })).toBe(0);
   });
 
-  it("[PRV-8] over MQTT are told with the device they name, and never with its Client-Id", async () => {
+  it("[PRV-8] over MQTT are logged with the device, and never with its Client-Id", async () => {
     const lines: string[] = [];
     const stream = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -117,7 +117,7 @@ describe("failed sign-ins", () => {
     expect(lines.join("")).not.toContain(clientId);
   });
 
-  it("[PRV-8] bytes that are no CONNECT count as well: they do not fill the log", async () => {
+  it("[PRV-8] count invalid CONNECT packets too, and do not fill the log", async () => {
     const { site, one, refusals } = await openGuarded();
     const noise = async () => {
       const socket = dial(brokerEndpoint(site));
@@ -131,7 +131,7 @@ describe("failed sign-ins", () => {
     expect(await overMqtt(one.mqtt)).toBe(0);
   });
 
-  it("[PRV-8] count by the address a trusted proxy has added, and by nothing a caller can write", async () => {
+  it("[PRV-8] count by the address that a trusted proxy added, and not by what a caller sends", async () => {
     const { site } = await openGuarded({ config: { http: { trustProxy: true } } });
     const wrong = (from: string) => overWebSocket(site, firstDevice, "wrong", from);
     await times(limits.failedSignIns.max, () =>
@@ -139,13 +139,13 @@ describe("failed sign-ins", () => {
     );
     expect(await wrong("10.9.9.9, 198.51.100.7")).toBe(429);
     expect(await wrong("198.51.100.7, 203.0.113.5")).toBe(401);
-    // One IPv6 host has 2^64 addresses of its own.
+    // One IPv6 host has 2^64 addresses.
     await times(limits.failedSignIns.max, () => wrong(`2001:db8:1:2::${Math.floor(Math.random() * 9_999)}`));
     expect(await wrong("2001:db8:1:2:ffff::1")).toBe(429);
     expect(await wrong("2001:db8:1:3::1")).toBe(401);
   });
 
-  it("[PRV-8] without a trusted proxy X-Forwarded-For says nothing", async () => {
+  it("[PRV-8] ignore X-Forwarded-For without a trusted proxy", async () => {
     const { site } = await openGuarded();
     let index = 0;
     const wrong = () => {

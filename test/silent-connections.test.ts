@@ -38,13 +38,13 @@ class Caller {
 const request = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
 
 describe("a connection to the HTTP port", () => {
-  it("that says nothing, or never finishes its first request's head, is ended after 15 to 20 s", async () => {
+  it("is closed after 15 to 20 s when it sends no complete request head", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const silent = await Caller.connect(site.url);
     const slow = await Caller.connect(site.url);
     slow.say("GET /healthz HTTP/1.1\r\nhost: ");
-    // Answered after both of the others were taken in: connections are accepted in their order.
+    // Answered after both others were accepted, because connections are accepted in order.
     expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
     clock.advance(14_000);
     expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
@@ -53,7 +53,7 @@ describe("a connection to the HTTP port", () => {
     await until(() => silent.ended && slow.ended, "the end of both");
   });
 
-  it("that has asked once stays for its next request", async () => {
+  it("stays open for more requests after the first one", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const caller = await Caller.connect(site.url);

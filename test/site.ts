@@ -1,6 +1,6 @@
 /**
- * One real gateway on a free loopback port with a data folder of its own, and what a test needs to use it from both
- * sides. It goes when the test that opened it ends.
+ * A real gateway on a free loopback port with its own data folder, and helpers to use it from both sides. It stops when
+ * its test ends.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -22,7 +22,7 @@ const clientId = "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01";
 
 export interface SiteOptions extends Omit<StartOptions, "adminToken"> {
   readonly config?: ConfigInput;
-  /** How its devices will come, where that decides what has to be there. */
+  /** The transport of its devices, if the gateway needs to know it. */
   readonly transport?: DeviceTransport | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
   return site;
 }
 
-/** One for several tests; whoever starts it stops it. */
+/** A gateway for several tests; its starter must stop it. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const { config = {}, ...startOptions } = options;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-test-"));
@@ -71,17 +71,17 @@ export class Site {
     this.folder = folder;
   }
 
-  /** Where callers go. */
+  /** The address for callers. */
   get url(): string {
     return this.tendon.url;
   }
 
-  /** Where devices go. */
+  /** The address for devices. */
   protected get deviceUrl(): string {
     return this.tendon.url;
   }
 
-  /** A path under /api/v1, with the admin's token unless the headers say otherwise. */
+  /** Requests a path under /api/v1, with the admin token unless the headers have another. */
   async rest(
     method: string,
     restPath: string,
@@ -134,7 +134,7 @@ export class Site {
     return line === undefined ? 0 : Number(line.slice(name.length + 1));
   }
 
-  /** A connection that has not said anything yet. */
+  /** A connection that has not sent anything yet. */
   async connect(options: JoinOptions = {}): Promise<RawDevice> {
     const transport = options.transport ?? webSocketTransport;
     this.#callDoor = transport.callDoor;
@@ -147,7 +147,7 @@ export class Site {
     return device;
   }
 
-  /** A device that has said hello, was initialised and listed, and is now silent. */
+  /** A device that has sent hello, was initialized and listed, and is now silent. */
   async join(options: JoinOptions = {}): Promise<RawDevice> {
     const device = await this.connect(options);
     await device.greet(options.hello ?? firmwareHello);
@@ -160,7 +160,7 @@ export class Site {
     await until(async () => (await this.device(reference))["toolsComplete"] === true, "a complete list");
   }
 
-  /** Resolves when callers can know of a device that has just said hello. */
+  /** Resolves when callers can see a device that has just sent hello. */
   protected async arrived(_device: string): Promise<void> {}
 
   protected hangUp(): void {

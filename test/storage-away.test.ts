@@ -31,7 +31,7 @@ async function answeredCall(site: Site, device: Awaited<ReturnType<Site["join"]>
   return (await answer).status;
 }
 
-/** Everything that needs the database, and what it is refused with. */
+/** Requests that need the database, and their errors. */
 async function refusals(site: Site) {
   const asked = [
     ["GET", "/calls"],
@@ -60,8 +60,8 @@ const refused = [
   ["POST", "/devices/provision"],
 ].map((asked) => [...asked, 503, "storage_unavailable", true, "5"]);
 
-describe("while PostgreSQL is away", () => {
-  it("calls go on, what needs it is refused with its own code, and nothing is lost when it is back", async () => {
+describe("while PostgreSQL is unavailable", () => {
+  it("continues calls, rejects requests that need it with storage_unavailable, and loses nothing", async () => {
     const site = await siteOnPostgres();
     const device = await site.join({ tools: [tool("a")] });
     expect(await answeredCall(site, device)).toBe(200);
@@ -77,7 +77,7 @@ describe("while PostgreSQL is away", () => {
         problems: ["storage: the database does not answer"],
       },
     });
-    // Devices are read from memory; one that was never seen comes in, is listed, and is written down later.
+    // Devices are read from memory; a new one connects, is listed, and is written later.
     expect((await site.rest("GET", "/devices")).status).toBe(200);
     const other = await site.join({ deviceId: "02:00:00:00:00:02", tools: [tool("a"), tool("b")] });
     expect(await answeredCall(site, other)).toBe(200);
@@ -97,7 +97,7 @@ describe("while PostgreSQL is away", () => {
     expect((await again.device("desk"))["id"]).toBe(firstDevice);
   }, 60_000);
 
-  it("boards that are approved get their settings; new ones are told to come back", async () => {
+  it("gives approved boards their settings, and asks new ones to retry", async () => {
     const config = { storage: await server.newDatabase(), devices: { admission: "approve" as const } };
     const site = await openSite({ config });
     const clientId = "11111111-2222-4333-8444-555555555555";
@@ -120,7 +120,7 @@ describe("while PostgreSQL is away", () => {
     await until(async () => (await ask("02:00:00:00:00:05")).status === 200, "a code for the new one");
   }, 60_000);
 
-  it("nothing hangs when it is frozen: refused in seconds, at once after that, and back without a restart", async () => {
+  it("rejects requests within seconds when it hangs, later at once, and recovers without a restart", async () => {
     const site = await siteOnPostgres();
     const device = await site.join({ tools: [tool("a")] });
     expect((await site.rest("GET", "/calls")).status).toBe(200);
@@ -144,7 +144,7 @@ describe("while PostgreSQL is away", () => {
     expect((await site.rest("POST", "/tokens", { name: "x", scopes: ["read"] })).status).toBe(201);
   }, 60_000);
 
-  it("a gateway stops in time, although it cannot write down what it still has", async () => {
+  it("stops in time, although it cannot write its pending data", async () => {
     const gateway = serve(await server.newDatabase());
     await gateway.until("stdout", /^tendon ready/m);
     server.freeze();
@@ -168,7 +168,7 @@ function serve(storage: string) {
 }
 
 describe("a start without PostgreSQL", () => {
-  it("waits for it, says so, and goes on when it is there", async () => {
+  it("waits for it, logs that, and continues when it is available", async () => {
     const url = await server.newDatabase();
     await server.stop();
     const gateway = serve(url);
@@ -179,7 +179,7 @@ describe("a start without PostgreSQL", () => {
     expect((await gateway.end()).code).toBe(0);
   }, 60_000);
 
-  it("can be called off while it waits", async () => {
+  it("can be cancelled while it waits", async () => {
     const url = await server.newDatabase();
     await server.stop();
     const gateway = serve(url);
@@ -191,7 +191,7 @@ describe("a start without PostgreSQL", () => {
     await server.startAgain();
   }, 60_000);
 
-  it("is refused at once where waiting would not help, without the password", async () => {
+  it("fails at once when waiting would not help, without printing the password", async () => {
     const url = (await server.newDatabase()).replace("tendon@", "tendon:open-sesame-123@");
     const gateway = serve(url.replace(/[^/]+$/, "nowhere"));
     const { code, stderr } = await gateway.finished();

@@ -1,4 +1,4 @@
-/** The closing lines of `npm test` are what people and CI read. */
+/** People and CI read the last lines of `npm test`. */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "..");
 
-it("a run shows what tests print, what failed and why one was skipped, and ends with the counts", () => {
+it("a run shows the output of tests, failures and reasons for skipping, and ends with the counts", () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-reporter-"));
   onTestFinished(() => fs.rmSync(folder, { recursive: true }));
   const file = path.join(folder, "sample.test.js");

@@ -1,4 +1,4 @@
-/** The HTTP port behind TLS: what is told, who comes in, and how a certificate is renewed under way. */
+/** The HTTP port with TLS: addresses, connections, and certificate renewal at run time. */
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
@@ -25,7 +25,7 @@ async function secureSite(files: Files, options: SiteOptions = {}): Promise<Site
   });
 }
 
-/** Dials and gives the certificate that is shown; the connection stays until the test ends. */
+/** Connects and returns the server's certificate; the connection stays open until the test ends. */
 async function dial(port: number): Promise<{ socket: tls.TLSSocket; shown: string }> {
   const socket = tls.connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
   onTestFinished(() => void socket.destroy());
@@ -51,7 +51,7 @@ function copy(from: Files, to: Files): void {
 }
 
 describe("with tls.cert and tls.key", () => {
-  it("[TLS-1] all addresses say so, and REST answers over TLS", async () => {
+  it("[TLS-1] all addresses use TLS, and REST answers over TLS", async () => {
     const site = await secureSite(selfSigned());
     expect(site.tendon.addresses).toMatchObject({
       local: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
@@ -67,7 +67,7 @@ describe("with tls.cert and tls.key", () => {
     expect(await events.nextOf("device.online")).toMatchObject({ device: device.id });
   });
 
-  it("[TLS-1] a virtual board that trusts the certificate comes in by its OTA address alone", async () => {
+  it("[TLS-1] a virtual board that trusts the certificate connects with only its OTA address", async () => {
     const files = selfSigned();
     const site = await secureSite(files, { config: { devices: { transport: "websocket" } } });
     const make = (options: object) => {
@@ -84,7 +84,7 @@ describe("with tls.cert and tls.key", () => {
     await site.listed(device.id);
     const answer = await site.call(device.id, "self.get_device_status");
     expect(answer.status).toBe(200);
-    // As on a Wi-Fi board: what the public authorities did not sign is refused.
+    // Like a Wi-Fi board, which rejects certificates that no public authority signed.
     const stranger = make({});
     const failed = stranger.waitFor("ota-failed");
     const attempt = stranger.connect().catch(() => undefined);
@@ -93,7 +93,7 @@ describe("with tls.cert and tls.key", () => {
     await attempt;
   });
 
-  it("[TLS-1] apps come in over wss", async () => {
+  it("[TLS-1] apps connect over wss", async () => {
     const files = selfSigned();
     const site = await secureSite(files);
     const socket = new WebSocket(`${site.url.replace("http", "ws")}/mqtt`, "mqtt", {
@@ -104,7 +104,7 @@ describe("with tls.cert and tls.key", () => {
     expect(socket.protocol).toBe("mqtt");
   });
 
-  it("[TLS-1] plain HTTP on that port gets no answer, and harms nobody else", async () => {
+  it("[TLS-1] plain HTTP on that port gets no answer, and does not affect others", async () => {
     const site = await secureSite(selfSigned());
     const socket = net.connect(portOf(site.url), "127.0.0.1");
     let heard = "";
@@ -120,7 +120,7 @@ describe("with tls.cert and tls.key", () => {
 });
 
 describe("files that cannot be used", () => {
-  it("[TLS-1] stop the start, each in words of its own", async () => {
+  it("[TLS-1] stop the start, each with its own message", async () => {
     const good = selfSigned();
     const other = selfSigned();
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-tls-"));
@@ -138,7 +138,7 @@ describe("files that cannot be used", () => {
     expect(await refusedStart({ cert: good.cert })).toContain("go together");
   });
 
-  it("[TLS-1] an expired certificate stops the start and says since when", async () => {
+  it("[TLS-1] an expired certificate stops the start, with its expiry date", async () => {
     const clock = new ManualClock();
     clock.advance(100 * 365 * 86_400_000);
     const { cert, key } = selfSigned();
@@ -148,7 +148,7 @@ describe("files that cannot be used", () => {
 });
 
 describe("a renewed certificate", () => {
-  it("[TLS-2] is served to whoever comes next, on HTTP and MQTT, and nobody is cut off", async () => {
+  it("[TLS-2] is served to new connections on HTTP and MQTT, while open ones stay", async () => {
     const files = selfSigned();
     const mqttPort = await freePort();
     const site = await openSite({ config: { tls: files, mqtt: { tlsPort: mqttPort } } });
@@ -164,7 +164,7 @@ describe("a renewed certificate", () => {
     expect(await events.nextOf("device.online")).toMatchObject({ device: device.id });
   });
 
-  it("[TLS-2] counts only as a pair that can be used: until then the old one is served", async () => {
+  it("[TLS-2] is used only as a valid pair; until then the old one is served", async () => {
     const clock = new ManualClock();
     const files = selfSigned();
     const site = await secureSite(files, { clock });

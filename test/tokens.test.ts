@@ -28,7 +28,7 @@ function as(token: string): Record<string, string> {
 }
 
 describe("a token", () => {
-  it("[TOK-1] is shown once and kept as a hash", async () => {
+  it("[TOK-1] is shown once and stored as a hash", async () => {
     const site = await openSite();
     const { id, token } = await make(site, { name: "for the agent" });
     expect(token).toMatch(/^tdn_[A-Za-z0-9_-]{32}$/);
@@ -39,7 +39,7 @@ describe("a token", () => {
     expect(text).not.toContain(token);
   });
 
-  it("[TOK-2] does what its scopes say and nothing else", async () => {
+  it("[TOK-2] allows what its scopes include and nothing else", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")], userTools: [tool("self.reboot")] });
     const reader = await make(site, { scopes: ["read"] });
@@ -66,7 +66,7 @@ describe("a token", () => {
     );
   });
 
-  it("[TOK-2] shows with a device's tools what it may use", async () => {
+  it("[TOK-2] sees which of a device's tools it may use", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")], userTools: [tool("self.reboot")] });
     const { token } = await make(site, {});
@@ -77,7 +77,7 @@ describe("a token", () => {
     ]);
   });
 
-  it("[TOK-3] is limited by aliases too, by boards that have not come yet, and by nothing that nobody knows", async () => {
+  it("[TOK-3] can be limited by aliases and to boards that have not connected yet, but not by unknown names", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("a")] });
     await site.rest("PATCH", `/devices/${first}`, { alias: "desk" });
@@ -101,7 +101,7 @@ describe("a token", () => {
     expect(refused.body["detail"]).toContain("`ghost`");
   });
 
-  it("[TOK-3] limited to some devices knows of no others, on any door", async () => {
+  it("[TOK-3] limited to some devices sees no others, on every interface", async () => {
     const site = await openSite();
     const one = await site.join({ tools: [tool("a")] });
     const other = await site.join({ deviceId: second, tools: [tool("a")] });
@@ -133,7 +133,7 @@ describe("a token", () => {
     expect(await other.quiet()).toEqual([]);
   });
 
-  it("[TOK-4] that has expired, or was revoked, no longer counts, and what it has open is closed", async () => {
+  it("[TOK-4] is rejected when it is expired or revoked, and its open connections are closed", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const soon = new Date(clock.now() + 60_000).toISOString();
@@ -150,7 +150,7 @@ describe("a token", () => {
     expect((await site.rest("DELETE", `/tokens/${ended.id}`)).body["code"]).toBe("not_found");
   });
 
-  it("[TOK-4] that expires loses within a second what it has open, and does nothing more by it", async () => {
+  it("[TOK-4] loses its open connections within a second of its expiry", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await site.join({ tools: [tool("a")] });
@@ -175,7 +175,7 @@ describe("a token", () => {
     [{ name: "" }],
     [{ expiresAt: "2001-01-01T00:00:00Z" }],
     [{ colour: "red" }],
-  ])("is not made from a wrong request: %j", async (wrong) => {
+  ])("is not created by an invalid request: %j", async (wrong) => {
     const site = await openSite();
     const { status, body } = await site.rest("POST", "/tokens", { name: "x", scopes: ["read"], ...wrong });
     expect([status, body["code"]]).toEqual([400, "bad_request"]);

@@ -1,4 +1,4 @@
-/** `GET /tools`: tools of the fleet by a few letters of their names. */
+/** `GET /tools`: finds tools of the fleet by parts of their names. */
 import { describe, expect, it } from "vitest";
 import { tokenWith } from "./functions.ts";
 import { tool } from "./raw-device.ts";
@@ -30,7 +30,7 @@ async function twoLamps(): Promise<Site> {
 }
 
 describe("tools by their names", () => {
-  it("come from every device, those that are here first, by parts of words in any order", async () => {
+  it("are found on every device, online ones first, by parts of words in any order", async () => {
     const site = await twoLamps();
     const level = ["hall self.light.set_level", "desk self.light.set_level away"];
     for (const q of ["level", "LIGHT", "lev set", "  set%20%20light "]) {
@@ -38,13 +38,13 @@ describe("tools by their names", () => {
     }
     expect(await found(site, "q=desk%20lev")).toEqual(["desk self.light.set_level away"]);
     expect(await found(site, "q=reboot")).toEqual(["hall self.reboot", "desk self.reboot away"]);
-    // A device alone is no tool.
+    // The name of a device alone finds no tool.
     expect(await found(site, "q=desk")).toEqual([]);
     expect(await found(site, "q=%20")).toEqual([]);
     expect(await found(site, "q=e&limit=3")).toHaveLength(3);
   });
 
-  it("are those that whoever asks may call, of devices they may see", async () => {
+  it("include only tools that the caller may call, on devices that it may see", async () => {
     const site = await twoLamps();
     const agent = await tokenWith(site, ["read", "call"]);
     expect(await found(site, "q=reboot", agent)).toEqual([]);
@@ -56,7 +56,7 @@ describe("tools by their names", () => {
     expect(refused.body["code"]).toBe("forbidden");
   });
 
-  it("are asked for within bounds", async () => {
+  it("are limited in number", async () => {
     const site = await openSite();
     for (const query of ["", "?q=", `?q=${"x".repeat(129)}`, "?q=x&limit=0", "?q=x&limit=51"]) {
       expect((await site.rest("GET", `/tools${query}`)).body["code"], query).toBe("bad_request");

@@ -1,4 +1,4 @@
-/** Boards that want to talk to a gateway that has no voice server [DEV-22, MQT-8]. */
+/** Boards that start a conversation with a gateway without a voice server [DEV-22, MQT-8]. */
 import { VirtualDevice } from "@tendon/simulator";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "./inbox.ts";
@@ -36,7 +36,7 @@ function listen(device: RawDevice, state: string, mode?: string): void {
   });
 }
 
-/** Resolves when the gateway has read everything the device has said, and has nothing to say. */
+/** Resolves when the gateway has read everything that the device sent, and sends nothing. */
 async function heard(device: RawDevice): Promise<void> {
   expect(await device.quiet()).toEqual([]);
 }
@@ -45,8 +45,8 @@ async function online(device: RawDevice): Promise<unknown> {
   return (await site.device(device.id))["online"];
 }
 
-describe("a board over WebSocket that wants to talk", () => {
-  /** Connected because its person wants to talk: it listens, and its microphone is on. */
+describe("a board over WebSocket that starts a conversation", () => {
+  /** Connected to talk: the board listens, and its microphone is on. */
   async function talking(mode = "auto"): Promise<RawDevice> {
     const device = await site.connect({ deviceId: nextId() });
     await device.greet();
@@ -55,7 +55,7 @@ describe("a board over WebSocket that wants to talk", () => {
     return device;
   }
 
-  it.each(["auto", "realtime"])("[DEV-22] in mode %s is put to rest 3 s after the alert", async (mode) => {
+  it.each(["auto", "realtime"])("[DEV-22] in mode %s stops listening 3 s after the alert", async (mode) => {
     const device = await talking(mode);
     await device.setUp(offer);
     await site.listed(device.id);
@@ -68,7 +68,7 @@ describe("a board over WebSocket that wants to talk", () => {
     expect(lastDisconnect).toMatchObject({ reason: expect.stringContaining("no voice server") });
   });
 
-  it("[DEV-22] is listed first, and calls that wait have their turn", async () => {
+  it("[DEV-22] is listed first, and waiting calls run", async () => {
     const device = await talking();
     const waiting = [site.call(device.id, "a"), site.call(device.id, "b")];
     const { id } = await device.nextRequest("initialize");
@@ -87,7 +87,7 @@ describe("a board over WebSocket that wants to talk", () => {
     expect((await device.wire.ended).code).toBe(1000);
   });
 
-  it("[DEV-22] is put to rest 30 s after the alert, whatever still runs", async () => {
+  it("[DEV-22] stops listening 30 s after the alert, whatever still runs", async () => {
     const device = await talking();
     await device.setUp(offer);
     await site.listed(device.id);
@@ -118,7 +118,7 @@ describe("a board over WebSocket that wants to talk", () => {
         listen(device, "stop");
       },
     ],
-  ])("[DEV-22] stays connected where it %s", async (_, act) => {
+  ])("[DEV-22] stays connected when it %s", async (_, act) => {
     const device = await site.join({ deviceId: nextId(), ...offer });
     act(device);
     await heard(device);
@@ -144,7 +144,7 @@ describe("a board over WebSocket that wants to talk", () => {
   });
 });
 
-describe("a board over MQTT that wants to talk", () => {
+describe("a board over MQTT that starts a conversation", () => {
   const hello: Fields = { ...firmwareHello, version: 3, transport: "udp" };
 
   async function greeted(): Promise<{ device: RawDevice; sessionId: unknown }> {
@@ -155,7 +155,7 @@ describe("a board over MQTT that wants to talk", () => {
     return { device, sessionId };
   }
 
-  it("[MQT-8] has 3 s to read why, before the goodbye clears its screen", async () => {
+  it("[MQT-8] shows the alert for 3 s before the goodbye clears its screen", async () => {
     const { device, sessionId } = await greeted();
     clock.advance(2_999);
     await heard(device);
@@ -167,7 +167,7 @@ describe("a board over MQTT that wants to talk", () => {
     device.cut();
   });
 
-  it("[MQT-8] says goodbye itself, and gets none", async () => {
+  it("[MQT-8] gets no goodbye when it sends one itself", async () => {
     const { device, sessionId } = await greeted();
     device.send({ type: "goodbye", session_id: sessionId });
     await heard(device);
@@ -176,7 +176,7 @@ describe("a board over MQTT that wants to talk", () => {
     device.cut();
   });
 
-  it("[MQT-8] says hello again in time, and gets the goodbye of that session alone", async () => {
+  it("[MQT-8] gets only the goodbye of its latest session", async () => {
     const { device } = await greeted();
     clock.advance(2_000);
     const { session_id: second } = await device.sayHello(hello);
@@ -200,7 +200,7 @@ describe("a virtual board over WebSocket", () => {
     return device;
   }
 
-  it("[DEV-22] stays connected as long as it is silent", async () => {
+  it("[DEV-22] stays connected while it is silent", async () => {
     const device = await connected();
     for (let count = 0; count < 4; count += 1) {
       clock.advance(20_000);
@@ -209,7 +209,7 @@ describe("a virtual board over WebSocket", () => {
     expect(device.connected).toBe(true);
   });
 
-  it("[DEV-22] rests after it has spoken", async () => {
+  it("[DEV-22] is idle after it has spoken", async () => {
     const device = await connected();
     expect(device.phase).toBe("listening");
     device.sendAudio(opus);

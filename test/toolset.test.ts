@@ -1,4 +1,4 @@
-/** The fleet's tools as agents see them, through the function-calling door. */
+/** The fleet's tools as agents see them, through function calling. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -10,15 +10,15 @@ import { firstDevice, openSite, type Site } from "./site.ts";
 
 const secondDevice = "02:00:00:00:00:02";
 
-describe("what an agent is shown", () => {
-  it("[AGT-1] every device's tools, under names of one kind, in one order", async () => {
+describe("an agent's tool list", () => {
+  it("[AGT-1] has every device's tools, with uniform names, in a stable order", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("self.b.two"), tool("self.a.one")] });
     await site.join({ deviceId: secondDevice, board: "lamp", tools: [tool("on")] });
     expect(await shown(site)).toEqual(["lamp-0002__on", "raw-board-0001__a_one", "raw-board-0001__b_two"]);
   });
 
-  it("user-only tools only where the token names that scope, which `admin` does not", async () => {
+  it("has user-only tools only with the scope `call:user` itself, not with `admin`", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("on")], userTools: [tool("self.reboot")] });
     expect(await shown(site)).toEqual(["raw-board-0001__on"]);
@@ -29,7 +29,7 @@ describe("what an agent is shown", () => {
     expect(await shown(site, await tokenWith(site, ["admin", "call:user"]))).toEqual(both);
   });
 
-  it("[TOK-3] only the devices its token is for", async () => {
+  it("[TOK-3] has only the devices of its token", async () => {
     const site = await openSite();
     await site.join({ tools: [tool("on")] });
     await site.join({ deviceId: secondDevice, tools: [tool("on")] });
@@ -57,10 +57,10 @@ function dataFolder(): string {
   return folder;
 }
 
-describe("[AGT-12] the tools of a device that has left", () => {
+describe("[AGT-12] the tools of an offline device", () => {
   const agents = { offlineGraceMs: 60_000 };
 
-  it("stay in the list for a while, and are there again when it is", async () => {
+  it("stay in the list for a while, and return with the device", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock, config: { agents } });
     await leave(site, await site.join({ tools: [tool("on")] }));
@@ -74,7 +74,7 @@ describe("[AGT-12] the tools of a device that has left", () => {
     expect(await shown(site)).toEqual(["raw-board-0001__on"]);
   });
 
-  it("stay while it comes and goes, each time anew", async () => {
+  it("stay while it reconnects, each time for the whole period", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock, config: { agents } });
     await leave(site, await site.join({ tools: [tool("on")] }));
@@ -86,7 +86,7 @@ describe("[AGT-12] the tools of a device that has left", () => {
     expect(await shown(site)).toEqual([]);
   });
 
-  it("are what they were after the gateway was down, however long", async () => {
+  it("are unchanged after the gateway was down for any time", async () => {
     const data = dataFolder();
     const clock = new ManualClock();
     const first = await openSite({ clock, config: { agents, data } });
@@ -104,7 +104,7 @@ describe("[AGT-12] the tools of a device that has left", () => {
 });
 
 describe("[AGT-2] names", () => {
-  it("lead to their tools after a restart: of old aliases, of devices that are away, of tools that are gone", async () => {
+  it("resolve after a restart: for old aliases, offline devices and removed tools", async () => {
     const data = dataFolder();
     const first = await openSite({ config: { data } });
     const device = await first.join({ tools: [tool("self.lamp.on"), tool("self.lamp.off")] });
@@ -126,7 +126,7 @@ describe("[AGT-2] names", () => {
     }
   });
 
-  it("of two tools that would share one are told apart for good", async () => {
+  it("of two tools with the same name stay distinct", async () => {
     const data = dataFolder();
     const first = await openSite({ config: { data } });
     await first.join({ tools: [tool("a.b"), tool("a_b"), tool("a b")] });
@@ -144,7 +144,7 @@ describe("[AGT-2] names", () => {
     expect((await device.nextRequest("tools/call")).params["name"]).toBe("a.b");
   });
 
-  it("of one device are never another's, whatever it calls itself and its tools", async () => {
+  it("of one device never resolve to another, whatever its alias and tools", async () => {
     const site = await openSite();
     await site.join({ board: "lamp", tools: [tool("b__on")] });
     await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "a" });
@@ -161,7 +161,7 @@ describe("[AGT-2] names", () => {
 });
 
 describe("a list", () => {
-  it("[AGT-5] is the same to the letter until tools change: not when devices come, go or are tagged", async () => {
+  it("[AGT-5] is identical until tools change, even if devices connect, disconnect or are tagged", async () => {
     const site = await openSite();
     const list = async () => (await site.rest("GET", "/tools.openai.json")).text;
     const device = await site.join({ tools: [tool("b"), tool("a")] });
@@ -174,7 +174,7 @@ describe("a list", () => {
     expect(await list()).toBe(before);
   });
 
-  it("[AGT-6] may have another budget", async () => {
+  it("[AGT-6] can have another budget", async () => {
     const site = await openSite({ config: { agents: { toolBudget: 9 } } });
     await site.join({ tools: [tool("a"), tool("b")] });
     expect(await shown(site)).toHaveLength(2);

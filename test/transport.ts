@@ -2,19 +2,19 @@ import type { Answer } from "./http-client.ts";
 import type { Fields } from "./raw-device.ts";
 import type { Site, SiteOptions } from "./site.ts";
 
-/** What a scenario needs of a device's connection, whatever carries it. */
+/** A device's connection in scenarios, over any transport. */
 export interface DeviceWire {
   sendText(text: string): void;
   sendBinary(bytes: Uint8Array): void;
-  /** The next text the gateway sends, in order. */
+  /** The next text from the gateway, in order. */
   nextText(): Promise<string>;
-  /** Texts that have come and were not taken yet. */
+  /** Received texts that were not read yet. */
   readonly untaken: readonly string[];
-  /** Gone without a word, as when the power fails. */
+  /** Drops the connection without a message, as in a power failure. */
   cut(): void;
-  /** A farewell, as far as the transport has one. */
+  /** Disconnects with the transport's own message, if it has one. */
   close(): void;
-  /** How the connection ended; `code` where the transport has such a thing. */
+  /** How the connection ended; with `code` if the transport has one. */
   readonly ended: Promise<{ readonly code: number; readonly reason: string }>;
 }
 
@@ -26,25 +26,25 @@ export interface DeviceClaim {
   readonly pongs?: boolean | undefined;
 }
 
-/** One way for devices to reach a gateway. */
+/** A transport between devices and the gateway. */
 export interface DeviceTransport {
   readonly name: string;
-  /** What the server's hello says in `transport`. */
+  /** The `transport` in the server's hello. */
   readonly helloTransport: string;
-  /** What REST calls it. */
+  /** Its name in REST. */
   readonly restName: string;
-  /** Whether a device is there only after its hello; otherwise it is as soon as it is connected. */
+  /** Whether a device is online only after its hello; otherwise as soon as it is connected. */
   readonly beginsWithHello: boolean;
-  /** What `ended` tells when the gateway sends a device away; 0 where the transport has no word for it. */
+  /** The close code when the gateway disconnects a device; 0 if the transport has none. */
   readonly sentAwayCode: number;
   connect(gatewayUrl: string, claim: DeviceClaim): Promise<DeviceWire>;
-  /** The door that calls come in by; REST where it is left out. */
+  /** The interface for calls; REST by default. */
   readonly callDoor?: CallDoor;
-  /** Where devices and callers meet; one gateway of the test's own where it is left out. */
+  /** The gateway for devices and callers; a new one by default. */
   readonly openSite?: (options: SiteOptions) => Promise<Site>;
 }
 
-/** A call by another door than REST, with an answer in the shape of REST. */
+/** A call through another interface than REST, with an answer in REST's format. */
 export type CallDoor = (
   site: Site,
   device: string,

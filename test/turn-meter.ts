@@ -1,4 +1,4 @@
-/** How the work of this process is spread over the turns of its loop, in CPU time: what other processes do counts nothing. */
+/** Measures the CPU time of each turn of this process's event loop, without other processes. */
 export class TurnMeter {
   #last = cpuMs();
   #running = true;
@@ -11,14 +11,14 @@ export class TurnMeter {
       const took = now - this.#last;
       this.#last = now;
       this.#longest = Math.max(this.#longest, took);
-      // Turns in which nothing happens but this are not work.
+      // Turns with only this measurement are not work.
       if (took > 0.5) this.#work += took;
       if (this.#running) setImmediate(turn);
     };
     setImmediate(turn);
   }
 
-  /** The share of all work that the longest turn has had. */
+  /** The share of the longest turn in all work. */
   stop(): number {
     this.#running = false;
     return this.#longest / this.#work;

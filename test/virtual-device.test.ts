@@ -1,4 +1,4 @@
-/** The gateway against the simulated firmware, one fault at a time: two implementations of the same wire. */
+/** The gateway with the simulated firmware, one fault at a time: two implementations of the same protocol. */
 import {
   ConnectError,
   faultList,
@@ -39,7 +39,7 @@ async function listed(site: Site, device: VirtualDevice): Promise<{ [key: string
 }
 
 describe("a virtual device without faults", () => {
-  it("[MCP-3] shows its board, its tools and who they are for", async () => {
+  it("[MCP-3] shows its board, its tools and their audience", async () => {
     const site = await openSite();
     const device = await start(site, [], { board: { name: "desk-pal", firmware: "2.4.2" } });
     expect(await listed(site, device)).toMatchObject({
@@ -55,7 +55,7 @@ describe("a virtual device without faults", () => {
     expect(open).not.toContain("self.reboot");
   });
 
-  it("does what it is told, and its status shows it", async () => {
+  it("executes calls, and its status shows the result", async () => {
     const site = await openSite();
     const device = await start(site);
     expect((await site.call(device.id, volume, { volume: 33 })).body["result"]).toMatchObject({
@@ -68,7 +68,7 @@ describe("a virtual device without faults", () => {
     });
   });
 
-  it("[ACC-5] goes to no address of its own: that of the stock firmware is a sentence", async () => {
+  it("[ACC-5] uses no default address: that of the stock firmware is a sentence", async () => {
     const site = await openSite();
     const device = await start(site);
     await listed(site, device);
@@ -77,14 +77,14 @@ describe("a virtual device without faults", () => {
     expect(body["detail"]).toBe("/url is required: its default is not an address");
   });
 
-  it("[MCP-13] is told to reboot, and has done it when it leaves", async () => {
+  it("[MCP-13] completes a reboot by disconnecting", async () => {
     const site = await openSite();
     const device = await start(site);
     expect((await site.call(device.id, "self.reboot")).status).toBe(200);
     await until(async () => (await site.device(device.id))["online"] === false);
   });
 
-  it("serves many at once", async () => {
+  it("works for many devices at once", async () => {
     const site = await openSite();
     const devices = await Promise.all(Array.from({ length: 20 }, () => start(site)));
     const answers = await Promise.all(
@@ -106,7 +106,7 @@ describe("a virtual device with a fault", () => {
     "no-pong",
     "notifications=5",
     "slow=20",
-  ])("%s is listed to the end", async (fault) => {
+  ])("%s is listed completely", async (fault) => {
     const site = await openSite();
     const device = await start(site, [fault]);
     expect(await listed(site, device)).toMatchObject({ online: true, toolsComplete: true });
@@ -114,7 +114,7 @@ describe("a virtual device with a fault", () => {
   });
 
   it.each(["duplicate-reply", "foreign-ids", "old-firmware", "unknown-kinds", "notifications=5", "slow=20"])(
-    "%s answers every call with its own answer",
+    "%s answers every call with the right result",
     async (fault) => {
       const site = await openSite();
       const device = await start(site, [fault]);
@@ -126,7 +126,7 @@ describe("a virtual device with a fault", () => {
     },
   );
 
-  it("[MCP-4] many-pages shows all of its 200 and more tools", async () => {
+  it("[MCP-4] many-pages shows all of its more than 200 tools", async () => {
     const site = await openSite();
     const device = await start(site, ["many-pages"]);
     await listed(site, device);
@@ -134,7 +134,7 @@ describe("a virtual device with a fault", () => {
     expect(names.filter((name) => name.startsWith("self.pages."))).toHaveLength(200);
   });
 
-  it("[RPC-6] broken-json fails its calls at once, with its words", async () => {
+  it("[RPC-6] broken-json fails its calls at once, with its message", async () => {
     const site = await openSite();
     const device = await start(site, ["broken-json"]);
     const { status: code, body } = await site.call(device.id, volume, { volume: 1 });
@@ -142,7 +142,7 @@ describe("a virtual device with a fault", () => {
     expect(body["detail"]).toContain('"valve"');
   });
 
-  it("[MCP-4] cursor-loop shows what it has, marked incomplete", async () => {
+  it("[MCP-4] cursor-loop shows its tools, marked incomplete", async () => {
     const site = await openSite();
     const device = await start(site, ["cursor-loop"]);
     const view = await listed(site, device);
@@ -150,7 +150,7 @@ describe("a virtual device with a fault", () => {
     expect((await site.call(device.id, volume, { volume: 5 })).status).toBe(200);
   });
 
-  it("[MCP-4] oversize-tool does not hide the user-only tools behind it", async () => {
+  it("[MCP-4] oversize-tool does not hide the user-only tools after it", async () => {
     const site = await openSite();
     const device = await start(site, ["oversize-tool"]);
     const view = await listed(site, device);
@@ -166,7 +166,7 @@ describe("a virtual device with a fault", () => {
     expect((await site.call(device.id, volume, { volume: 1 })).body["code"]).toBe("tool_unknown");
   });
 
-  it("[MCP-7] mute is online, with the reason why nothing is listed", async () => {
+  it("[MCP-7] mute is online, with the reason for the empty tool list", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await start(site, ["mute"]);
@@ -198,7 +198,7 @@ describe("a virtual device with a fault", () => {
     expect((await events.next()).data).toMatchObject({ callId: body["callId"], tool: volume, failed: false });
   });
 
-  it("[CALL-4] reboot-mid-call fails the call and those behind it", async () => {
+  it("[CALL-4] reboot-mid-call fails the call and the queued ones", async () => {
     const site = await openSite();
     const device = await start(site, ["reboot-mid-call=50"]);
     await listed(site, device);
@@ -227,7 +227,7 @@ describe("a virtual device with a fault", () => {
     expect(await site.metric('tendon_connections_refused_total{code="device_timeout"}')).toBe(1);
   });
 
-  it("is known by the same names as in the command line's help", () => {
+  it("has the same fault names as the command line's help", () => {
     const tested = [
       "slow",
       "mute",

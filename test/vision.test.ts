@@ -29,7 +29,7 @@ async function take(site: Site, question: string): Promise<Result> {
   return body["result"] as unknown as Result;
 }
 
-/** Explains a picture with the question it came with. */
+/** A provider that repeats the question as its explanation. */
 async function provider(): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = [];
   const server = http.createServer((request, response) => {
@@ -50,7 +50,7 @@ async function provider(): Promise<{ readonly url: string; readonly asked: strin
 }
 
 describe.each(["websocket", "mqtt"] as const)("a photo over %s", (over) => {
-  it("[CAM-1] comes back as a picture, and says that nobody explains it here", async () => {
+  it("[CAM-1] is returned as an image, with a note that no provider explains it", async () => {
     const site = await openSite();
     await board(site, over);
     const { content } = await take(site, "What is this?");
@@ -62,7 +62,7 @@ describe.each(["websocket", "mqtt"] as const)("a photo over %s", (over) => {
     expect(await site.metric('tendon_photos_total{outcome="ok"}')).toBe(1);
   });
 
-  it("[CAM-2] is explained where a provider is configured, each call by its own question", async () => {
+  it("[CAM-2] is explained by a configured provider, each call with its own question", async () => {
     const { url, asked } = await provider();
     const config: SiteOptions["config"] = { vision: { provider: { url, model: "eye" } } };
     const site = await openSite({ config });
@@ -77,7 +77,7 @@ describe.each(["websocket", "mqtt"] as const)("a photo over %s", (over) => {
 });
 
 describe("the upload address", () => {
-  it("[CAM-1] takes nothing without a ticket", async () => {
+  it("[CAM-1] accepts nothing without a ticket", async () => {
     const site = await openSite();
     const answer = await fetch(`${site.url}/vision/explain`, {
       method: "POST",
@@ -87,7 +87,7 @@ describe("the upload address", () => {
     expect(answer.status).toBe(401);
   });
 
-  it("[CAM-3] is left out where the operator has a vision server of their own", async () => {
+  it("[CAM-3] is omitted when the operator configures another vision server", async () => {
     const { url } = await provider();
     const capabilities = { vision: { url, token: "theirs" } };
     const site = await openSite({ config: { devices: { capabilities } } });

@@ -22,7 +22,7 @@ async function offlineReason(site: Site): Promise<string> {
 }
 
 describe("bounds on what a device sends", () => {
-  it("[DEV-8] a frame of 256 KiB is taken, one byte more ends the connection with 1009", async () => {
+  it("[DEV-8] a frame of 256 KiB is accepted, one byte more ends the connection with 1009", async () => {
     const site = await openSite();
     const { wire, device } = await open(site);
     await device.greet({ type: "hello" });
@@ -38,37 +38,44 @@ describe("bounds on what a device sends", () => {
     ["an oversize frame", [0x81, 0xff, 0, 0, 0, 0, 0, 15, 0, 0], "the device sent a frame that is too large"],
     ["a frame that is none", [0xf3, 0x80], "the device violated the WebSocket protocol"],
     ["its own Close frame", [0x88, 0x80], "the device closed the connection (1005)"],
-  ])("[DEV-8] [DEV-11] a device that stays on after %s is offline and cut", async (_, bytes, reason) => {
-    const site = await openSite();
-    const socket = connect({ port: Number(new URL(site.url).port), host: "127.0.0.1", allowHalfOpen: true });
-    let gone = false;
-    socket.on("error", () => {
-      gone = true;
-    });
-    socket.resume();
-    const lines = Object.entries({
-      Host: "127.0.0.1",
-      Upgrade: "websocket",
-      Connection: "Upgrade",
-      "Sec-WebSocket-Version": "13",
-      "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-      ...deviceHeaders(claim),
-    }).map(([name, value]) => `${name}: ${value}`);
-    socket.write(`GET /xiaozhi/v1/ HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
-    const noMask = Buffer.alloc(4);
-    const hello = Buffer.from('{"type":"hello"}');
-    socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | hello.length]), noMask, hello]));
-    await until(async () => (await site.device(firstDevice))["online"] === true);
-    socket.write(Buffer.concat([Buffer.from(bytes), noMask]));
-    expect(await offlineReason(site)).toBe(reason);
-    await until(() => {
-      if (!gone) socket.write(noMask);
-      return gone;
-    }, "the end of TCP");
-    socket.destroy();
-  });
+  ])(
+    "[DEV-8] [DEV-11] a device that stays connected after %s is offline and disconnected",
+    async (_, bytes, reason) => {
+      const site = await openSite();
+      const socket = connect({
+        port: Number(new URL(site.url).port),
+        host: "127.0.0.1",
+        allowHalfOpen: true,
+      });
+      let gone = false;
+      socket.on("error", () => {
+        gone = true;
+      });
+      socket.resume();
+      const lines = Object.entries({
+        Host: "127.0.0.1",
+        Upgrade: "websocket",
+        Connection: "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        ...deviceHeaders(claim),
+      }).map(([name, value]) => `${name}: ${value}`);
+      socket.write(`GET /xiaozhi/v1/ HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+      const noMask = Buffer.alloc(4);
+      const hello = Buffer.from('{"type":"hello"}');
+      socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | hello.length]), noMask, hello]));
+      await until(async () => (await site.device(firstDevice))["online"] === true);
+      socket.write(Buffer.concat([Buffer.from(bytes), noMask]));
+      expect(await offlineReason(site)).toBe(reason);
+      await until(() => {
+        if (!gone) socket.write(noMask);
+        return gone;
+      }, "the end of TCP");
+      socket.destroy();
+    },
+  );
 
-  it("[DEV-8] bytes that are not UTF-8 make one bad frame", async () => {
+  it("[DEV-8] bytes that are not UTF-8 count as one bad frame", async () => {
     const site = await openSite();
     const { wire, device } = await open(site);
     await device.greet({ type: "hello" });
@@ -77,7 +84,7 @@ describe("bounds on what a device sends", () => {
     expect(await site.metric('tendon_odd_frames_total{outcome="invalid"}')).toBe(1);
   });
 
-  it("[DEV-9] a burst of frames is taken, a flood ends the connection with 1008", async () => {
+  it("[DEV-9] a burst of frames is accepted, a flood ends the connection with 1008", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const { wire, device } = await open(site);
     await device.greet({ type: "hello" });
@@ -89,7 +96,7 @@ describe("bounds on what a device sends", () => {
     expect(await site.metric('tendon_connections_refused_total{code="rate_limited"}')).toBe(1);
   });
 
-  it("[DEV-9] answers are not counted against a device, however much is asked of it", async () => {
+  it("[DEV-9] answers do not count towards the rate, however many calls a device gets", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const { wire, device } = await open(site);
     await device.greet();
@@ -106,7 +113,7 @@ describe("bounds on what a device sends", () => {
     expect(await wire.ended).toMatchObject({ code: 1008, reason: "the device sends too many frames" });
   });
 
-  it("[DEV-9] 200 frames a second may come for ever", async () => {
+  it("[DEV-9] 200 frames per second are always accepted", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const { device } = await open(site);
@@ -119,7 +126,7 @@ describe("bounds on what a device sends", () => {
     expect((await site.device(firstDevice))["online"]).toBe(true);
   });
 
-  it("a device that does not read is given up when a megabyte waits for it", async () => {
+  it("a device that does not read is disconnected when a megabyte waits for it", async () => {
     const site = await openSite();
     const { wire, device } = await open(site);
     await device.greet();
@@ -145,7 +152,7 @@ describe("the end of a connection", () => {
     const received = new Promise((resolve) => {
       wire.socket.once("close", resolve);
     });
-    // It reads nothing any more: no Close frame is echoed.
+    // It no longer reads, so no Close frame is echoed.
     wire.socket.pause();
     const fresh = await open(site);
     await fresh.device.greet({ type: "hello" });
@@ -155,7 +162,7 @@ describe("the end of a connection", () => {
     fresh.wire.cut();
   });
 
-  it("[DEV-12] pings after 30 s of silence, and a pong is life", async () => {
+  it("[DEV-12] is pinged after 30 s of silence, and a pong counts as activity", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const { wire, device } = await open(site);
@@ -165,7 +172,7 @@ describe("the end of a connection", () => {
     for (let round = 1; round <= 6; round += 1) {
       clock.advance(30_000);
       await until(() => wire.pings === round);
-      // The pong went out with the ping's arrival; this sees it heard without being a frame itself.
+      // The pong was sent on the ping; this waits until the gateway has read it, without sending a frame.
       await until(
         async () => Date.parse(String((await site.device(firstDevice))["lastSeenAt"])) === clock.now(),
       );

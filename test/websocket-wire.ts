@@ -3,7 +3,7 @@ import { Inbox } from "./inbox.ts";
 import { secretWatch } from "./secret-watch.ts";
 import type { DeviceClaim, DeviceTransport, DeviceWire } from "./transport.ts";
 
-/** The gateway refused the upgrade; `status` and `body` are its HTTP answer. */
+/** The gateway rejected the upgrade with this HTTP answer. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -56,7 +56,7 @@ export class WebSocketWire implements DeviceWire {
       perMessageDeflate: false,
       autoPong: claim.autoPong ?? true,
     });
-    // Before the first frame can come, so that none is lost.
+    // Registered before the first frame can arrive.
     const wire = new WebSocketWire(socket);
     await new Promise<void>((resolve, reject) => {
       socket.once("open", resolve);

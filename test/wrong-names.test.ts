@@ -1,4 +1,4 @@
-/** Names that are wrong: every door tells what may have been meant or would be right, and nothing that is hidden. */
+/** Wrong names: every interface suggests similar or valid ones, without revealing hidden names. */
 import { describe, expect, it } from "vitest";
 import { run, tokenWith } from "./functions.ts";
 import { openAgent, textOf } from "./mcp/agent.ts";
@@ -27,7 +27,7 @@ async function detail(site: Site, device: string, toolName: string, token?: stri
   return body["detail"];
 }
 
-describe("a device that is nobody's", () => {
+describe("an unknown device", () => {
   const nobody = (name: string) => `no device has the id or alias \`${name}\``;
 
   it.each([
@@ -37,13 +37,13 @@ describe("a device that is nobody's", () => {
     ["02:00:00:00:00:12", secondDevice],
     ["0200000002", undefined],
     ["lamp", undefined],
-  ])("called %s may be %s", async (name, meant) => {
+  ])("named %s gets the suggestion %s", async (name, meant) => {
     const site = await twoDevices();
     const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
     expect(await detail(site, name, volume)).toBe(`${nobody(name)}${near}`);
   });
 
-  it("is told so at every door", async () => {
+  it("gets suggestions at every interface", async () => {
     const site = await twoDevices();
     const meant = `${nobody("kitchn")}; did you mean \`kitchen\`?`;
     expect((await site.rest("GET", "/devices/kitchn")).body["detail"]).toBe(meant);
@@ -68,7 +68,7 @@ describe("a device that is nobody's", () => {
     expect(textOf(await agent.callTool(call))).toContain(meant);
   });
 
-  it("is never told by the names of devices that are hidden, or to whoever may not read", async () => {
+  it("never gets hidden devices as suggestions, and none without the scope read", async () => {
     const site = await twoDevices();
     const one = await tokenWith(site, ["read", "call"], { ids: [firstDevice] });
     expect(await detail(site, "bedrom", volume, one)).toBe(nobody("bedrom"));
@@ -83,7 +83,7 @@ describe("a device that is nobody's", () => {
     );
   });
 
-  it("is told of near ones a hundred times a second, and refused all the same after that", async () => {
+  it("gets suggestions a hundred times per second, and only the error after that", async () => {
     const site = await twoDevices();
     const devices = Array.from({ length: 300 }, (_, index) => `kitchen${index}`);
     const { body } = await site.rest("POST", "/calls", { target: { devices }, tool: volume, arguments: {} });
@@ -95,7 +95,7 @@ describe("a device that is nobody's", () => {
   });
 });
 
-describe("a tool that a device does not have", () => {
+describe("an unknown tool", () => {
   it.each([
     ["audio_speaker.set_volume", volume],
     ["self_audio_speaker_set_volume", volume],
@@ -103,13 +103,13 @@ describe("a tool that a device does not have", () => {
     ["self.audio_speaker.set_volum", volume],
     ["set_volume", volume],
     ["self.dance", undefined],
-  ])("called %s may be %s", async (name, meant) => {
+  ])("named %s gets the suggestion %s", async (name, meant) => {
     const site = await twoDevices();
     const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
     expect(await detail(site, "kitchen", name)).toBe(`\`kitchen\` has no tool \`${name}\`${near}`);
   });
 
-  it("is never a tool that whoever asks may not call", async () => {
+  it("never gets a tool that the caller may not call as suggestion", async () => {
     const site = await twoDevices();
     const agent = await tokenWith(site, ["read", "call"]);
     expect(await detail(site, "kitchen", "self.rebot", agent)).toBe("`kitchen` has no tool `self.rebot`");
@@ -117,7 +117,7 @@ describe("a tool that a device does not have", () => {
     expect(await detail(site, "kitchen", "self.rebot", person)).toContain("did you mean `self.reboot`?");
   });
 
-  it("is told so to agents, by the names they know", async () => {
+  it("gets suggestions with the exposed names for agents", async () => {
     const site = await twoDevices();
     const agent = await openAgent(site, "modern");
     const lost = async (name: string) => await agent.callTool({ name, arguments: {} }).then(textOf, String);
@@ -156,13 +156,13 @@ describe("a tool that a device does not have", () => {
   });
 });
 
-describe("a tool's whole name in a fleet beyond the budget", () => {
+describe("an exposed name in a fleet beyond the tool budget", () => {
   it.each([
     ["kitchn__light_blink", "kitchen__light_blink"],
     ["kitchen__blink", "kitchen__light_blink"],
     ["bedrom__set_volume", "bedroom__audio_speaker_set_volume"],
     ["nobody__light_blink", undefined],
-  ])("%s may be %s", async (name, meant) => {
+  ])("%s gets the suggestion %s", async (name, meant) => {
     const site = await twoDevices({ agents: { toolBudget: 8 } });
     const agent = await openAgent(site, "legacy");
     expect((await agent.listTools()).tools).toHaveLength(7);
@@ -172,9 +172,9 @@ describe("a tool's whole name in a fleet beyond the budget", () => {
   });
 });
 
-describe("a name that cannot be given", () => {
+describe("an invalid name", () => {
   it.each(["客厅", "Desk", "desk lamp", "1st", "", "-a", "a".repeat(25), "salón"])(
-    "[AGT-3] %j is no alias, and it is said in words what one is made of",
+    "[AGT-3] %j is rejected as an alias, with a description of valid ones",
     async (alias) => {
       const site = await twoDevices();
       const { status, body } = await site.rest("PATCH", `/devices/${firstDevice}`, { alias });
@@ -189,7 +189,7 @@ describe("a name that cannot be given", () => {
     },
   );
 
-  it("is said in words of tags and codes, too", async () => {
+  it("is described for tags and codes too", async () => {
     const site = await twoDevices();
     const tags = await site.rest("PATCH", `/devices/${firstDevice}`, { tags: ["ok", "客厅"] });
     expect(tags.body["detail"]).toMatch(/^\/tags\/1 must have only letters .* such as `ground-floor`$/);
@@ -198,7 +198,7 @@ describe("a name that cannot be given", () => {
   });
 });
 
-describe("an argument that is nearly one of the tool's", () => {
+describe("a misspelt argument", () => {
   const missing = "/volume is required";
   const meant = `${missing}; there is no argument \`volum\`; did you mean \`volume\`?`;
 
@@ -220,14 +220,14 @@ describe("an argument that is nearly one of the tool's", () => {
     [{ loud: 30 }, missing],
     [{}, missing],
     [{ volume: 300 }, "/volume must be at most 100"],
-  ])("is told with the one that is missing: %j", async (args, detail) => {
+  ])("is reported with the missing one: %j", async (args, detail) => {
     const { site } = await speaker();
     const { status, body } = await site.call(firstDevice, volume, args);
     expect([status, body["code"], body["detail"]]).toEqual([422, "arguments_invalid", detail]);
     if (!("volume" in args)) expect(body["errors"]).toEqual([{ path: "/volume", message: "is required" }]);
   });
 
-  it("passes where nothing is missing, as it always did", async () => {
+  it("is accepted when nothing is missing", async () => {
     const { site, device } = await speaker();
     const asked = site.call(firstDevice, volume, { volume: 3, fade_m: 5 });
     const call = await device.nextRequest("tools/call");
@@ -236,14 +236,14 @@ describe("an argument that is nearly one of the tool's", () => {
     expect(call.params["arguments"]).toEqual({ volume: 3, fade_m: 5 });
   });
 
-  it("costs little, however many there are", async () => {
+  it("is checked fast, however many arguments there are", async () => {
     const { site } = await speaker();
     const args = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`volume${index}`, 1]));
     const { body } = await site.call(firstDevice, volume, args);
     expect(String(body["detail"]).match(/here is no argument/g)).toHaveLength(3);
   });
 
-  it("is told at every door", async () => {
+  it("is reported at every interface", async () => {
     const { site } = await speaker();
     const app = await MqttApp.open(site);
     const topic = `tendon/devices/${firstDevice}/call`;

@@ -15,8 +15,8 @@ import { as, makeToken } from "./tokens.ts";
 
 const tenMinutes = 600_000;
 
-describe("a call that needs a person's word", () => {
-  it("[APR-1, APR-3, APR-6] is refused at once, approved by somebody else, sent once and audited", async () => {
+describe("a call that requires approval", () => {
+  it("[APR-1, APR-3, APR-6] is rejected at once, approved by another principal, sent once and recorded", async () => {
     const { site, device, person, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 30 }));
     expect(approvalIdOf(await call({ volume: 30 }))).toBe(id);
@@ -47,17 +47,17 @@ describe("a call that needs a person's word", () => {
     expect(used).toMatchObject({ id, state: "consumed", consumedAt: expect.any(String) });
   });
 
-  it("[APR-9] names an event from which its decision can be read, at whatever time", async () => {
+  it("[APR-9] names an event id from which its decision can be read at any time", async () => {
     const { site, call, decide } = await openGuarded();
     const refused = (await call({ volume: 30 })).body;
     await decide(String(refused["approvalId"]), "deny");
     const events = await site.events("?type=approval.decided", { "last-event-id": String(refused["since"]) });
     expect(await events.next()).toMatchObject({ data: { approvalId: refused["approvalId"] } });
-    // What has been decided is not waited for.
+    // A decided approval is returned without waiting.
     expect((await call({ volume: 30 })).body["since"]).toBeUndefined();
   });
 
-  it("[APR-3] goes to exactly one of many that come at once", async () => {
+  it("[APR-3] is used by exactly one of many simultaneous calls", async () => {
     const { device, call, decide } = await openGuarded();
     await decide(approvalIdOf(await call({ volume: 1 })), "approve");
     const calls = Array.from({ length: 12 }, () => call({ volume: 1 }));
@@ -68,7 +68,7 @@ describe("a call that needs a person's word", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[APR-3] is the same in whatever order its arguments stand, and another with any other", async () => {
+  it("[APR-3] matches its arguments in any order, and no other arguments", async () => {
     const { device, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 5, fade: true }));
     await decide(id, "approve");
@@ -80,7 +80,7 @@ describe("a call that needs a person's word", () => {
     expect((await repeated).status).toBe(200);
   });
 
-  it("[APR-3] finds its grant run out after ten minutes", async () => {
+  it("[APR-3] finds its approval expired after ten minutes", async () => {
     const { clock, site, device, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     await decide(id, "approve");
@@ -92,7 +92,7 @@ describe("a call that needs a person's word", () => {
     );
   });
 
-  it("[APR-1] waits for an hour, and is asked for anew then", async () => {
+  it("[APR-1] waits for an hour, and then needs a new request", async () => {
     const { clock, site, person, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     clock.advance(6 * tenMinutes);
@@ -102,7 +102,7 @@ describe("a call that needs a person's word", () => {
     expect(approvalIdOf(await call({ volume: 1 }))).not.toBe(id);
   });
 
-  it("[APR-3] loses its grant when the tool becomes another", async () => {
+  it("[APR-3] loses its approval when the tool changes", async () => {
     const { site, device, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     await decide(id, "approve");
@@ -114,7 +114,7 @@ describe("a call that needs a person's word", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[APR-3] keeps its grant while the device is away, or its arguments do not fit", async () => {
+  it("[APR-3] keeps its approval while the device is offline or its arguments are invalid", async () => {
     const { site, device, call, decide } = await openGuarded();
     const [good, unfit] = [{ volume: 1 }, { volume: 101 }];
     for (const args of [good, unfit]) await decide(approvalIdOf(await call(args)), "approve");
@@ -128,7 +128,7 @@ describe("a call that needs a person's word", () => {
     expect((await repeated).status).toBe(200);
   });
 
-  it("[APR-3] keeps its grant while the device's queue is full", async () => {
+  it("[APR-3] keeps its approval while the device's queue is full", async () => {
     const { site, device, call, decide } = await openGuarded({ rules }, { calls: { queue: 1 } });
     await decide(approvalIdOf(await call({ volume: 1 })), "approve");
     const running = site.call(device.id, "free");
@@ -144,7 +144,7 @@ describe("a call that needs a person's word", () => {
     expect((await repeated).status).toBe(200);
   });
 
-  it("[APR-4] is told for ten minutes that it was denied, and can be asked for again then", async () => {
+  it("[APR-4] is rejected as denied for ten minutes, and can be requested again after that", async () => {
     const { clock, call, decide, site, device, agent } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     expect((await decide(id, "deny")).body["state"]).toBe("denied");
@@ -169,7 +169,7 @@ describe("a call that needs a person's word", () => {
     expect((await site.rest("GET", "/calls?outcome=ok")).body["calls"]).toEqual([]);
   });
 
-  it("[ACC-2] may be one of a user-only tool that its caller's scopes keep shut", async () => {
+  it("[ACC-2] can be of a user-only tool that the caller's scopes do not include", async () => {
     const { site, device, agent, decide } = await openGuarded({
       rules: [{ tool: "self.reboot", effect: "confirm" }],
     });
@@ -205,7 +205,7 @@ describe("a call that needs a person's word", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[APR-1] waits with at most a hundred others of the same caller", async () => {
+  it("[APR-1] is one of at most a hundred waiting requests of a caller", async () => {
     const { call } = await openGuarded();
     for (let number = 0; number < 100; number += 1) approvalIdOf(await call({ volume: number }));
     const many = await call({ volume: 100 });
@@ -216,15 +216,15 @@ describe("a call that needs a person's word", () => {
   it.each([
     ["too large", { text: "x".repeat(70_000) }, "payload_too_large"],
     ["too deep", { deep: JSON.parse(`${"[".repeat(70)}${"]".repeat(70)}`) as unknown }, "arguments_invalid"],
-  ])("is not asked for with arguments that are %s for any device", async (_, args, code) => {
+  ])("creates no request with arguments that are %s for any device", async (_, args, code) => {
     const { site, person, call } = await openGuarded();
     expect((await call(args)).body["code"]).toBe(code);
     expect(await waiting(site, person.token)).toEqual([]);
   });
 });
 
-describe("whoever decides", () => {
-  it("[APR-2] has `call:user` or `admin`, and never asked", async () => {
+describe("the approver", () => {
+  it("[APR-2] needs `call:user` or `admin`, and cannot be the requester", async () => {
     const { site, agent, call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     expect((await decide(id, "approve", agent.token)).body["code"]).toBe("forbidden");
@@ -245,7 +245,7 @@ describe("whoever decides", () => {
     expect((await site.rest("POST", `/approvals/${own}/approve`)).status).toBe(200);
   });
 
-  it("[APR-2, TOK-3] sees the device under its own limits", async () => {
+  it("[APR-2, TOK-3] sees only devices within its limits", async () => {
     const { site, call, decide, agent } = await openGuarded();
     await site.join({ deviceId: second, tools: [setVolume] });
     const id = approvalIdOf(await call({ volume: 1 }));
@@ -262,7 +262,7 @@ describe("whoever decides", () => {
     expect((await decide(approvalIdOf(other), "approve", limited.token)).status).toBe(200);
   });
 
-  it("[APR-2] decides once, and about what there is", async () => {
+  it("[APR-2] decides once, and only about existing requests", async () => {
     const { call, decide } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     const both = await Promise.all([decide(id, "approve"), decide(id, "deny")]);
@@ -271,7 +271,7 @@ describe("whoever decides", () => {
     expect((await decide("x".repeat(65), "approve")).status).toBe(400);
   });
 
-  it("sees an agent only what it asked for itself", async () => {
+  it("shows an agent only its own requests", async () => {
     const { site, agent, call } = await openGuarded();
     const id = approvalIdOf(await call({ volume: 1 }));
     const other = await makeToken(site, { name: "other", scopes: ["call"] });
@@ -280,7 +280,7 @@ describe("whoever decides", () => {
     expect((await site.rest("GET", `/approvals/${id}`, undefined, as(other.token))).status).toBe(404);
   });
 
-  it("[APR-8] hears of requests and decisions, without arguments, and only of devices it sees", async () => {
+  it("[APR-8] receives events of requests and decisions, without arguments, only for devices it sees", async () => {
     const { site, call, decide } = await openGuarded();
     const limited = await makeToken(site, { scopes: ["read"], devices: { ids: [second] } });
     const types = "?type=approval.requested,approval.decided,device.online";

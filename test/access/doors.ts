@@ -1,4 +1,4 @@
-/** The ways a call can come in, each brought to the same answer: `ok`, or the code it was refused with. */
+/** The interfaces for calls, each with the same kind of answer: `ok` or the error code. */
 import { expect } from "vitest";
 import type { Json } from "../http-client.ts";
 import { MqttApp } from "../mqtt-app.ts";
@@ -15,7 +15,7 @@ export type Door = (device: string, tool: string, args: Fields) => Promise<Outco
 
 type Body = { readonly [key: string]: Json };
 
-/** All doors for one token, by name. */
+/** All interfaces for one token, by name. */
 export async function openDoors(site: Site, token: string): Promise<ReadonlyMap<string, Door>> {
   const post = async (at: string, body: unknown) => await site.rest("POST", at, body, as(token));
   const app = await MqttApp.open(site, { token });

@@ -1,4 +1,4 @@
-/** What docs/guides/access.md shows is what happens. */
+/** Checks the examples of docs/guides/access.md. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -20,12 +20,12 @@ function load(text: string): Config {
 }
 
 describe("docs/guides/access.md", () => {
-  it.each(blocks)("has settings that are valid:\n%s", (text) => {
+  it.each(blocks)("has valid settings:\n%s", (text) => {
     expect(load(text)).not.toEqual(load(""));
   });
 
   it.each([...page.matchAll(/^\| (`[^|]*`) \| /gm)].flatMap(([, cell = ""]) => conditionsIn(cell)))(
-    "has conditions that are valid: %s",
+    "has valid conditions: %s",
     (written) => {
       const { rules } = load(`access: { rules: [{ effect: deny, args: { ${written} } }] }`).access;
       expect(rules).toMatchObject([
@@ -34,7 +34,7 @@ describe("docs/guides/access.md", () => {
     },
   );
 
-  it("has rules that do what it says", async () => {
+  it("has rules with the described effects", async () => {
     const { access } = load(blocks[0] ?? "");
     const site = await openSite({ config: { access } });
     const volume = { volume: { type: "integer" } };
@@ -58,7 +58,7 @@ describe("docs/guides/access.md", () => {
   });
 });
 
-/** `volume: 50`, `{ max: 20 }` … in one cell: those without a name are another condition on the one before. */
+/** `volume: 50`, `{ max: 20 }` … in one cell: an item without a name is another condition for the previous name. */
 function conditionsIn(cell: string): string[] {
   let name = "";
   return [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, written = ""]) => {

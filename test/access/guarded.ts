@@ -1,4 +1,4 @@
-/** A gateway where one tool needs a person's word, an agent that asks and a person who decides. */
+/** A gateway where one tool requires approval, with an agent that calls it and a person who decides. */
 import { expect } from "vitest";
 import type { Answer } from "../http-client.ts";
 import { ManualClock } from "../manual-clock.ts";

@@ -3,8 +3,8 @@ import { until } from "../inbox.ts";
 import { answerOne, approvalIdOf, openGuarded, second, setVolume } from "./guarded.ts";
 import { as, makeToken } from "./tokens.ts";
 
-describe("a call to many devices", () => {
-  it("[APR-5] has one request for all of them, for exactly these targets, and none is called before", async () => {
+describe("a fan-out", () => {
+  it("[APR-5] has one approval request for exactly its targets, and calls none before", async () => {
     const { site, device, agent, decide } = await openGuarded({
       rules: [{ tool: "set_volume", device: second, effect: "confirm" }],
     });
@@ -53,7 +53,7 @@ describe("a call to many devices", () => {
     expect((await fanOut([device.id, second])).body).toMatchObject({ ok: 0, failed: 2 });
   });
 
-  it("[APR-5] that becomes a job is refused as a whole, and runs once it is approved", async () => {
+  it("[APR-5] that becomes a job is rejected as a whole, and runs once it is approved", async () => {
     const { site, device, agent, decide } = await openGuarded();
     const devices = [device.id, ...Array.from({ length: 500 }, (_, number) => `nobody-${number}`)];
     const fanOut = () =>
@@ -78,7 +78,7 @@ describe("a call to many devices", () => {
     expect(done).toMatchObject({ total: 501, ok: 1, failed: 500 });
   });
 
-  it("[APR-5] without a device that needs a word goes on at once", async () => {
+  it("[APR-5] runs at once if no device requires approval", async () => {
     const { site, device, agent } = await openGuarded({ rules: [{ device: second, effect: "confirm" }] });
     await site.join({ deviceId: second, tools: [setVolume] });
     const request = {

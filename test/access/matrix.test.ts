@@ -1,6 +1,6 @@
 /**
- * The whole of access as one table: who asks (columns), what for (rows), through every door. All doors have to give
- * the same answer, and the device has to hear of exactly those calls that were answered with `ok`.
+ * Access as one table: the caller (columns) and the call (rows), through every interface. All interfaces must give the
+ * same answer, and the device must receive exactly the calls that were answered with `ok`.
  */
 import type { TokenRequest } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
@@ -68,7 +68,7 @@ const names = Object.keys(askers);
 const [no, ask, yes] = ["forbidden", "approval_required", "ok"];
 const hidden = "device_unknown";
 
-/** Per row: tool, arguments, and what reader, agent, kiosk, person, admin and stranger get. */
+/** Per row: tool, arguments, and the answers for reader, agent, kiosk, person, admin and stranger. */
 const table: readonly (readonly [string, Fields, ...string[]])[] = [
   ["plain", {}, no, yes, yes, yes, yes, hidden],
   ["secret", {}, no, no, no, yes, yes, hidden],
@@ -87,7 +87,7 @@ const table: readonly (readonly [string, Fields, ...string[]])[] = [
   ["level", { LEVEL: 60 }, no, ask, ask, ask, ask, hidden],
   ["level", { level: 90 }, no, no, no, no, no, hidden],
   ["level", { level: -1 }, ...all("arguments_invalid")],
-  // By the order of the codes a person's word comes before the arguments are looked at.
+  // By the order of errors, approval is checked before the arguments.
   ["level", { level: 70, n: 3e9 }, no, ask, ask, ask, ask, hidden],
   ["fetch", { url: "https://files.example/a" }, no, yes, yes, yes, yes, hidden],
   ["fetch", { url: "https://evil.test/a" }, no, no, no, no, no, hidden],
@@ -104,7 +104,7 @@ const table: readonly (readonly [string, Fields, ...string[]])[] = [
     no,
     hidden,
   ],
-  // What is left out is where the device goes by itself.
+  // Without the argument, the device uses its default.
   ["inside", {}, no, no, no, no, no, hidden],
   ["inside", { url: "https://files.example/a" }, no, yes, yes, yes, yes, hidden],
   ["inside", { URL: "https://files.example/a" }, no, yes, yes, yes, yes, hidden],
@@ -126,7 +126,7 @@ function all(code: string): string[] {
   return ["forbidden", code, code, code, code, hidden];
 }
 
-/** Answers every call, and says how many there were. */
+/** Answers every call, and returns their number. */
 function answering(device: RawDevice): () => number {
   let count = 0;
   const answer = async () => {
@@ -136,7 +136,7 @@ function answering(device: RawDevice): () => number {
       device.reply(id, textContent("done"));
     }
   };
-  // It ends with the connection, when the test does.
+  // Ends with the connection, at the end of the test.
   answer().catch(() => undefined);
   return () => count;
 }
@@ -150,7 +150,7 @@ async function open(): Promise<{ readonly site: Site; readonly calls: () => numb
 
 describe("access", () => {
   it.each(names.map((name, column) => [name, column] as const))(
-    "[ACC-8] of %s is the same through every door",
+    "[ACC-8] to %s is the same through every interface",
     async (name, column) => {
       const { site, calls } = await open();
       const { token } = await makeToken(site, askers[name] ?? {});
@@ -170,7 +170,7 @@ describe("access", () => {
     60_000,
   );
 
-  it("[APR-1, ACC-8] asks for one word, whatever door the call came through, and takes it through any", async () => {
+  it("[APR-1, ACC-8] creates one approval for calls through all interfaces, and accepts it through any", async () => {
     const { site, calls } = await open();
     const agent = await makeToken(site, { name: "agent", scopes: ["call"] });
     const doors = await openDoors(site, agent.token);
@@ -188,7 +188,7 @@ describe("access", () => {
     }
   });
 
-  it("[CTL-5] of a function that is not listed counts as user-only, under the rules of its name", async () => {
+  it("[CTL-5] to an unlisted function counts as user-only, with the rules for its name", async () => {
     const { site } = await open();
     const results: Record<string, string[]> = {};
     for (const name of ["agent", "person"]) {
@@ -203,7 +203,7 @@ describe("access", () => {
         results[`${name} ${asked}`] = codes.map(String);
         for (const door of ["REST call", "MQTT call", "raw JSON-RPC", "fan-out"]) {
           const { code } = (await doors.get(door)?.(firstDevice, asked, {})) ?? {};
-          // What a rule denies is denied by its name; otherwise there is nothing of that name, for anybody.
+          // A rule can deny the name; otherwise the name is unknown to every caller.
           expect(code, `${name} ${door} ${asked}`).toBe(asked === "never_listed" ? no : "tool_unknown");
         }
       }
@@ -218,7 +218,7 @@ describe("access", () => {
     });
   });
 
-  it("[ACC-8] of other methods of JSON-RPC needs `admin` and is under the same rules", async () => {
+  it("[ACC-8] to other JSON-RPC methods needs `admin`, with the same rules", async () => {
     const site = await openSite({
       config: {
         access: {
@@ -255,7 +255,7 @@ describe("access", () => {
     expect((await answer)["code"]).toBe(yes);
   });
 
-  it("[ACC-1] stays with a device that is renamed, and follows its tags", async () => {
+  it("[ACC-1] stays with a renamed device, and follows its tags", async () => {
     const site = await openSite({
       config: {
         access: {
@@ -283,7 +283,7 @@ describe("access", () => {
     expect(await ofOther()).toBe("tool_unknown");
   });
 
-  it("[ACC-4] shows in lists what the calls then meet", async () => {
+  it("[ACC-4] is shown in lists as calls then find it", async () => {
     const { site } = await open();
     const shown = async (name: string) => {
       const { token } = await makeToken(site, {

@@ -16,7 +16,7 @@ function look(site: Site, token: string): Promise<Answer> {
   return site.rest("GET", "/devices", undefined, as(token));
 }
 
-/** Asks until it is told to wait; says how often it was not. */
+/** Sends requests until one is rate limited; returns how many were not. */
 async function untilLimited(
   ask: () => Promise<Answer>,
 ): Promise<{ readonly served: number; readonly last: Answer }> {
@@ -28,7 +28,7 @@ async function untilLimited(
 }
 
 describe("the requests of one token", () => {
-  it("[RATE-1] are limited over all doors together, and nobody else's with them", async () => {
+  it("[RATE-1] are limited over all interfaces together, without affecting other tokens", async () => {
     const { site, clock } = await open({ principal: { perSecond: 2, burst: 60 } });
     const device = await site.join({ tools: [tool("a")] });
     const busy = await makeToken(site, { name: "busy" });
@@ -38,7 +38,7 @@ describe("the requests of one token", () => {
     const answer = app.ask(call, { request_id: "r1", tool: "a" });
     device.reply((await device.nextRequest("tools/call")).id, textContent("ok"));
     expect(await answer).toMatchObject({ ok: true });
-    // Signing in and one message are two of sixty.
+    // Signing in and one message use two of sixty.
     const { served, last } = await untilLimited(() => look(site, busy.token));
     expect(served).toBe(58);
     expect(last.body).toMatchObject({ code: "rate_limited", retryable: true, retryAfterMs: 500 });
@@ -63,7 +63,7 @@ describe("the requests of one token", () => {
 });
 
 describe("the requests from one address", () => {
-  it("[RATE-1, RATE-3] are limited before anybody is looked up, and devices are not counted", async () => {
+  it("[RATE-1, RATE-3] are limited before authentication, and devices do not count", async () => {
     const { site, clock } = await open({ address: { perSecond: 1, burst: 40 } });
     const { last } = await untilLimited(() => site.rest("GET", "/devices"));
     expect(last.body["code"]).toBe("rate_limited");
@@ -89,7 +89,7 @@ describe("the requests from one address", () => {
 describe("failed sign-ins from one address", () => {
   const limits = { failedSignIns: { perSecond: 1, burst: 5 } };
 
-  it("[RATE-2] are limited; who has come from there before goes on, and a guess is told nothing", async () => {
+  it("[RATE-2] are limited; known tokens from there still work, and a guess learns nothing", async () => {
     const { site, clock } = await open(limits);
     const [known, late] = [await makeToken(site, { name: "known" }), await makeToken(site, { name: "late" })];
     expect((await look(site, known.token)).status).toBe(200);
@@ -113,7 +113,7 @@ describe("failed sign-ins from one address", () => {
     expect((await look(site, late.token)).status).toBe(200);
   });
 
-  it("[RATE-2] count over MQTT as well", async () => {
+  it("[RATE-2] count over MQTT too", async () => {
     const { site } = await open(limits);
     for (let count = 0; count < 5; count += 1)
       await expect(MqttApp.open(site, { token: "a-token-nobody-has" })).rejects.toThrow();

@@ -57,7 +57,7 @@ async function join(tendon: Tendon, token: string): Promise<RawDevice> {
   return device;
 }
 
-it("[APR-6] requests that wait and grants that were given are there after a restart", async () => {
+it("[APR-6] waiting requests and approvals survive a restart", async () => {
   const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-restart-"));
   onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
   const first = await start(data);

@@ -1,4 +1,4 @@
-/** `access.urlHosts` against somebody who tries: a stock board must not fetch from an address that is not listed. */
+/** `access.urlHosts` against an attacker: a stock board must not fetch from an unlisted address. */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { VirtualDevice } from "@tendon/simulator";
@@ -65,10 +65,10 @@ async function outcome(device: string, tool: string, args: Fields): Promise<unkn
 
 describe("[ACC-5] a stock board", () => {
   it.each(["url", "uRl", "URL", "Url", "urL"])(
-    "does not go to an attacker's address in `%s`",
+    "does not connect to an attacker's address in `%s`",
     async (name) => {
       expect(await outcome(board.id, upgrade, { [name]: `http://${evil}/image.bin` })).toBe("forbidden");
-      // What came before this answer has been carried out.
+      // Everything before this answer has been carried out.
       await site.call(board.id, "self.get_device_status");
       expect(fetched).toBe(0);
     },
@@ -87,7 +87,7 @@ describe("[ACC-5] a stock board", () => {
     "x://@/image.bin",
     "http://files.example\\@@/image.bin",
     "http://files.example#@@/image.bin",
-  ])("does not go there by %j", async (spelling) => {
+  ])("does not connect to it with %j", async (spelling) => {
     const at = spelling.lastIndexOf("@");
     const url = `${spelling.slice(0, at)}${evil}${spelling.slice(at + 1)}`;
     expect(["forbidden", "arguments_invalid"]).toContain(await outcome(board.id, upgrade, { uRl: url }));
@@ -95,7 +95,7 @@ describe("[ACC-5] a stock board", () => {
     expect(fetched).toBe(0);
   });
 
-  it("does go where it may: the attacker's listener would have been reached", async () => {
+  it("connects to an allowed address, so the attacker's server would have been reached", async () => {
     const open = await startSite({ config: { access: { urlHosts: ["127.0.0.1"] } } });
     const other = new VirtualDevice({ url: open.tendon.addresses.deviceWebSocket, autoReconnect: false });
     try {
@@ -111,7 +111,7 @@ describe("[ACC-5] a stock board", () => {
   });
 });
 
-describe("[ACC-5] a tool whose schema says where addresses are", () => {
+describe("[ACC-5] a tool whose schema marks addresses", () => {
   it.each<[string, (url: string) => Fields]>([
     ["named", (url) => ({ wEbHook: url })],
     ["named", (url) => ({ ImageuRL: url })],
@@ -120,7 +120,7 @@ describe("[ACC-5] a tool whose schema says where addresses are", () => {
     ["names", (url) => ({ [url]: 1 })],
     ["expressions", (url) => ({ q: url })],
     ["nested", (url) => ({ list: [null, url] })],
-  ])("%s is not called with an address elsewhere", async (tool, args) => {
+  ])("%s is not called with an unlisted address", async (tool, args) => {
     expect(await outcome(firstDevice, tool, args(`http://${evil}/`))).toBe("forbidden");
   });
 });

@@ -18,13 +18,13 @@ const modules = path.join(here, "..", "tools", "node_modules");
 const suite = path.join(modules, "@modelcontextprotocol", "conformance");
 const oldFixtures = path.join(here, "old-fixtures.mjs");
 
-/** The suite wants Node 22: this one, where it is new enough, or one that was installed for it. */
+/** The suite needs Node 22: this one if it is new enough, or one installed for it. */
 function nodeForSuite(): string {
   if (Number(process.versions.node.split(".")[0]) >= 22) return process.execPath;
   return path.join(modules, `node-${process.platform}-${process.arch}`, "bin", "node");
 }
 
-/** The scenarios of a server that a revision requires; the suite also runs some that count for nothing. */
+/** The required server scenarios of a revision; the suite also runs optional ones. */
 function requiredBy(revision: string): readonly string[] {
   const file = path.join(suite, "requirements", `${revision}.yaml`);
   return (parse(fs.readFileSync(file, "utf8")) as { server: string[] }).server;
@@ -37,7 +37,7 @@ interface Outcome {
   readonly said: string;
 }
 
-/** Runs the suite against an address; tells how the required scenarios ended. */
+/** Runs the suite against an address, and returns the results of the required scenarios. */
 async function run(url: string, revision: string, results: string): Promise<Outcome> {
   const args = [
     ...[path.join(suite, "dist", "index.js"), "server"],
@@ -75,7 +75,7 @@ describe.concurrent("the official conformance suite", () => {
       args: [file],
       protocol: "mcp" as const,
     });
-    // One for each run: a run changes the lists of its server, and another would be notified of that.
+    // One server per run, because a run changes its lists, which would notify another run.
     const fixtures = path.join(here, "fixtures.mjs");
     const stdio = [device("new-25", fixtures), device("new-26", fixtures), device("old-25", oldFixtures)];
     alone = spawn(process.execPath, [oldFixtures, "http"], { stdio: ["ignore", "pipe", "inherit"] });

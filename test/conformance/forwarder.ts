@@ -1,6 +1,6 @@
 /**
- * The suite cannot send a token, and the gateway has no switch that turns authentication off: this stands between them
- * and adds one. Everything else goes through as it is, Host and Origin too.
+ * The suite cannot send a token, and authentication of the gateway cannot be turned off. This proxy between them adds a
+ * token. Everything else passes unchanged, including Host and Origin.
  */
 import http from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** Actions of one's own, from tendon.yaml to the device. */
+/** Custom actions, from tendon.yaml to the device. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -19,7 +19,7 @@ function write(text: string): string {
   return file;
 }
 
-/** What the start complains of, with the file's folder left out. */
+/** The start's error message, without the folder. */
 function problems(text: string): readonly string[] {
   const file = write(text);
   try {
@@ -75,7 +75,7 @@ describe("the actions that docs/reference/device-control.md adds", () => {
     expect(speaker.calls).toMatchObject([{ name, arguments: args }]);
   });
 
-  it("[CTL-6] brightness_up is put together where the device has no such tool, and used where it has", async () => {
+  it("[CTL-6] composes brightness_up if the device lacks the tool, and uses the tool otherwise", async () => {
     const config = actionsOf(example());
     const { site, speaker } = await openSpeaker({ config, tools: lampTools });
     speaker.answers.set(statusTool, () => ({
@@ -99,7 +99,7 @@ describe("the actions that docs/reference/device-control.md adds", () => {
     ]);
   });
 
-  it("[CTL-2] an unknown action names them too", async () => {
+  it("[CTL-2] are listed in the error for an unknown action", async () => {
     const { site } = await openSpeaker({ config: actionsOf(example()) });
     const { body } = await site.rest("POST", controlPath, { action: "explode" });
     expect(body["known"]).toEqual(
@@ -113,7 +113,7 @@ describe("the actions that docs/reference/device-control.md adds", () => {
     );
   });
 
-  it("[CTL-3] their arguments are held to their types", async () => {
+  it("[CTL-3] check the types of their arguments", async () => {
     const { site, speaker } = await openSpeaker({ config: actionsOf(example()), tools: lampTools });
     const wrong = await site.rest("POST", controlPath, { action: "set_light_color", r: 256, g: "0" });
     expect(wrong.body["errors"]).toEqual([
@@ -124,7 +124,7 @@ describe("the actions that docs/reference/device-control.md adds", () => {
     expect(speaker.calls).toEqual([]);
   });
 
-  it("[CTL-6] an action of the same name replaces ours", async () => {
+  it("[CTL-6] replace a default action with the same name", async () => {
     const text = "control:\n  actions:\n    mute:\n      tool: self.amp.off\n";
     const { site, speaker } = await openSpeaker({ config: actionsOf(text), tools: [tool("self.amp.off")] });
     expect((await site.rest("POST", controlPath, { action: "mute" })).body).toMatchObject({ ok: true });
@@ -230,7 +230,7 @@ describe("a mistake in control.actions stops the start and names line and key", 
     expect(problems(`${head}${more}`)).toEqual([sentence]);
   });
 
-  it("[CTL-3] an argument named as a field of messages is given under its other name, or in a function call", async () => {
+  it("[CTL-3] an argument with a reserved name is passed with its alias, or in a function call", async () => {
     const text = `${head}      arguments:\n        action: { type: string, required: true, aliases: [move] }\n`;
     expect(problems(text)).toEqual([]);
     const { site, speaker } = await openSpeaker({
@@ -250,7 +250,7 @@ describe("a mistake in control.actions stops the start and names line and key", 
     }
   });
 
-  it("the documented example has none", () => {
+  it("reports none for the documented example", () => {
     expect(example()).toContain("brightness_up");
     expect(problems(example())).toEqual([]);
   });

@@ -8,8 +8,8 @@ import { openSpeaker, statusTool, stockTools, volumeTool } from "./speaker.ts";
 const controlPath = `/devices/${firstDevice}/control`;
 const sixActions = ["set_volume", "volume_up", "volume_down", "get_volume", "mute", "unmute"];
 
-/** What the only other implementation gets wrong, one row each. */
-describe("what apps were never told before", () => {
+/** Mistakes of the only other implementation, one row each. */
+describe("answers that the other implementation lacks", () => {
   const fine: readonly [string, Record<string, unknown>, Record<string, unknown>, number][] = [
     ["set_volume 0 keeps its argument", { action: "set_volume", volume: 0 }, { volume: 0 }, 0],
     ["value 0 is 0 too", { action: "set_volume", value: 0 }, { volume: 0 }, 0],
@@ -35,7 +35,7 @@ describe("what apps were never told before", () => {
   });
 
   it.each(["req_1790000000000", "abc", 1_790_000_000_000, 0, -5, 1.5])(
-    "the request_id %j is kept, and the id towards the device is its own int32",
+    "the request_id %j is kept, and the device's request has its own int32 id",
     async (request_id) => {
       const { site, speaker } = await openSpeaker();
       const { body } = await site.rest("POST", controlPath, { action: "set_volume", volume: 1, request_id });
@@ -46,7 +46,7 @@ describe("what apps were never told before", () => {
     },
   );
 
-  it("ids follow each other, and each reply finds its own action", async () => {
+  it("ids increase, and each reply belongs to its action", async () => {
     const { site, speaker } = await openSpeaker();
     const answers = await Promise.all(
       [10, 20, 30].map((volume) =>
@@ -58,7 +58,7 @@ describe("what apps were never told before", () => {
     expect(ids.map((id) => id - (ids[0] ?? 0))).toEqual([0, 1, 2]);
   });
 
-  it("an unknown action is answered, with the known ones", async () => {
+  it("an unknown action is answered with the known ones", async () => {
     const { site, speaker } = await openSpeaker();
     const { status, body } = await site.rest("POST", controlPath, { action: "explode", request_id: "x" });
     expect([status, body]).toEqual([
@@ -78,7 +78,7 @@ describe("what apps were never told before", () => {
     expect(speaker.calls).toEqual([]);
   });
 
-  it("user-only tools go by the rules of any call, and the device's answer comes back", async () => {
+  it("user-only tools follow the rules of any call, and return the device's answer", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [], userTools: [tool("self.reboot")] });
     const asked = site.rest("POST", controlPath, { function_call: { name: "self.reboot" } });
@@ -108,7 +108,7 @@ describe("arguments of an action", () => {
     [{ action: "volume_up", step: "10" }, "/step", "must be an integer"],
     [{ action: "volume_down", step: 101 }, "/step", "must be at most 100"],
     [{ function_call: { name: "self_volume_up", arguments: { step: -1 } } }, "/step", "must be at least 0"],
-  ])("[CTL-3] %j is refused, naming %s", async (message, path, why) => {
+  ])("[CTL-3] %j is rejected, naming %s", async (message, path, why) => {
     const { site, speaker } = await openSpeaker();
     const { status, body } = await site.rest("POST", controlPath, { ...message, request_id: "a" });
     expect([status, body]).toMatchObject([
@@ -125,7 +125,7 @@ describe("arguments of an action", () => {
     expect(speaker.calls).toEqual([]);
   });
 
-  it("[CTL-3] the name itself comes before its other names, and fields nobody asked for are left alone", async () => {
+  it("[CTL-3] the name takes precedence over its aliases, and other fields are ignored", async () => {
     const { site, speaker } = await openSpeaker();
     await site.rest("POST", controlPath, {
       action: "set_volume",
@@ -139,7 +139,7 @@ describe("arguments of an action", () => {
 });
 
 describe("the answer", () => {
-  it("[CTL-1] a request_id that is missing is made, from the time, and never twice", async () => {
+  it("[CTL-1] a missing request_id is generated from the time, and is unique", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock });
     const answers = await Promise.all(
@@ -151,7 +151,7 @@ describe("the answer", () => {
     expect(speaker.calls[0]?.frame["timestamp"]).toBe("2026-01-01T00:00:00.000Z");
   });
 
-  it("[CTL-4] get_volume brings the whole status", async () => {
+  it("[CTL-4] get_volume returns the whole status", async () => {
     const { site } = await openSpeaker({ volume: 64 });
     const { body } = await site.rest("POST", controlPath, { action: "get_volume" });
     expect(body["result"]).toMatchObject({
@@ -174,7 +174,7 @@ describe("the answer", () => {
     ["a timeout of 0", { action: "mute", timeoutMs: 0 }, "bad_request", 400],
     ["a timeout too long", { action: "mute", timeoutMs: 300_001 }, "bad_request", 400],
     ["300 KiB", { action: "mute", pad: "x".repeat(300 * 1024) }, "payload_too_large", 413],
-  ])("[CTL-4] a body with %s is answered in the same shape", async (_, body, code, status) => {
+  ])("[CTL-4] a body with %s is answered in the same format", async (_, body, code, status) => {
     const { site, speaker } = await openSpeaker();
     const answer = await site.rest("POST", controlPath, body);
     expect([answer.status, answer.body]).toMatchObject([
@@ -192,7 +192,7 @@ describe("the answer", () => {
     expect(speaker.calls).toEqual([]);
   });
 
-  it("[CTL-4] failures of the way there have their own code and status", async () => {
+  it("[CTL-4] delivery failures have their own code and status", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock });
     const nobody = await site.rest("POST", "/devices/nobody/control", { action: "mute", request_id: 1 });
@@ -233,7 +233,7 @@ describe("the answer", () => {
     });
   });
 
-  it("[CTL-4] a tool that fails by its own account fails the action, with its result", async () => {
+  it("[CTL-4] a tool result with isError fails the action, with that result", async () => {
     const { site, speaker } = await openSpeaker();
     const failed = { content: [{ type: "text", text: "no codec" }], isError: true };
     speaker.answers.set(volumeTool, () => ({ result: failed }));
@@ -241,7 +241,7 @@ describe("the answer", () => {
     expect([status, body]).toMatchObject([502, { code: "device_error", detail: "no codec", result: failed }]);
   });
 
-  it("[CTL-4] the device's alias and other spellings of its id will do", async () => {
+  it("[CTL-4] accepts the device's alias and other spellings of its id", async () => {
     const { site, speaker } = await openSpeaker();
     const { alias } = await site.device(firstDevice);
     for (const name of [String(alias), "02-00-00-00-00-01", encodeURIComponent(firstDevice)]) {
@@ -273,7 +273,7 @@ describe("Idempotency-Key", () => {
     expect(speaker.volume).toBe(55);
   });
 
-  it("[CALL-7] what never reached the device can be tried again, what did cannot", async () => {
+  it("[CALL-7] an action can be retried only if it never reached the device", async () => {
     const { site, speaker } = await openSpeaker();
     const ask = () => site.rest("POST", controlPath, { action: "set_volume", volume: 9 }, key);
     speaker.device.cut();

@@ -1,4 +1,4 @@
-/** Actions that stock firmware has no tool for: put together from those it has. */
+/** Actions that stock firmware has no tool for, composed of the tools it has. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -59,7 +59,7 @@ describe("steps", () => {
     expect(speaker.names).toEqual(Array.from({ length: 10 }, () => [statusTool, volumeTool]).flat());
   });
 
-  it("[CTL-8] up and down at once, with mute between them, leave no trace of a race", async () => {
+  it("[CTL-8] up, mute and down at once run in order without a race", async () => {
     const { site, speaker } = await openSpeaker({ volume: 50 });
     const script = [
       "volume_up",
@@ -71,7 +71,7 @@ describe("steps", () => {
       "volume_up",
       "volume_down",
     ];
-    // One connection, so that they come in this order, and none waits for the one before.
+    // One connection, so that they arrive in this order without waiting for each other.
     const app = await MqttApp.open(site);
     const topic = `tendon/devices/${firstDevice}/control`;
     await app.wire.subscribe(`${topic}/reply`);
@@ -83,7 +83,7 @@ describe("steps", () => {
     expect(speaker.volume).toBe(0);
   });
 
-  it("[CTL-8] thirty-two wait at most; the next is refused and nothing is sent for it", async () => {
+  it("[CTL-8] at most 32 wait; the next is rejected and not sent", async () => {
     const { site, speaker } = await openSpeaker();
     speaker.held = true;
     const first = control(site, "volume_up");
@@ -101,7 +101,7 @@ describe("steps", () => {
     expect((await control(site, "volume_up", { step: 0 })).body).toMatchObject({ ok: true });
   });
 
-  it("[CTL-8] one device's wait is not another's", async () => {
+  it("[CTL-8] one device does not wait for another", async () => {
     const { site, speaker } = await openSpeaker();
     speaker.held = true;
     const stuck = control(site, "volume_up");
@@ -119,7 +119,7 @@ describe("steps", () => {
 });
 
 describe("mute and unmute", () => {
-  it("[CTL-6][CTL-7] mute sets 0 and remembers, twice keeps the first level, unmute restores it once", async () => {
+  it("[CTL-6][CTL-7] mute sets 0 and keeps the first level, unmute restores it once", async () => {
     const { site, speaker } = await openSpeaker({ volume: 35 });
     expect((await control(site, "mute")).body).toMatchObject({
       ok: true,
@@ -139,7 +139,7 @@ describe("mute and unmute", () => {
     expect(speaker.calls.length).toBe(count);
   });
 
-  it("[CTL-7] unmute with nothing remembered is fine and sends nothing", async () => {
+  it("[CTL-7] unmute without a stored level succeeds and sends nothing", async () => {
     const { site, speaker } = await openSpeaker();
     const { status, body } = await control(site, "unmute", { request_id: "u" });
     expect([status, body]).toMatchObject([
@@ -153,7 +153,7 @@ describe("mute and unmute", () => {
     ["set_volume", { volume: 20 }, 20],
     ["volume_up", { step: 8 }, 8],
     ["volume_down", { step: 8 }, 0],
-  ])("[CTL-7] %s in between forgets the level", async (action, fields, level) => {
+  ])("[CTL-7] %s in between clears the stored level", async (action, fields, level) => {
     const { site, speaker } = await openSpeaker({ volume: 35 });
     await control(site, "mute");
     await control(site, action, fields);
@@ -161,7 +161,7 @@ describe("mute and unmute", () => {
     expect(speaker.volume).toBe(level);
   });
 
-  it("[CTL-7] a level set by an ordinary call in between is the one that counts", async () => {
+  it("[CTL-7] a level set by an ordinary call in between is kept", async () => {
     const { site, speaker } = await openSpeaker({ volume: 35 });
     await control(site, "mute");
     expect((await site.call(firstDevice, volumeTool, { volume: 20 })).status).toBe(200);
@@ -198,7 +198,7 @@ describe("mute and unmute", () => {
     },
   );
 
-  it("[CTL-7] is forgotten with the device: one that is deleted and comes anew has nothing to restore", async () => {
+  it("[CTL-7] the stored level is deleted with the device", async () => {
     const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-muted-"));
     onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
     const before = await openSpeaker({ volume: 35, config: { data } });
@@ -210,7 +210,7 @@ describe("mute and unmute", () => {
     expect(speaker.volume).toBe(12);
   });
 
-  it("[CTL-7] a mute whose answer was lost is remembered all the same; one that was refused is not", async () => {
+  it("[CTL-7] a mute with a lost answer stores the level; a rejected one does not", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock, volume: 35 });
     speaker.answers.set(volumeTool, () => ({ error: { message: "busy" } }));
@@ -230,7 +230,7 @@ describe("mute and unmute", () => {
     expect(speaker.volume).toBe(35);
   });
 
-  it("[CTL-7] a device that was away still has its level", async () => {
+  it("[CTL-7] a device keeps its stored level while it is offline", async () => {
     const { site, speaker } = await openSpeaker({ volume: 35 });
     await control(site, "mute");
     speaker.device.cut();
@@ -261,7 +261,7 @@ describe("mute and unmute", () => {
 
 describe("failures on the way", () => {
   it.each(["volume_up", "mute"])(
-    "[CTL-4] %s fails when the device says that setting did not work",
+    "[CTL-4] %s fails when the device reports that setting failed",
     async (action) => {
       const { site, speaker } = await openSpeaker();
       speaker.answers.set(volumeTool, () => ({
@@ -278,7 +278,7 @@ describe("failures on the way", () => {
   it.each([
     ["no level", { battery: 5 }],
     ["a level as text", { audio_speaker: { volume: "50" } }],
-  ])("[CTL-4] a status with %s is the device's error, and nothing is set", async (_, status) => {
+  ])("[CTL-4] a status with %s is a device_error, and nothing is set", async (_, status) => {
     const { site, speaker } = await openSpeaker();
     speaker.answers.set(statusTool, () => ({
       result: { content: [{ type: "text", text: JSON.stringify(status) }] },
@@ -289,7 +289,7 @@ describe("failures on the way", () => {
     expect(speaker.names).toEqual([statusTool]);
   });
 
-  it("[CTL-6] a device that has none of the tools says which one is missing", async () => {
+  it("[CTL-6] names the missing tool if the device has none of them", async () => {
     const { site } = await openSpeaker({ tools: [tool("a")] });
     const answer = await control(site, "volume_up");
     expect([answer.status, answer.body]).toMatchObject([404, { ok: false, code: "tool_unknown" }]);
@@ -315,7 +315,7 @@ describe("failures on the way", () => {
     ]);
   });
 
-  it("[CALL-2] an action for a device that never tells its tools says so, and how long it has waited", async () => {
+  it("[CALL-2] an action for a device without a tool list fails with the reason and the waiting time", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await site.connect({ transport: mqttTransport });
@@ -334,7 +334,7 @@ describe("failures on the way", () => {
     });
   });
 
-  it("[CALL-2] an action that waits behind another ends by its own deadline, and is never sent", async () => {
+  it("[CALL-2] an action that waits for another ends at its own deadline, and is never sent", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock });
     speaker.held = true;
@@ -357,7 +357,7 @@ describe("failures on the way", () => {
     expect(speaker.volume).toBe(90);
   });
 
-  it("[CALL-3] an action whose caller hangs up while it waits is never sent", async () => {
+  it("[CALL-3] an action whose caller disconnects while it waits is never sent", async () => {
     const { site, speaker } = await openSpeaker();
     speaker.held = true;
     const first = control(site, "volume_up");

@@ -7,7 +7,7 @@ export const statusTool = "self.get_device_status";
 export const volumeTool = "self.audio_speaker.set_volume";
 const percent = { type: "integer", minimum: 0, maximum: 100 };
 
-/** What stock firmware has for its speaker: no steps, no mute. */
+/** The speaker tools of stock firmware: no steps, no mute. */
 export const stockTools: readonly ToolEntry[] = [
   tool(statusTool),
   tool(volumeTool, { volume: percent }, ["volume"]),
@@ -20,14 +20,14 @@ export interface ToolCall {
   readonly frame: Frame;
 }
 
-/** A device with a speaker that does as it is told and notes what came, until it is held. */
+/** A device with a speaker that executes and records calls, until it is held. */
 export class Speaker {
   readonly device: RawDevice;
   readonly calls: ToolCall[] = [];
   volume: number;
-  /** Whether answers wait; what comes meanwhile is noted. */
+  /** Whether answers wait; calls are still recorded. */
   held = false;
-  /** What a tool answers instead, by its name. */
+  /** Replacement answers by tool name. */
   readonly answers = new Map<string, (call: ToolCall) => Fields>();
 
   constructor(device: RawDevice, volume: number) {
@@ -56,7 +56,7 @@ export class Speaker {
     this.device.sendMcp({ jsonrpc: "2.0", id: call.id, ...answer });
   }
 
-  /** Goes on where it was held. */
+  /** Continues after it was held. */
   release(): void {
     this.held = false;
     const last = this.calls.at(-1);

@@ -30,7 +30,7 @@ const actions: readonly [string, Record<string, unknown>, string, string, Record
 
 describe("device_control on the wire", () => {
   it.each(actions)(
-    "[CTL-6][CTL-8] %s uses the device's own tool, exactly",
+    "[CTL-6][CTL-8] %s calls exactly the device's own tool",
     async (action, fields, functionName, name, args) => {
       const { site, speaker } = await openSpeaker({ tools: nativeTools });
       const { status, body } = await site.rest("POST", controlPath, {
@@ -100,15 +100,15 @@ describe("device_control on the wire", () => {
     },
   );
 
-  it("[CTL-8] a plain call has nothing but its own in the envelope", async () => {
+  it("[CTL-8] a plain call has only its own fields in the envelope", async () => {
     const { site, speaker } = await openSpeaker();
     await site.call(firstDevice, volumeTool, { volume: 1 });
     expect(Object.keys(speaker.calls[0]?.frame ?? {}).sort()).toEqual(["payload", "session_id", "type"]);
   });
 });
 
-describe("a function that nobody mapped", () => {
-  it("[CTL-2][CTL-5] is passed on as a tool under its own name, in the list or not", async () => {
+describe("an unmapped function", () => {
+  it("[CTL-2][CTL-5] is forwarded as a tool with its own name, listed or not", async () => {
     const { site, speaker } = await openSpeaker({
       tools: [...stockTools, tool("self.lamp.on", { on: { type: "boolean" } })],
     });
@@ -127,7 +127,7 @@ describe("a function that nobody mapped", () => {
     expect(speaker.calls[1]?.arguments).toEqual({ on: true });
   });
 
-  it("[CTL-5] is checked against the schema where there is one, and for what a device would misread", async () => {
+  it("[CTL-5] is checked against the schema if there is one, and for values that a device would misread", async () => {
     const { site, speaker } = await openSpeaker();
     const wrong = await site.rest("POST", controlPath, {
       function_call: { name: volumeTool, arguments: { volume: "50" } },
@@ -146,7 +146,7 @@ describe("a function that nobody mapped", () => {
     expect(speaker.calls).toEqual([]);
   });
 
-  it("[CTL-4] that the device does not know either is its own error", async () => {
+  it("[CTL-4] that the device does not know fails with the device's error", async () => {
     const { site, speaker } = await openSpeaker();
     speaker.answers.set("self_dance", () => ({ error: { message: "Unknown tool: self_dance" } }));
     const { status, body } = await site.rest("POST", controlPath, { function_call: { name: "self_dance" } });
@@ -163,7 +163,7 @@ describe("a function that nobody mapped", () => {
     expect(speaker.calls[0]?.arguments).toEqual({});
   });
 
-  it("[CTL-7] counts as setting the level, where it does", async () => {
+  it("[CTL-7] clears the stored level if it sets the volume", async () => {
     const { site, speaker } = await openSpeaker();
     await site.rest("POST", controlPath, { action: "mute" });
     await site.rest("POST", controlPath, { function_call: { name: volumeTool, arguments: { volume: 20 } } });
@@ -173,7 +173,7 @@ describe("a function that nobody mapped", () => {
 });
 
 describe("the native tool", () => {
-  it("[CTL-6] is used as soon as the device says it has it, also while it is being listed", async () => {
+  it("[CTL-6] is used as soon as the device lists it, also during listing", async () => {
     const { site, speaker } = await openSpeaker();
     await site.rest("POST", controlPath, { action: "volume_up" });
     expect(speaker.names).toEqual([statusTool, volumeTool]);
@@ -187,7 +187,7 @@ describe("the native tool", () => {
     expect((await asked).body).toMatchObject({ ok: true, tools: [upTool] });
   });
 
-  it("[CTL-6] without a step is called without one: its default is the device's", async () => {
+  it("[CTL-6] is called without a step if none is given, so that the device's default applies", async () => {
     const { site, speaker } = await openSpeaker({ tools: nativeTools });
     await site.rest("POST", controlPath, { action: "volume_down" });
     expect(speaker.calls).toMatchObject([{ name: downTool, arguments: {} }]);

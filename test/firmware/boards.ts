@@ -1,4 +1,4 @@
-/** Boards that ask for firmware and fetch it, bare as the firmware does it, and whoever hands images in. */
+/** Boards that request and download firmware with plain HTTP, and an administrator who uploads images. */
 import { type Answer, ask, askAll, type Json } from "../http-client.ts";
 import { adminToken, type Site } from "../site.ts";
 
@@ -39,7 +39,7 @@ export async function handIn(
   });
 }
 
-/** What a board is told at its boot. */
+/** The OTA reply to a board. */
 export async function askAtBoot(site: Site, asking: Asking = {}): Promise<Answer> {
   const { id = firstBoard, board = "esp-box-3", version = "2.4.2", body = {}, headers = {} } = asking;
   return await askAll(site.url, {
@@ -55,7 +55,7 @@ export async function askAtBoot(site: Site, asking: Asking = {}): Promise<Answer
   });
 }
 
-/** The offer it gets, if it gets one. */
+/** The firmware offer, if there is one. */
 export async function offerOf(site: Site, asking: Asking = {}): Promise<Offer | undefined> {
   const firmware = (await askAtBoot(site, asking)).body["firmware"] as unknown as Offer;
   return firmware.url === "" ? undefined : firmware;
@@ -63,12 +63,12 @@ export async function offerOf(site: Site, asking: Asking = {}): Promise<Offer | 
 
 export interface Fetched {
   readonly status: number;
-  /** Names and values in turn, as they were spelt. */
+  /** Header names and values in turn, in their original spelling. */
   readonly rawHeaders: readonly string[];
   readonly bytes: Buffer;
 }
 
-/** A GET with nothing but a Host. */
+/** A GET with only a Host header. */
 export async function fetchImage(
   url: string,
   method = "GET",
@@ -82,7 +82,7 @@ export async function fetchImage(
   return { status, rawHeaders, bytes: Buffer.concat(chunks) };
 }
 
-/** Asks, fetches, and comes back with this version, or with what it had. */
+/** Requests, downloads and restarts with this version or the old one. */
 export async function update(site: Site, id: string, version: string, had = "2.4.2"): Promise<void> {
   const offer = await offerOf(site, { id, version: had });
   if (offer === undefined) throw new TypeError(`${id} was offered nothing`);

@@ -1,4 +1,4 @@
-/** Addresses of images: whom they serve, what is wrong with others, and how many are served at a time. */
+/** Download addresses of images: their devices, invalid addresses, and concurrent downloads. */
 import { once } from "node:events";
 import net from "node:net";
 import { Writable } from "node:stream";
@@ -17,7 +17,7 @@ async function offeredSite(clock = new ManualClock()): Promise<{ site: Site; url
   return { site, url: offer?.url ?? "", id: String(id) };
 }
 
-/** More than any socket takes in before somebody reads. */
+/** More than a socket buffers without a reader. */
 const large = makeImage({ codeBytes: 12_000_000 });
 
 const notHere = JSON.stringify({
@@ -34,7 +34,7 @@ async function isRefused(url: string): Promise<void> {
   expect([status, bytes.toString()]).toEqual([404, notHere]);
 }
 
-/** A board that begins to fetch, and reads no further than the first bytes. */
+/** A board that starts a download and reads only the first bytes. */
 async function stuckBoard(url: string): Promise<net.Socket> {
   const { hostname, port, pathname } = new URL(url);
   const socket = net.connect(Number(port), hostname);
@@ -47,7 +47,7 @@ async function stuckBoard(url: string): Promise<net.Socket> {
 }
 
 describe("an address", () => {
-  it("[FWU-4] serves its device again and again while it is valid, and then nobody", async () => {
+  it("[FWU-4] works repeatedly for its device until it expires", async () => {
     const clock = new ManualClock();
     const { site, url } = await offeredSite(clock);
     for (let time = 0; time < 3; time += 1) expect((await fetchImage(url)).status).toBe(200);
@@ -59,7 +59,7 @@ describe("an address", () => {
     await isRefused(url);
   });
 
-  it("[FWU-4] with any character changed, more or fewer is refused, always in the same words", async () => {
+  it("[FWU-4] with any character changed, added or removed is rejected with the same answer", async () => {
     const { url } = await offeredSite();
     const at = url.lastIndexOf("/") + 1;
     const word = url.slice(at);
@@ -80,7 +80,7 @@ describe("an address", () => {
     expect((await fetchImage(url)).status).toBe(200);
   });
 
-  it("[FWU-4] of one gateway is nothing to another", async () => {
+  it("[FWU-4] of one gateway is rejected by another", async () => {
     const one = await offeredSite();
     const other = await offeredSite();
     await isRefused(`${other.site.url}${new URL(one.url).pathname}`);
@@ -92,20 +92,20 @@ describe("an address", () => {
       async (site: Site, id: string) => await site.rest("PATCH", `/firmware/${id}`, { state: "halted" }),
     ],
     ["removed", async (site: Site, id: string) => await site.rest("DELETE", `/firmware/${id}`)],
-  ])("[FWU-4] of an image that was %s is refused", async (_, act) => {
+  ])("[FWU-4] of an image that was %s is rejected", async (_, act) => {
     const { site, url, id } = await offeredSite();
     expect((await act(site, id)).status).toBeLessThan(300);
     await isRefused(url);
   });
 
-  it("[FWU-5] knows GET alone; a range changes nothing", async () => {
+  it("[FWU-5] supports only GET, and ignores a range", async () => {
     const { url } = await offeredSite();
     for (const method of ["HEAD", "POST", "DELETE"]) expect((await fetchImage(url, method)).status).toBe(404);
     const ranged = await fetchImage(url, "GET", { range: "bytes=0-3" });
     expect([ranged.status, ranged.bytes.length]).toEqual([200, makeImage().length]);
   });
 
-  it("[FWU-4] stands in no log line, event or answer of REST, whatever comes of it", async () => {
+  it("[FWU-4] is in no log line, event or REST answer", async () => {
     const lines: string[] = [];
     const stream = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -136,12 +136,12 @@ describe("an address", () => {
     expect(lines.length).toBeGreaterThan(3);
     for (const word of words) {
       expect(word.length).toBeGreaterThan(50);
-      // The beginning alone says when and which image; the signature is the secret.
+      // The first part has the time and the image; only the signature is secret.
       expect(shown).not.toContain(word.slice(-20));
     }
   });
 
-  it("[FWU-6] that broke off in the middle has served nobody: the board is offered it again", async () => {
+  it("[FWU-6] whose download broke off does not count: the board is offered the image again", async () => {
     const site = await openSite();
     const { id } = (await handIn(site, large)).body;
     const url = (await offerOf(site))?.url ?? "";
@@ -161,14 +161,14 @@ describe("many boards at once", () => {
     await handIn(site, large);
     const urls: string[] = [];
     for (let number = 1; number <= many + 1; number += 1) {
-      // Offers that nobody comes for count for half a minute.
+      // Unused offers count for half a minute.
       if (number === many) clock.advance(30_000);
       urls.push((await offerOf(site, { id: boardId(number) }))?.url ?? "");
     }
     return { site, urls, clock };
   }
 
-  it("[FWU-5] 32 are served, the next is told that it is too many, and none is offered meanwhile", async () => {
+  it("[FWU-5] 32 download, the next is rejected as busy, and no more offers are made meanwhile", async () => {
     const { site, urls, clock } = await crowd();
     const last = urls.pop() ?? "";
     const stuck = await Promise.all(urls.map(stuckBoard));
@@ -180,13 +180,13 @@ describe("many boards at once", () => {
     });
     clock.advance(30_000);
     expect(await offerOf(site, { id: boardId(99) })).toBeUndefined();
-    // They get their settings all the same.
+    // They still get their settings.
     expect((await askAtBoot(site, { id: boardId(99) })).body["mqtt"]).toBeDefined();
     stuck[0]?.destroy();
     await until(async () => (await fetchImage(last)).status === 200, "a free place");
   });
 
-  it("[FWU-5] one that does not read is cut off, and so is the older of two of the same board", async () => {
+  it("[FWU-5] a download is ended if it is not read, or if the same board starts another", async () => {
     const { urls, clock } = await crowd();
     const [first = "", second = ""] = urls;
     const older = await stuckBoard(first);

@@ -1,4 +1,4 @@
-/** Handing images in: who may, what is taken, and what is refused in which words. */
+/** Uploading images: permissions, accepted files, and errors. */
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -20,7 +20,7 @@ function broken(at: number, value: number): Buffer {
 }
 
 describe("an image", () => {
-  it("[FWU-1] is taken in with what it says of itself, and kept as a file for its owner alone", async () => {
+  it("[FWU-1] is accepted with its own description, and stored as a private file", async () => {
     const site = await openSite();
     const image = makeImage({ version: "2.5.1", codeBytes: 50_000 });
     const added = await handIn(site, image, { share: "10", version: "2.5.1" });
@@ -87,24 +87,24 @@ describe("an image", () => {
     });
   });
 
-  it("[FWU-1] is taken for a board it does not name only by whoever says so", async () => {
+  it("[FWU-1] is accepted for a board that it does not name only with anyBoard", async () => {
     const site = await openSite();
     const added = await handIn(site, makeImage(), { board: "my-own", anyBoard: "true" });
     expect(added.status).toBe(201);
     expect(await offerOf(site, { board: "my-own" })).toMatchObject({ version: "2.5.0" });
   });
 
-  it("[FWU-1] larger than any flash is refused while it still comes", async () => {
+  it("[FWU-1] larger than any flash is rejected during the upload", async () => {
     const site = await openSite();
     const refused = await handIn(site, Buffer.alloc(17 * 1024 * 1024, 0xe9)).catch(() => undefined);
-    // Whoever goes on sending may be cut off before they have read the answer.
+    // A client that keeps sending may be disconnected before it reads the answer.
     if (refused !== undefined)
       expect(refused).toMatchObject({ status: 413, body: { code: "payload_too_large" } });
     await until(() => filesOf(site).length === 0, "an empty folder");
     expect((await site.rest("GET", "/firmware")).body).toEqual({ images: [] });
   });
 
-  it("[FWU-1] that breaks off leaves nothing, and the next can come", async () => {
+  it("[FWU-1] whose upload breaks off leaves no file, and does not block the next", async () => {
     const site = await openSite();
     const image = makeImage({ codeBytes: 100_000 });
     for (let time = 0; time < 4; time += 1) {
@@ -123,7 +123,7 @@ describe("an image", () => {
     expect((await handIn(site, image)).status).toBe(201);
   });
 
-  it("[FWU-2] comes once for a board and a version", async () => {
+  it("[FWU-2] is unique for a board and a version", async () => {
     const site = await openSite();
     const results = await Promise.all([handIn(site, makeImage()), handIn(site, makeImage())]);
     expect(results.map(({ status }) => status).sort()).toEqual([201, 409]);
@@ -134,7 +134,7 @@ describe("an image", () => {
     expect(filesOf(site).length).toBe(1);
   });
 
-  it("[FWU-1] too many at once wait their turn: the third is told so", async () => {
+  it("[FWU-1] is rejected as busy when two others are being uploaded", async () => {
     const site = await openSite();
     const sockets = [1, 2].map(() => {
       const socket = net.connect(Number(new URL(site.url).port), "127.0.0.1");
@@ -152,7 +152,7 @@ describe("an image", () => {
     await until(async () => (await handIn(site, makeImage())).status === 201);
   });
 
-  it("is gone from the offers when its file is gone or is another, and is seen to be", async () => {
+  it("is no longer offered when its file is missing or changed, and is marked so", async () => {
     const site = await openSite();
     const { id } = (await handIn(site, makeImage())).body;
     const file = path.join(site.folder, "firmware", `${String(id)}.bin`);
@@ -171,9 +171,9 @@ describe("an image", () => {
   });
 });
 
-describe("whoever is no admin", () => {
+describe("a token without admin", () => {
   it.each([["read", "call"], ["call:user"], ["provision"]])(
-    "[FWU-2] with the scopes %s is refused on every route, before anything is read",
+    "[FWU-2] with the scopes %s is rejected on every route, before the body is read",
     async (...scopes) => {
       const site = await openSite();
       const { id } = (await handIn(site, makeImage())).body;
@@ -214,7 +214,7 @@ describe("the description of REST", () => {
 });
 
 describe("changing one", () => {
-  it("[FWU-2] says what it is then; what is not understood changes nothing", async () => {
+  it("[FWU-2] returns the changed image; an invalid change has no effect", async () => {
     const site = await openSite();
     const at = `/firmware/${String((await handIn(site, makeImage())).body["id"])}`;
     expect((await site.rest("PATCH", at, { share: 25 })).body).toMatchObject({ share: 25, state: "offered" });

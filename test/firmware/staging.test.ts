@@ -1,4 +1,4 @@
-/** An image's way through a fleet: who is chosen, who comes back, and when it stops by itself. */
+/** The roll-out of an image: the selected boards, their results, and the automatic halt. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -13,11 +13,11 @@ import { askAtBoot, boardId, fetchImage, handIn, imageView, offerOf, update } fr
 const websocket = { devices: { transport: "websocket" } } as const;
 const fleet = 150;
 
-/** The boards of a fleet that are offered something. */
+/** The boards that are offered an image. */
 async function chosen(site: Site, clock: ManualClock): Promise<Set<number>> {
   const offered = new Set<number>();
   for (let number = 0; number < fleet; number += 1) {
-    // Offers that nobody comes for count for half a minute.
+    // Unused offers count for half a minute.
     if (offered.size % 20 === 0) clock.advance(30_000);
     if ((await offerOf(site, { id: boardId(number) })) !== undefined) offered.add(number);
   }
@@ -35,7 +35,7 @@ async function imageOf(site: Site, query: Record<string, string> = {}): Promise<
 }
 
 describe("a share of the fleet", () => {
-  it("[FWU-2] is as large as it says, the same after a restart, and part of any larger one", async () => {
+  it("[FWU-2] has the right size, is the same after a restart, and is part of any larger share", async () => {
     const clock = new ManualClock();
     const data = folder();
     const first = await openSite({ clock, config: { data } });
@@ -55,7 +55,7 @@ describe("a share of the fleet", () => {
     expect((await chosen(second, clock)).size).toBe(0);
   }, 60_000);
 
-  it("[FWU-2] has other devices in it for the next image", async () => {
+  it("[FWU-2] has other devices for the next image", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const one = await imageOf(site, { share: "20" });
@@ -66,11 +66,11 @@ describe("a share of the fleet", () => {
   }, 60_000);
 });
 
-describe("boards that do not come back", () => {
-  it("[FWU-6] halt the image when they are three and a tenth; it is told, and can go on", async () => {
+describe("boards that fail to update", () => {
+  it("[FWU-6] halt the image when they are three and a tenth; an event reports it, and it can be resumed", async () => {
     const site = await openSite({ config: websocket });
     const events = await site.events("?type=firmware.halted");
-    // A board is somebody's business once it has connected.
+    // A board counts once it has connected.
     for (const number of [1, 2, 3, 4]) await site.join({ deviceId: boardId(number) });
     const id = await imageOf(site);
     await update(site, boardId(4), "2.5.0");
@@ -89,7 +89,7 @@ describe("boards that do not come back", () => {
     });
     expect(await offerOf(site, { id: boardId(5) })).toBeUndefined();
     await site.rest("PATCH", `/firmware/${id}`, { state: "offered" });
-    // Those that failed stay as they are; the next failure alone does not halt it again.
+    // Failed boards stay failed; a single new failure does not halt it again.
     expect(await offerOf(site, { id: boardId(1) })).toBeUndefined();
     await update(site, boardId(5), "2.4.2");
     expect(await imageView(site, id)).toMatchObject({ state: "offered", devices: { failed: 4 } });
@@ -97,7 +97,7 @@ describe("boards that do not come back", () => {
     expect(await offerOf(site, { id: boardId(1) })).toBeDefined();
   });
 
-  it("[FWU-6] are borne as long as they are few among many", async () => {
+  it("[FWU-6] do not halt the image while they are less than a tenth", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock, config: websocket });
     const id = await imageOf(site);
@@ -114,7 +114,7 @@ describe("boards that do not come back", () => {
     expect(await imageView(other, kept)).toMatchObject({ state: "offered", devices: { failed: 4 } });
   }, 60_000);
 
-  it("[FWU-6] in time count as failed, and as updated when they come after all", async () => {
+  it("[FWU-6] in time count as failed, and as updated when they connect later", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock, config: { ...websocket, firmware: { comeBackMs: 60_000 } } });
     const id = await imageOf(site);
@@ -134,10 +134,10 @@ describe("boards that do not come back", () => {
     expect(await imageView(site, id)).toMatchObject({ state: "halted", devices: { updated: 1, failed: 2 } });
   });
 
-  it("[FWU-6] over MQTT have to connect as well", async () => {
+  it("[FWU-6] over MQTT must connect to count as updated", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
-    // Credentials that a board got by asking and never used would lapse, and the board be forgotten.
+    // Unused credentials would expire, and the board would be removed.
     site.tendon.provision(boardId(1), `client-of-${boardId(1)}`);
     const id = await imageOf(site);
     await update(site, boardId(1), "2.5.0");
@@ -149,14 +149,14 @@ describe("boards that do not come back", () => {
     });
     const reason = "the device started the new version but did not connect";
     expect((await imageView(site, id))["failures"]).toMatchObject([{ reason }]);
-    // Starting over and over, it stays given up; a newer image may save it.
+    // A board that keeps restarting stays failed; a newer image may fix it.
     for (let boot = 0; boot < 3; boot += 1) {
       expect(await offerOf(site, { version: "2.5.0" })).toBeUndefined();
       expect(await imageView(site, id)).toMatchObject({ devices: { fetched: 0, failed: 1 } });
     }
     await handIn(site, makeImage({ version: "2.5.1" }));
     expect(await offerOf(site, { version: "2.5.0" })).toMatchObject({ version: "2.5.1" });
-    // When it connects after all, it is well.
+    // When it connects later, it counts as updated.
     const settings = (await askAtBoot(site, { version: "2.5.0" })).body["mqtt"];
     const wire = await MqttWire.open(settings as unknown as MqttSettings);
     onTestFinished(() => wire.cut());
@@ -165,8 +165,8 @@ describe("boards that do not come back", () => {
   });
 });
 
-describe("a board that never takes what it is offered", () => {
-  it("[FWU-6] is offered it five times, and again only when somebody says so", async () => {
+describe("a board that never downloads its offer", () => {
+  it("[FWU-6] is offered it five times, and again only on request", async () => {
     const site = await openSite();
     const id = await imageOf(site);
     for (let boot = 0; boot < 5; boot += 1) expect(await offerOf(site)).toBeDefined();
@@ -178,7 +178,7 @@ describe("a board that never takes what it is offered", () => {
 });
 
 describe("a restart in the middle", () => {
-  it("[FWU-6] forgets no offer, no fetch, no failure and no halt, and addresses stay valid", async () => {
+  it("[FWU-6] keeps offers, downloads, failures and halts, and addresses stay valid", async () => {
     const clock = new ManualClock();
     const config = { ...websocket, data: folder() };
     const first = await openSite({ clock, config });

@@ -1,4 +1,4 @@
-/** Boards that are offered firmware, fetch it and come back, through the doors they use. */
+/** Boards that are offered firmware, download it and run it, through their own interfaces. */
 import { createHash } from "node:crypto";
 import { faultsNamed, VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -25,7 +25,7 @@ function virtualBoard(site: Site, options: VirtualDeviceOptions = {}): VirtualDe
 
 describe("a virtual board", () => {
   it.each(["mqtt", "websocket"] as const)(
-    "[FWU-3][FWU-6] over %s is offered an image, fetches it and comes back with it",
+    "[FWU-3][FWU-6] over %s is offered an image, downloads it and runs it",
     async (transport) => {
       const site = await openSite({ config: { devices: { transport } } });
       const device = virtualBoard(site);
@@ -51,14 +51,14 @@ describe("a virtual board", () => {
         devices: { offered: 0, fetched: 0, updated: 1, failed: 0 },
         failures: [],
       });
-      // The next boot finds nothing to do.
+      // The next boot gets no offer.
       device.reboot();
       await device.waitFor("connected");
       expect(device.board.firmware).toBe("2.5.0");
     },
   );
 
-  it("[FWU-6] that goes back to its old firmware is not offered the same again, and works on", async () => {
+  it("[FWU-6] that returns to its old firmware is not offered the same image again, and keeps working", async () => {
     const site = await openSite();
     const { id } = (await handIn(site, makeImage())).body;
     const device = virtualBoard(site, { faults: faultsNamed(["rolled-back-update"]) });
@@ -79,7 +79,7 @@ describe("a virtual board", () => {
     expect(reboots).toBe(2);
   });
 
-  it("[FWU-6] that stays dark is given up", async () => {
+  it("[FWU-6] that stays offline counts as failed", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = virtualBoard(site, { faults: faultsNamed(["dark-update"]) });
@@ -89,7 +89,7 @@ describe("a virtual board", () => {
     device.reboot();
     expect(await events.next()).toMatchObject({ data: { outcome: "fetched" } });
     clock.advance(10 * 60_000);
-    // The gateway looks every few seconds.
+    // The gateway checks every few seconds.
     await until(() => {
       clock.advance(5_000);
       return events.seen.length > 1;
@@ -101,7 +101,7 @@ describe("a virtual board", () => {
 
   it.each([
     ["mqtt", "failed"],
-    // It has closed its connection by the time it knows, and comes back as it was.
+    // It has closed its connection by then, and reconnects unchanged.
     ["websocket", "unknown"],
   ] as const)(
     "[MCP-16] over %s takes an image by `self.upgrade_firmware` too, and a failure of that is %s",
@@ -130,9 +130,9 @@ describe("a virtual board", () => {
     },
   );
 
-  it("[MCP-16] that is away when the gateway stops does not hold it up", async () => {
+  it("[MCP-16] that is offline does not delay the gateway's stop", async () => {
     const config = { access: { urlHosts: ["127.0.0.1"] } };
-    // Time stands still: nothing that waits for it would end.
+    // The clock stands still, so nothing that waits for it would end.
     const site = await openSite({ config, clock: new ManualClock() });
     const device = await site.join({ userTools: [tool("self.upgrade_firmware")] });
     const answer = site.call(device.id, "self.upgrade_firmware");
@@ -149,7 +149,7 @@ describe("a virtual board", () => {
   });
 });
 
-describe("what a board is offered", () => {
+describe("a firmware offer", () => {
   it("[FWU-3][FWU-5] is a version, an address, and the file itself behind it", async () => {
     const site = await openSite();
     const image = makeImage({ version: "2.5.0", codeBytes: 100_000 });
@@ -163,14 +163,14 @@ describe("what a board is offered", () => {
     expect(new URL(offer.url).pathname).toMatch(/^\/xiaozhi\/firmware\/[A-Za-z0-9_-]{60,160}$/);
     const fetched = await fetchImage(offer.url);
     expect(fetched.status).toBe(200);
-    // Some modems look for this very spelling.
+    // Some modems require this spelling.
     expect(fetched.rawHeaders).toContain("Content-Length");
     expect(fetched.rawHeaders.join().toLowerCase()).not.toContain("transfer-encoding");
     expect(createHash("sha256").update(fetched.bytes).digest("hex")).toBe(sha256);
     expect(fetched.bytes.equals(image)).toBe(true);
   });
 
-  it("[FWU-3] comes from the settings' address, never from the request's Host", async () => {
+  it("[FWU-3] uses the configured address, never the request's Host", async () => {
     const site = await openSite({ config: { http: { publicUrl: "https://tendon.example:8443/" } } });
     await handIn(site, makeImage());
     const offer = await offerOf(site, {
@@ -179,7 +179,7 @@ describe("what a board is offered", () => {
     expect(offer?.url).toMatch(/^https:\/\/tendon\.example:8443\/xiaozhi\/firmware\/[^/:]+$/);
   });
 
-  it("[FWU-3] an address too long for a modem is not given at all", async () => {
+  it("[FWU-3] is not made with an address too long for a modem", async () => {
     const publicUrl = `https://${`${"a".repeat(60)}.`.repeat(8)}example`;
     const site = await openSite({ config: { http: { publicUrl } } });
     await handIn(site, makeImage());
@@ -205,14 +205,14 @@ describe("what a board is offered", () => {
         },
       },
     ],
-  ])("[FWU-3] a board %s is offered nothing", async (_, asking) => {
+  ])("[FWU-3] is not made to a board %s", async (_, asking) => {
     const site = await openSite();
     await handIn(site, makeImage());
     expect(await offerOf(site, asking)).toBeUndefined();
     expect(await offerOf(site, { id: boardId(2) })).toMatchObject({ version: "2.5.0" });
   });
 
-  it("[FWU-3] a body that is no JSON costs no board its update", async () => {
+  it("[FWU-3] is made even if the board's body is not JSON", async () => {
     const site = await openSite();
     await handIn(site, makeImage());
     const answer = await site.rest("GET", "/firmware");
@@ -221,25 +221,25 @@ describe("what a board is offered", () => {
     expect(offer?.version).toBe("2.5.0");
   });
 
-  it("[FWU-3] is the newest of several, and only for boards that get settings", async () => {
+  it("[FWU-3] is the newest of several images, and only for boards that get settings", async () => {
     const site = await openSite();
     for (const version of ["2.5.0", "2.10.0", "2.9.0"]) await handIn(site, makeImage({ version }));
     expect((await offerOf(site))?.version).toBe("2.10.0");
-    // Another board under a known name gets nothing at all, and changes nothing for the first.
+    // Another board with a known id gets no offer, and does not affect the first.
     expect(await offerOf(site, { clientId: "somebody-else" })).toBeUndefined();
     const closed = await openSite({ config: { devices: { admission: "closed" } } });
     await handIn(closed, makeImage());
     expect(await offerOf(closed)).toBeUndefined();
   });
 
-  it("[FWU-3] a board that has just installed one image proves it before it gets the next", async () => {
+  it("[FWU-3] is made to a board with a new image only after that image is confirmed", async () => {
     const site = await openSite();
     await handIn(site, makeImage({ version: "2.5.0" }));
     const first = await offerOf(site);
     await fetchImage(first?.url ?? "");
     await handIn(site, makeImage({ version: "2.6.0" }));
     expect(await offerOf(site, { version: "2.5.0" })).toBeUndefined();
-    // Over MQTT it is proven by connecting; until then it gets nothing else.
+    // Over MQTT, connecting confirms it; until then there is no other offer.
     expect(await offerOf(site, { version: "2.5.0" })).toBeUndefined();
     const wire = await MqttWire.open(
       (await askAtBoot(site, { version: "2.5.0" })).body["mqtt"] as unknown as MqttSettings,
@@ -249,7 +249,7 @@ describe("what a board is offered", () => {
     expect(next.version).toBe("2.6.0");
   });
 
-  it("[FWU-3] with force it goes to boards with a newer version too, and nothing leads back", async () => {
+  it("[FWU-3] with force is made to boards with a newer version too, which then get no other image", async () => {
     const site = await openSite({ config: { devices: { transport: "websocket" } } });
     await handIn(site, makeImage({ version: "3.0.0" }));
     const { id } = (await handIn(site, makeImage({ version: "2.0.0" }), { force: "true" })).body;

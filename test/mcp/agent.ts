@@ -1,4 +1,4 @@
-/** An agent: the official client, in the era a test asks for. It goes when the test that opened it ends. */
+/** An agent: the official client with the requested protocol version. It is closed at the end of its test. */
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import { Inbox } from "../inbox.ts";
@@ -26,13 +26,13 @@ export async function openAgent(site: Site, era: Era, options: AgentOptions = {}
   return agent;
 }
 
-/** The text of a result that has nothing else. */
+/** The text of a result with only text. */
 export function textOf(result: { readonly content?: unknown }): string {
   const [only] = result.content as { readonly type: string; readonly text: string }[];
   return only?.text ?? "";
 }
 
-/** Subscribes to resources in the way of the era; resolves with the notifications. */
+/** Subscribes to resources in the way of the protocol version, and returns the notifications. */
 export async function watchResources(agent: Client, era: Era, uris: string[]): Promise<Inbox<string>> {
   const told = new Inbox<string>("update of a resource");
   agent.setNotificationHandler("notifications/resources/updated", ({ params }) => told.put(params.uri));

@@ -24,7 +24,7 @@ describe.each(eras)("an agent of the %s era", (era) => {
     expect(result._meta).toMatchObject({ "tendon/call": { device: device.id } });
   });
 
-  it("[SRV-5] gets a failed call as a result that begins with its code, an unknown name as an error", async () => {
+  it("[SRV-5] gets a failed call as a result that starts with its code, and an unknown name as an error", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [volume] });
     const { alias } = await site.device(device.id);

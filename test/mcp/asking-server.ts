@@ -1,4 +1,4 @@
-/** Standard MCP servers that ask, each as a device of one gateway, and agents that call them. */
+/** Standard MCP servers that ask questions, each as a device of one gateway, and agents that call them. */
 import path from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
@@ -11,7 +11,7 @@ import { modern, say } from "./rpc.ts";
 const program = path.join(import.meta.dirname, "..", "programs", "asking.mjs");
 export const everything = { elicitation: { form: {} }, sampling: {}, roots: {} };
 
-/** By alias, the era that each speaks. */
+/** The protocol version of each server, by alias. */
 type Servers = Readonly<Record<string, "old" | "new">>;
 
 export async function startAsking(
@@ -44,7 +44,7 @@ export async function agentOf(
   return await openAgent(site, era, { at: `/mcp/devices/${alias}`, capabilities: everything, ...options });
 }
 
-/** What became of the questions that an older server asked outside calls, and how many calls were given up. */
+/** The results of questions that an older server asked outside calls, and the number of cancelled calls. */
 export async function heardBy(site: Site, alias: string): Promise<{ heard: string[]; givenUp: number }> {
   const { body } = await site.call(alias, "heard");
   const { structuredContent } = body["result"] as { structuredContent: { heard: string[]; givenUp: number } };
@@ -61,7 +61,7 @@ export interface Round {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Json };
 }
 
-/** One round of a call by an agent of the newer era, by hand. */
+/** One round of a call by an agent without sessions, by hand. */
 export async function round(
   site: Site,
   alias: string,

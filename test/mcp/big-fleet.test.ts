@@ -22,7 +22,7 @@ async function answerOne(device: RawDevice): Promise<void> {
 }
 
 describe("two hundred devices with ten tools each", () => {
-  it("make a first list of less than 16 KB, and every tool is found and called all the same", async () => {
+  it("have a first list of less than 16 KB, and every tool can still be found and called", async () => {
     const site = await openSite();
     const tools = kinds.map((kind) =>
       tool(`self.${kind}`, { level: { type: "integer", minimum: 0, maximum: 100, description: "How much" } }),
@@ -65,7 +65,7 @@ describe("two hundred devices with ten tools each", () => {
     const called = site.rest("POST", "/calls", { target: { all: true }, tool: "self.set_volume" });
     await Promise.all(joined.map(answerOne));
     expect((await called).body).toMatchObject({ ok: 200, failed: 0 });
-    // However many devices a call waits for, its caller's signal has one listener.
+    // The caller's signal has one listener, however many devices a call waits for.
     expect(warnings).toEqual([]);
   }, 60_000);
 });

@@ -8,7 +8,7 @@ import { listen, messagesOf, modern, openSession, say } from "./rpc.ts";
 const slow = tool("slow");
 const gone = { name: "device_call", arguments: { device: "02:00:00:00:00:01", tool: "slow" } };
 
-describe("[SRV-7] a call that nobody waits for any more frees its device at once", () => {
+describe("[SRV-7] a cancelled call frees its device at once", () => {
   it.each(eras)("when the official client of the %s era cancels it", async (era) => {
     const site = await openSite();
     const device = await site.join({ tools: [slow, tool("next")] });
@@ -25,7 +25,7 @@ describe("[SRV-7] a call that nobody waits for any more frees its device at once
     expect(textOf(await next)).toBe("done");
   });
 
-  it.each(eras)("when the connection of the %s era that waits for it is gone", async (era) => {
+  it.each(eras)("when the waiting connection of the %s era is lost", async (era) => {
     const site = await openSite();
     const device = await site.join({ tools: [slow, tool("next")] });
     const stop = new AbortController();
@@ -59,7 +59,7 @@ describe("[SRV-7] a call that nobody waits for any more frees its device at once
     await cut;
   });
 
-  it("and what waits for the answer of a cancelled call in a session ends too", async () => {
+  it("and the stream of a cancelled call in a session ends too", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [slow] });
     const headers = { "mcp-session-id": await openSession(site) };
@@ -75,8 +75,8 @@ describe("[SRV-7] a call that nobody waits for any more frees its device at once
   });
 });
 
-describe("a call in a session that takes long", () => {
-  it("is answered on a stream that shows signs of life", async () => {
+describe("a long call in a session", () => {
+  it("is answered on a stream with keep-alives", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await site.join({ tools: [slow] });

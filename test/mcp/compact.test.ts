@@ -22,7 +22,7 @@ function data(result: { structuredContent?: unknown }): { [key: string]: unknown
 }
 
 describe.each(eras)("the compact tools in the %s era", (era) => {
-  it("[SRV-6] are always listed on /mcp, and forced or left out by the address", async () => {
+  it("[SRV-6] are always listed on /mcp, and required or omitted by the address", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [volume] });
     const { alias } = await site.device(device.id);
@@ -40,7 +40,7 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
     ]);
   });
 
-  it("count the tools that whoever asks may use", async () => {
+  it("count the tools that the caller may use", async () => {
     const rules = [{ tool: "denied", effect: "deny" as const }];
     const site = await openSite({ config: { access: { rules } } });
     const device = await site.join({
@@ -89,7 +89,7 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
     }
   });
 
-  it("[SRV-15] take a tool's arguments as an object or as its JSON text", async () => {
+  it("[SRV-15] accept a tool's arguments as an object or as JSON text", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [volume] });
     const agent = await openAgent(site, era);
@@ -111,7 +111,7 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
     }
   });
 
-  it("[SRV-5] fail as calls fail: by a result that begins with the code", async () => {
+  it("[SRV-5] fail like calls, with a result that starts with the code", async () => {
     const site = await openSite();
     await site.join({ tools: [volume], userTools: [tool("self.reboot")] });
     const agent = await openAgent(site, era);
@@ -149,7 +149,7 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
     ]);
   });
 
-  it("[SRV-8] wait for events, and go on where they stopped", async () => {
+  it("[SRV-8] wait for events, and continue after the last one", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [volume] });
     const agent = await openAgent(site, era);

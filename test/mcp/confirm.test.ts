@@ -13,7 +13,7 @@ async function guardedSite(via: "any" | "queue" = "any"): Promise<Site> {
   return await openSite({ config: { access: { rules: [{ tool: "set_volume", effect: "confirm", via }] } } });
 }
 
-/** An agent whose person answers every question in the same way, and what the person was asked. */
+/** An agent whose user answers every question in the same way, and the questions. */
 async function agentWith(site: Site, era: Era, answer: object) {
   const { token } = await makeToken(site, { name: "my-agent" });
   const agent = await openAgent(site, era, { token, capabilities: { elicitation: { form: {} } } });
@@ -27,8 +27,8 @@ async function agentWith(site: Site, era: Era, answer: object) {
   return { agent, asked, forms };
 }
 
-describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era", (era) => {
-  it("is called once the person in front of the agent says yes to exactly this call", async () => {
+describe.each(eras)("[SRV-12] a tool that requires approval, in the %s era", (era) => {
+  it("is called once the agent's user allows exactly this call", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });
     const { agent, asked, forms } = await agentWith(site, era, {
@@ -41,7 +41,7 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
       expect(request.params["arguments"]).toEqual({ volume: 77 });
       board.reply(request.id, textContent("true"));
       expect(textOf(await answer)).toBe("true");
-      // One yes is good for one call.
+      // One permission is valid for one call.
       expect(asked).toHaveLength(round);
     }
     expect(asked[0]).toContain("my-agent");
@@ -81,7 +81,7 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
   it.each([
     ["the client cannot ask", "any" as const, {}],
     ["the rule insists on it", "queue" as const, { elicitation: {} }],
-  ])("goes to the queue where %s, and the agent is told what to do", async (_why, via, capabilities) => {
+  ])("waits for approval when %s, and the agent is told what to do", async (_why, via, capabilities) => {
     const site = await guardedSite(via);
     const board = await site.join({ tools: [volume] });
     const { token } = await makeToken(site, {});
@@ -97,7 +97,7 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     expect(textOf(await answer)).toBe("true");
   });
 
-  it("asks again after a question that was closed, which is neither a yes nor a no", async () => {
+  it("asks again after a dismissed question, which is neither a yes nor a no", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });
     const said: { action: string; content?: object } = { action: "cancel" };
@@ -128,7 +128,7 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     expect(asked).toHaveLength(3);
   });
 
-  it("[APR-4] is not to be repeated once a person has denied it, and says so in every answer", async () => {
+  it("[APR-4] must not be repeated once it was denied, as every answer says", async () => {
     const site = await guardedSite("queue");
     const board = await site.join({ tools: [volume] });
     const { token } = await makeToken(site, {});
@@ -157,7 +157,7 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
     expect(await board.quiet()).toEqual([]);
   });
 
-  it("[APR-9] learns of a decision that was made before it began to wait", async () => {
+  it("[APR-9] gets a decision that was made before it started to wait", async () => {
     const site = await guardedSite("queue");
     await site.join({ tools: [volume] });
     const { token } = await makeToken(site, {});
@@ -189,7 +189,7 @@ describe.each(eras)("[SRV-12] a tool that wants a person's word, in the %s era",
   });
 });
 
-describe("[SRV-12] what stands for a person's word", () => {
+describe("[SRV-12] the proof of a user's permission", () => {
   const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
   const yes = { tendon_confirm: { action: "accept", content: { allow: true } } };
 
@@ -200,7 +200,7 @@ describe("[SRV-12] what stands for a person's word", () => {
     return said;
   }
 
-  it("[SRV-10] is nothing that an agent makes up, takes from elsewhere, or uses twice", async () => {
+  it("[SRV-10] cannot be forged, copied or used twice by an agent", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });
     const { token } = await makeToken(site, {});
@@ -210,7 +210,7 @@ describe("[SRV-12] what stands for a person's word", () => {
         result?: { resultType: string; requestState: string; isError?: boolean };
         error?: { code: number };
       };
-    // An answer to a question that was never asked is one more reason to ask.
+    // An answer to a question that was never asked causes a question.
     const first = await send({ inputResponses: yes });
     expect(first.result?.resultType).toBe("input_required");
     const requestState = first.result?.requestState ?? "";
@@ -237,7 +237,7 @@ describe("[SRV-12] what stands for a person's word", () => {
     expect(await board.quiet()).toEqual([]);
   });
 
-  it("[APR-3] is no yes to a tool that has become another meanwhile, or to more devices", async () => {
+  it("[APR-3] is not valid for a changed tool, or for more devices", async () => {
     const site = await guardedSite();
     const board = await site.join({ tools: [volume] });
     const { token } = await makeToken(site, {});

@@ -1,4 +1,4 @@
-/** Pages of other origins: those that `http.allowedOrigins` lists may use /mcp and the REST API, with a token. */
+/** Pages of other origins: those in `http.allowedOrigins` may use /mcp and the REST API with a token. */
 import type { IncomingHttpHeaders } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { askAll } from "../http-client.ts";
@@ -37,7 +37,7 @@ function corsOf(headers: IncomingHttpHeaders): string[] {
 
 describe("[SRV-16] a page of an allowed origin", () => {
   it.each(["/mcp", "/mcp/flat", "/mcp/compact", "/mcp/devices/desk", "/api/v1/devices", "/api/v1/events"])(
-    "may ask %s before it has shown a token",
+    "may send a preflight to %s without a token",
     async (path) => {
       for (const origin of [page, extension]) {
         const { status, text, headers } = await preflight(path, origin);
@@ -63,7 +63,7 @@ describe("[SRV-16] a page of an allowed origin", () => {
     },
   );
 
-  it("reads answers, refusals and streams, and the headers it needs of them", async () => {
+  it("can read answers, errors and streams, and the headers it needs", async () => {
     const headers = { origin: page };
     const opened = await say(site, { headers, body: initialize() });
     const refused = await say(site, { token: "", headers, body: initialize() });
@@ -85,7 +85,7 @@ describe("[SRV-16] a page of an allowed origin", () => {
     }
   });
 
-  it("is not carried by somebody's signing in to the console", async () => {
+  it("is not authenticated by a console session", async () => {
     const signedIn = await askAll(site.url, {
       method: "POST",
       path: "/api/v1/session",
@@ -101,7 +101,7 @@ describe("[SRV-16] a page of an allowed origin", () => {
 
 describe("[SRV-16] a page of any other origin", () => {
   it.each([foreign, "https://agent.example.evil.example", "http://agent.example", "null", `${page}:8443`])(
-    "such as %s stays out",
+    "such as %s is rejected",
     async (origin) => {
       for (const path of ["/mcp", "/api/v1/devices"]) {
         const asked = await preflight(path, origin);
@@ -121,7 +121,7 @@ describe("[SRV-16] a page of any other origin", () => {
 });
 
 describe("OPTIONS /mcp", () => {
-  it("says which methods there are", async () => {
+  it("lists the allowed methods", async () => {
     const { status, headers } = await askAll(site.url, { method: "OPTIONS", path: "/mcp" });
     expect([status, headers["allow"]]).toEqual([204, "GET, POST, DELETE, OPTIONS"]);
     const foreignHost = { host: "evil.example" };

@@ -4,8 +4,8 @@ import { askAll } from "../http-client.ts";
 import { openSite } from "../site.ts";
 import { initialize, modern, say } from "./rpc.ts";
 
-describe("[SRV-2] the door of /mcp", () => {
-  it("wants a token, and says so in the header clients look for", async () => {
+describe("[SRV-2] the endpoint /mcp", () => {
+  it("requires a token, and says so in the WWW-Authenticate header", async () => {
     const site = await openSite();
     const challenge = async (token: string) => {
       const { status, headers } = await say(site, { token, body: initialize() });
@@ -16,7 +16,7 @@ describe("[SRV-2] the door of /mcp", () => {
     expect(await challenge("not-a-token-of-this-gateway")).toBe(
       'Bearer realm="tendon", error="invalid_token"',
     );
-    // There is no issuer to be sent to.
+    // There is no issuer to name.
     for (const path of [
       "/.well-known/oauth-protected-resource",
       "/.well-known/oauth-protected-resource/mcp",
@@ -25,7 +25,7 @@ describe("[SRV-2] the door of /mcp", () => {
     }
   });
 
-  it("wants the scope `read`", async () => {
+  it("requires the scope `read`", async () => {
     const site = await openSite();
     const { body } = await site.rest("POST", "/tokens", { name: "x", scopes: ["provision"] });
     const answer = await say(site, { token: String(body["token"]), body: initialize() });
@@ -39,13 +39,13 @@ describe("[SRV-2] the door of /mcp", () => {
   it.each([
     ["Origin", { origin: "https://evil.example" }],
     ["Host", { host: "evil.example" }],
-  ])("refuses a foreign %s before it looks at token or body", async (_which, headers) => {
+  ])("rejects a foreign %s before it checks token and body", async (_which, headers) => {
     const site = await openSite();
     const { status } = await say(site, { token: "", headers, body: "{" });
     expect(status).toBe(403);
   });
 
-  it("lets a page of its own origin in", async () => {
+  it("accepts a page of its own origin", async () => {
     const site = await openSite();
     expect((await say(site, { headers: { origin: site.url }, body: initialize() })).status).toBe(200);
   });
@@ -57,13 +57,13 @@ describe("[SRV-2] the door of /mcp", () => {
     ["another content type", "{}", { "content-type": "text/plain" }, 415, -32600],
     ["a body that is too large", `"${"x".repeat(limits.mcpBodyBytes.max)}"`, {}, 413, -32600],
     ["a prototype", '{"jsonrpc":"2.0","id":1,"method":"ping","__proto__":{}}', {}, 400, -32700],
-  ])("answers %s in JSON-RPC's words", async (_what, text, headers, status, code) => {
+  ])("answers %s with a JSON-RPC error", async (_what, text, headers, status, code) => {
     const site = await openSite();
     const answer = await say(site, { body: text, headers });
     expect([answer.status, answer.body["error"]]).toEqual([status, expect.objectContaining({ code })]);
   });
 
-  it("has only POST for the newer era, and no other methods for anybody", async () => {
+  it("supports only POST without sessions, and no unknown methods", async () => {
     const site = await openSite();
     const headers = { "mcp-protocol-version": "2026-07-28" };
     expect((await say(site, { method: "GET", headers })).status).toBe(405);
@@ -72,7 +72,7 @@ describe("[SRV-2] the door of /mcp", () => {
     expect((await say(site, { method: "PUT", headers })).status).toBe(405);
   });
 
-  it("knows an address of a device only where the token knows the device", async () => {
+  it("serves a device's address only if the token can see the device", async () => {
     const site = await openSite();
     const { status, body } = await say(site, { ...modern("tools/list"), at: "/mcp/devices/nobody" });
     expect([status, body["code"]]).toEqual([404, "device_unknown"]);

@@ -1,4 +1,4 @@
-/** A call to more devices than anybody should wait for, as agents meet it. */
+/** A fan-out that becomes a job, as agents see it. */
 import type { JsonObject } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 import { as, makeToken } from "../access/tokens.ts";
@@ -11,7 +11,7 @@ import { eras, openAgent, textOf } from "./agent.ts";
 const others = 500;
 const everywhere = { all: true, tool: "lamp_on" };
 
-/** One device that is there, and five hundred that have never been. */
+/** One connected device, and five hundred that never connected. */
 async function openFleet(): Promise<{ site: Site; device: RawDevice }> {
   const site = await openSite();
   const device = await site.join({ tools: [tool("self.lamp.on")] });
@@ -26,7 +26,7 @@ async function openFleet(): Promise<{ site: Site; device: RawDevice }> {
 }
 
 describe.each(eras)("[CALL-8] fleet_call on more than 500 devices, in the %s era", (era) => {
-  it("is a success that names its job, and tells how the job goes when asked for it", async () => {
+  it("succeeds with the id of its job, and returns the job's progress on request", async () => {
     const { site, device } = await openFleet();
     const { token } = await makeToken(site, {});
     const agent = await openAgent(site, era, { token });
@@ -59,13 +59,13 @@ describe.each(eras)("[CALL-8] fleet_call on more than 500 devices, in the %s era
       detail: expect.any(String),
     });
     expect(Buffer.byteLength(textOf(ended))).toBeLessThan(8_000);
-    // Asking how it goes calls nobody again, and it is the job that REST shows.
+    // Requesting the progress calls no device again, and it is the same job as in REST.
     expect(await device.quiet()).toEqual([]);
     const { body } = await site.rest("GET", `/jobs/${job}`, undefined, as(token));
     expect(body).toMatchObject({ id: job, state: "done", total: 501, ok: 1, failed: others });
   });
 
-  it("shows a job to nobody but whoever started it, and takes nothing beside its id", async () => {
+  it("shows a job only to its caller, and accepts only its id", async () => {
     const { site, device } = await openFleet();
     const { token } = await makeToken(site, {});
     const owner = await openAgent(site, era, { token });
@@ -88,7 +88,7 @@ describe.each(eras)("[CALL-8] fleet_call on more than 500 devices, in the %s era
 });
 
 describe("[FUN-2] fleet_call on more than 500 devices, without MCP", () => {
-  it("is a success too, and the job is read in the same way", async () => {
+  it("succeeds too, and the job is read in the same way", async () => {
     const { site, device } = await openFleet();
     const { status, body } = await run(site, "fleet_call", everywhere);
     expect([status, (body["result"] as JsonObject)["isError"]]).toEqual([200, false]);

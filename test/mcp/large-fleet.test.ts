@@ -1,4 +1,4 @@
-/** A fleet that is large by its records alone: nothing is connected, and all of it is listed and searched. */
+/** A large fleet of records without connections, which is listed and searched. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -46,8 +46,8 @@ async function page(session: string, cursor: unknown): Promise<{ names: string[]
 }
 
 describe("a large fleet", () => {
-  it("[SRV-17] is searched and listed in many short turns, never in one long one", async () => {
-    // What is loaded with the first agent is no part of this.
+  it("[SRV-17] is searched and listed in many short turns of the event loop, never in one long one", async () => {
+    // Excludes what is loaded with the first agent.
     await say(site, { at: "/mcp/devices/device-1", body: initialize() });
 
     const searching = new TurnMeter();
@@ -71,7 +71,7 @@ describe("a large fleet", () => {
     expect(ofDevices).toEqual([...ofDevices].sort());
   });
 
-  it("[SRV-17] goes on after the tool that a cursor names, also when that device has another alias by then", async () => {
+  it("[SRV-17] continues after the cursor's tool, even if its device was renamed", async () => {
     const session = await openSession(site, { at: "/mcp/flat" });
     const { names, nextCursor } = await page(session, undefined);
     const last = names.at(-1) ?? "";

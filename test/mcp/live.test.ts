@@ -1,4 +1,4 @@
-/** An agent and a board over the board's whole life, through the official client, without ever reconnecting. */
+/** An agent with the official client, while a board connects, disconnects and reconnects. */
 import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Inbox } from "../inbox.ts";
@@ -23,7 +23,7 @@ async function board(site: Site): Promise<VirtualDevice> {
 }
 
 describe.each(eras)("an agent of the %s era", (era) => {
-  it("[SRV-9] sees a device appear, calls it, gets its picture, sees it go and come back", async () => {
+  it("[SRV-9] sees a device connect, calls it, gets its photo, and sees it disconnect and reconnect", async () => {
     const site = await openSite({ config: { agents: { offlineGraceMs: 0 } } });
     const changes = new Inbox<string[]>("change of the tool list");
     const agent = await openAgent(site, era, {
@@ -81,7 +81,7 @@ describe.each(eras)("an agent of the %s era", (era) => {
 });
 
 describe("[SRV-9] a change", () => {
-  it("is told to everybody who listens, also when somebody has seen it already", async () => {
+  it("is sent to every subscriber, even if another agent has seen it already", async () => {
     const site = await openSite();
     const told = new Inbox<string>("change of the tool list");
     const listen = (name: string) =>
@@ -91,12 +91,12 @@ describe("[SRV-9] a change", () => {
     const hasty = await listen("hasty");
     await listen("patient");
     await site.join({ tools: [tool("a")] });
-    // Asked for at once, before anybody was told.
+    // Listed at once, before the notifications.
     expect((await hasty.listTools()).tools).toHaveLength(8);
     expect([await told.take(), await told.take()].sort()).toEqual(["hasty", "patient"]);
   });
 
-  it("that leaves the list as it is, is told to nobody", async () => {
+  it("that does not affect the list is not sent", async () => {
     const site = await openSite();
     const told = new Inbox<string>("change of the tool list");
     const onChanged = () => told.put("changed");

@@ -1,4 +1,4 @@
-/** Calls of the scenario suite over /mcp, brought back to the shape of REST, so that the same scenarios hold for both. */
+/** Calls of the scenarios over /mcp, converted to REST's format, so that the same scenarios apply to both. */
 import { errorKinds } from "@tendon/gateway";
 import type { ErrorCode } from "@tendon/protocol";
 import type { Answer, Json } from "../http-client.ts";
@@ -15,11 +15,11 @@ interface Result {
 
 const tokens = new WeakMap<Site, Promise<string>>();
 
-/** At this door even an administrator is an agent: what is for people needs a token that names it. */
+/** Over MCP even an administrator is an agent: user-only tools need a token with `call:user`. */
 function tokenOf(site: Site): Promise<string> {
   const known = tokens.get(site);
   if (known !== undefined) return known;
-  // Under the name that the scenarios expect to find in events.
+  // With the name that the scenarios expect in events.
   const request = { name: "admin", scopes: ["read", "call", "call:user"] };
   const made = site.rest("POST", "/tokens", request).then(({ body }) => String(body["token"]));
   tokens.set(site, made);

@@ -1,4 +1,4 @@
-/** Clients that are not the newest SDK: the one most of the field still runs, and the Inspector's command line. */
+/** Other clients than the newest SDK: the widely used v1 SDK and the Inspector's command line. */
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -15,7 +15,7 @@ const tools = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "too
 const requireTool = createRequire(path.join(tools, "package.json"));
 const volume = tool("set_volume", { volume: { type: "integer" } }, ["volume"]);
 
-/** What is used here of the older SDK; its own types are not installed for the compiler. */
+/** The used parts of the older SDK, whose types are not installed. */
 interface OldClient {
   connect(transport: object): Promise<void>;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ async function oldClient(site: Site, token: string): Promise<OldClient> {
 }
 
 describe("the v1 SDK client", () => {
-  it("lists, calls, is told of changes, watches, asks its person and cancels", async () => {
+  it("lists, calls, gets change notifications, subscribes, asks its user and cancels", async () => {
     const rules = [{ tool: "guarded", effect: "confirm" as const }];
     const site = await openSite({ config: { access: { rules } } });
     const device = await site.join({ tools: [volume, tool("guarded"), tool("slow")] });
@@ -103,8 +103,8 @@ describe("the v1 SDK client", () => {
   });
 });
 
-describe("v1 SDK clients that go without ending their session", () => {
-  it("[SRV-3] are let in however many came before", async () => {
+describe("v1 SDK clients that do not end their session", () => {
+  it("[SRV-3] can always connect, however many came before", async () => {
     const site = await openSite();
     const { token } = await makeToken(site, {});
     await openMany(limits.mcpSessionsPerToken.max - 5, () => openSession(site, { token }));
@@ -162,7 +162,7 @@ describe("the Inspector's command line", () => {
     expect([code, out.includes("as loud as asked")]).toEqual([0, true]);
   });
 
-  it("finds no fault with our own tools' schemas", async () => {
+  it("accepts the schemas of the gateway's own tools", async () => {
     const site = await openSite();
     const { token } = await makeToken(site, {});
     const { code, out } = await inspect(site, token, "--method", "tools/list", "--strict");

@@ -1,4 +1,4 @@
-/** [PRC-9] A standard MCP server as a device, shown alone to agents: resources, prompts, progress and log lines. */
+/** [PRC-9] A standard MCP server as a device at its own address: resources, prompts, progress and log lines. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ProgramNodes, type StartPrograms } from "../cluster/nodes.ts";
@@ -33,7 +33,7 @@ describe.each(places)("through %s", (_place, start) => {
   afterAll(() => site.stop());
 
   describe.each(eras)("to an agent of the %s era", (era) => {
-    it("passes its resources on, and tells when they change", async () => {
+    it("forwards its resources, and notifies about changes", async () => {
       const agent = await agentOf(site, era);
       const { resources } = await agent.listResources();
       expect(resources.map(({ uri }) => uri)).toContain("notes://today");
@@ -46,11 +46,11 @@ describe.each(places)("through %s", (_place, start) => {
       await expect(fleet.readResource({ uri: "notes://today" })).rejects.toMatchObject({ code: -32602 });
     });
 
-    it("tells of changes after it was started again", async () => {
+    it("notifies about changes after it was restarted", async () => {
       const agent = await agentOf(site, era);
       const changed = await watchResources(agent, era, ["notes://today"]);
       await agent.callTool({ name: "end" }).catch(() => undefined);
-      // The subscription is renewed a moment after the program is back.
+      // The subscription is renewed shortly after the program is back.
       await until(async () => {
         await site.call("notes", "write", { text: "back" });
         return changed.waiting.length > 0;
@@ -58,7 +58,7 @@ describe.each(places)("through %s", (_place, start) => {
       expect(await changed.take()).toBe("notes://today");
     });
 
-    it("passes prompts and completions on", async () => {
+    it("forwards prompts and completions", async () => {
       const agent = await agentOf(site, era);
       expect((await agent.listPrompts()).prompts).toMatchObject([{ name: "summary" }]);
       const { messages } = await agent.getPrompt({ name: "summary", arguments: { style: "short" } });
@@ -82,13 +82,13 @@ describe.each(places)("through %s", (_place, start) => {
       expect(progress).toEqual(progress.toSorted((one, other) => one - other));
     });
 
-    it("passes its own error codes on", async () => {
+    it("forwards its own error codes", async () => {
       const agent = await agentOf(site, era);
       await expect(agent.readResource({ uri: "notes://broken" })).rejects.toMatchObject({ code: -32050 });
     });
   });
 
-  it("ends the subscription when the last agent has left", async () => {
+  it("ends the subscription when the last agent disconnects", async () => {
     const older = await open(start, "old");
     onTestFinished(() => older.stop());
     const agent = await agentOf(older, "legacy");

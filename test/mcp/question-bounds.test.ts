@@ -1,4 +1,4 @@
-/** [PRC-10] Questions that come at the wrong time, too many of them, too large, or that get no answer. */
+/** [PRC-10] Questions at the wrong time, too many, too large, or without an answer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeToken } from "../access/tokens.ts";
 import { Inbox, until } from "../inbox.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.stop());
 
-/** An agent that keeps the questions it is asked, and answers when the test does. */
+/** An agent that keeps its questions, and answers when the test tells it to. */
 async function slowAgent(alias: string, token?: string) {
   const agent = await agentOf(site, "legacy", alias, token === undefined ? {} : { token });
   const asked = new Inbox<{ message: string; answer: (name: string) => void }>("question");
@@ -32,12 +32,12 @@ async function slowAgent(alias: string, token?: string) {
 }
 
 describe("an older server", () => {
-  it("that asks outside a call hears that there is no caller, and has no roots", async () => {
+  it("that asks outside a call gets an error, because there is no caller, and has no roots", async () => {
     const { heard } = await heardBy(site, server);
     expect(heard).toEqual([expect.stringMatching(/^-32600 .*no call is running/), '{"roots":[]}']);
   });
 
-  it("that asks after it has answered hears the same", async () => {
+  it("that asks after its answer gets the same error", async () => {
     const agent = await agentOf(site, "legacy", "leaving");
     const before = (await heardBy(site, "leaving")).heard.length;
     expect(textOf(await agent.callTool({ name: "late" }))).toBe("answered");
@@ -47,7 +47,7 @@ describe("an older server", () => {
     );
   });
 
-  it("that asks too much at a time, too often, too large or for something else is refused", async () => {
+  it("that asks too many, too large or unsupported questions gets an error", async () => {
     const { agent, asked } = await slowAgent(server);
     expect(textOf(await agent.callTool({ name: "flood" }))).toBe("32 refused");
     expect(asked.waiting).toHaveLength(8);
@@ -58,7 +58,7 @@ describe("an older server", () => {
     expect(textOf(await quick.callTool({ name: "unknown" }))).toMatch(/^-32601 /);
   });
 
-  it("that ends with a question open fails its call, in a session and between two rounds", async () => {
+  it("that exits with an open question fails its call, in a session and between two rounds", async () => {
     const { agent, asked } = await slowAgent("leaving");
     const call = agent.callTool({ name: "leave" });
     const questions = [await asked.take(), await asked.take()];
@@ -81,7 +81,7 @@ describe("an older server", () => {
 describe("a call whose caller is asked", () => {
   const args = { device: server, tool: "name", arguments: {}, timeoutMs: 1_000 };
 
-  it("has its deadline stand still meanwhile, for five minutes at most, in a session", async () => {
+  it("has its deadline paused for at most five minutes, in a session", async () => {
     const { agent, asked } = await slowAgent(server);
     const plain = await openAgent(site, "legacy", { capabilities: everything });
     plain.setRequestHandler("elicitation/create", async () => {
@@ -95,7 +95,7 @@ describe("a call whose caller is asked", () => {
     expect(textOf(await call)).toMatch(/^device_timeout: the caller did not answer/);
   });
 
-  it("is over after five minutes between two rounds, and the agent hears so when it comes back", async () => {
+  it("ends after five minutes between two rounds, and the agent gets an error when it comes back", async () => {
     const { result } = await round(site, server, "name");
     const state = result?.requestState;
     const [key = ""] = Object.keys(result?.inputRequests ?? {});
@@ -104,7 +104,7 @@ describe("a call whose caller is asked", () => {
     expect(late.result?.content?.[0]?.text).toMatch(/^device_timeout: the caller did not answer/);
   });
 
-  it("is given up with the agent's request, or its token", async () => {
+  it("is cancelled with the agent's request or its token", async () => {
     const { givenUp: before } = await heardBy(site, server);
     const { result } = await round(site, server, "hang");
     const hangUp = new AbortController();
@@ -127,7 +127,7 @@ describe("a call whose caller is asked", () => {
     await until(async () => (await heardBy(site, server)).givenUp === before + 2);
   });
 
-  it("never has the questions of a call that another caller has given up", async () => {
+  it("never gets the questions of another caller's cancelled call", async () => {
     clock.advance(61_000);
     const ada = await slowAgent(server, (await makeToken(site, {})).token);
     const bob = await slowAgent(server, (await makeToken(site, {})).token);

@@ -1,6 +1,6 @@
 /**
- * [PRC-10] What a standard MCP server asks while one of its tools runs reaches the agent that called it, and the answer
- * comes back: servers of both eras, agents of both eras.
+ * [PRC-10] Questions of a standard MCP server during a tool call reach the calling agent, and the answer returns, for
+ * servers and agents of both protocol versions.
  */
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,7 +11,7 @@ import { agentOf, everything, named, round, startAsking } from "./asking-server.
 
 const old = "old-server";
 const servers = { [old]: "old", "new-server": "new" } as const;
-/** Answers every form with this name; tells what it was shown. */
+/** Answers every form with this name, and returns the forms. */
 function nameIn(agent: Client, name: string): string[] {
   const shown: string[] = [];
   agent.setRequestHandler("elicitation/create", ({ params }) => {
@@ -37,7 +37,7 @@ describe.each(places)("through %s", (_place, start) => {
 
   describe.each(["old-server", "new-server"])("a standard MCP server: %s", (alias) => {
     describe.each(eras)("called by an agent of the %s era", (era) => {
-      it("has a form filled in, or declined", async () => {
+      it("gets a form filled in or declined", async () => {
         const agent = await agentOf(site, era, alias);
         const shown = nameIn(agent, "Ada");
         expect(textOf(await agent.callTool({ name: "name" }))).toBe("accept Ada");
@@ -46,7 +46,7 @@ describe.each(places)("through %s", (_place, start) => {
         expect(textOf(await agent.callTool({ name: "name" }))).toBe("decline no name");
       });
 
-      it("has the agent's model asked", async () => {
+      it("can ask the agent's model", async () => {
         const agent = await agentOf(site, era, alias);
         agent.setRequestHandler("sampling/createMessage", ({ params }) => ({
           model: "test",
@@ -63,7 +63,7 @@ describe.each(places)("through %s", (_place, start) => {
       });
     });
 
-    it("fails clearly where its caller cannot be asked", async () => {
+    it("fails with a clear error if its caller cannot be asked", async () => {
       const cannot = /caller cannot answer elicitation|capabilities do not declare the required/;
       expect(JSON.stringify((await site.call(alias, "name")).body)).toMatch(cannot);
       const many = { target: { devices: [alias] }, tool: "name", arguments: {} };
@@ -80,7 +80,7 @@ describe.each(places)("through %s", (_place, start) => {
       expect(shown.toSorted()).toEqual(["One?", "One?", "Two?", "Two?"]);
     });
 
-    it("asks by the tool's name among those of all devices, and by device_call", async () => {
+    it("asks when it is called by its exposed name and by device_call", async () => {
       const agent = await openAgent(site, era, { capabilities: everything });
       nameIn(agent, "Ada");
       expect(textOf(await agent.callTool({ name: "old-server__name" }))).toBe("accept Ada");
@@ -95,7 +95,7 @@ describe.each(places)("through %s", (_place, start) => {
       expect(messages[0]?.content).toEqual({ type: "text", text: "accept Ada" });
     });
 
-    it("asks after a person has allowed the call, who is not asked again", async () => {
+    it("asks after the call was approved, without another approval", async () => {
       const agent = await agentOf(site, era, old);
       const shown: string[] = [];
       agent.setRequestHandler("elicitation/create", ({ params }) => {
@@ -106,7 +106,7 @@ describe.each(places)("through %s", (_place, start) => {
       expect(shown).toEqual(["The agent", "What is"]);
     });
 
-    it("gets an error where the client does not declare what it asks for", async () => {
+    it("gets an error if the client does not declare the capability", async () => {
       const agent = await agentOf(site, era, old, { capabilities: { sampling: {} } });
       expect(textOf(await agent.callTool({ name: "try" }))).toMatch(
         /^-32601 the caller cannot answer elicitation\/create: its client does not declare `elicitation`/,
@@ -116,7 +116,7 @@ describe.each(places)("through %s", (_place, start) => {
       expect(textOf(await mute.callTool({ name: "try" }))).toMatch(/^-32601 the caller cannot answer/);
     });
 
-    it("asks by forms only, and only with texts that are fit to be read", async () => {
+    it("asks with forms only, and only with clean texts", async () => {
       const agent = await agentOf(site, era, old);
       const shown = nameIn(agent, "Ada");
       expect(textOf(await agent.callTool({ name: "address" }))).toMatch(/^-32602 .*forms only/);
@@ -125,7 +125,7 @@ describe.each(places)("through %s", (_place, start) => {
     });
   });
 
-  it.each(eras)("a newer server's unfit rounds do not reach an agent of the %s era", async (era) => {
+  it.each(eras)("a newer server's invalid rounds do not reach an agent of the %s era", async (era) => {
     const able = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
     const agent = await agentOf(site, era, "new-server", { capabilities: able });
     const shown = nameIn(agent, "Ada");
@@ -174,7 +174,7 @@ describe.each(places)("through %s", (_place, start) => {
       expect(last.result?.content?.[0]?.text).toBe("withdrawn");
     });
 
-    it("is asked again of a client that comes back without an answer, or with a wrong one gets an error", async () => {
+    it("is sent again to a client that comes back without an answer; a wrong answer is an error", async () => {
       const { result: first } = await round(site, old, "try");
       const state = first?.requestState;
       expect((await round(site, old, "try", { state })).result?.inputRequests).toEqual(first?.inputRequests);
@@ -185,13 +185,13 @@ describe.each(places)("through %s", (_place, start) => {
       expect(again.error).toMatchObject({ code: -32602, data: { reason: "invalid_request_state" } });
     });
 
-    it("is refused when the client comes back and no longer declares what it takes", async () => {
+    it("is rejected when the client comes back without the capability", async () => {
       const { result } = await round(site, old, "try");
       const last = await round(site, old, "try", { state: result?.requestState, capabilities: {} });
       expect(last.result?.content?.[0]?.text).toMatch(/^-32601 .*`elicitation`/);
     });
 
-    it("has an error of the client as its answer, in a session", async () => {
+    it("gets an error of the client as its answer, in a session", async () => {
       const agent = await agentOf(site, "legacy", old);
       agent.setRequestHandler("elicitation/create", () => {
         throw Object.assign(new Error("no person is there"), { code: -1 });

@@ -1,4 +1,4 @@
-/** Schemas with references, as every pydantic choice and nested model has them, seen by the official client [AGT-9]. */
+/** Schemas with references, as pydantic writes enums and nested models, through the official client [AGT-9]. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { openAgent, textOf } from "./agent.ts";
 
 const program = fileURLToPath(new URL("../programs/mcp-models.mjs", import.meta.url));
 
-it("references are shown inlined, and arguments are checked against what they lead to", async () => {
+it("references are inlined for agents, and arguments are checked against their targets", async () => {
   const entry = {
     alias: "wall",
     command: process.execPath,
@@ -37,7 +37,7 @@ it("references are shown inlined, and arguments are checked against what they le
     },
     required: ["colour", "size"],
   });
-  // A tree in a tree is any object: it would go on without an end.
+  // A recursive tree becomes any object, because it would never end.
   expect(schemaOf("wall__plant")).toMatchObject({
     type: "object",
     properties: { name: { type: "string" }, branches: { type: "array", items: { type: "object" } } },
@@ -57,7 +57,7 @@ it("references are shown inlined, and arguments are checked against what they le
   );
   const tree = { name: "oak", branches: [{ name: "left", branches: [{ name: "leaf" }] }] };
   expect(JSON.parse(await call("wall__plant", tree))).toEqual(tree);
-  // Checked against the original, also where the shown one is cut.
+  // Checked against the original, also where the shown schema is cut.
   expect(await call("wall__plant", { name: "oak", branches: [{ name: "left", branches: [{}] }] })).toMatch(
     /arguments_invalid: \/branches\/0\/branches\/0\/name is required/,
   );

@@ -25,7 +25,7 @@ async function camera(site: Site): Promise<string> {
 }
 
 describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
-  it("are the state and the events of every device, under its id or its alias", async () => {
+  it("are the state and the events of every device, by its id or alias", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("self.get_device_status")] });
     const { alias } = await site.device(device.id);
@@ -63,14 +63,14 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     "device://%E0%A4%A/state",
     "file:///etc/passwd",
     "nonsense",
-  ])("are nothing else: %s", async (uri) => {
+  ])("do not include %s", async (uri) => {
     const site = await openSite();
     await site.join({ tools: [] });
     const agent = await openAgent(site, era);
     await expect(agent.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("are those of the devices that the token sees", async () => {
+  it("include only devices that the token sees", async () => {
     const site = await openSite();
     await site.join({ tools: [] });
     const other = await site.join({ deviceId: "02:00:00:00:00:02", tools: [] });
@@ -91,7 +91,7 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     expect(told.waiting).toEqual([]);
   });
 
-  it("tell whoever watches them, once for many changes, and stop when they are not watched any more", async () => {
+  it("notify subscribers, once for many changes, and stop after unsubscribing", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [] });
     const agent = await openAgent(site, era);
@@ -103,12 +103,12 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     device.close();
     const both = [await told.take(), await told.take()];
     while (!both.includes(state)) both.push(await told.take());
-    // Fifty ticks and a farewell: a handful of notices at most.
+    // Fifty ticks and a disconnection cause only a few notifications.
     expect(both.length).toBeLessThan(5);
     expect(await read(agent, state)).toMatchObject({ online: false });
   });
 
-  it("tell of a device under any name it has or had, and take no name that nobody has", async () => {
+  it("notify for any current or former name of a device, and reject unknown names", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [] });
     for (const alias of ["desk", "kitchen"]) await site.rest("PATCH", `/devices/${id}`, { alias });
@@ -127,7 +127,7 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
     }
   });
 
-  it("are the photos that a device took", async () => {
+  it("include the photos of a device", async () => {
     const site = await openSite();
     const mac = await camera(site);
     const agent = await openAgent(site, era, { at: `/mcp/devices/${encodeURIComponent(mac)}` });

@@ -1,4 +1,4 @@
-/** What becomes of a device's result on its way to an agent: pictures beside data, and progress right before the end. */
+/** A device's result for an agent: images beside data, and progress right before the result. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { VirtualDevice } from "@tendon/simulator";
@@ -38,7 +38,7 @@ function kindsOf(result: { readonly content?: unknown }): string[] {
 }
 
 describe.each(eras)("a result for an agent of the %s era", (era) => {
-  it("[SRV-13] has a board's picture without data beside it", async () => {
+  it("[SRV-13] has a board's image without data beside it", async () => {
     const agent = await openAgent(site, era, { at: "/mcp/flat" });
     const { alias } = await site.device(mac);
     const args = { question: "What is this?" };
@@ -52,7 +52,7 @@ describe.each(eras)("a result for an agent of the %s era", (era) => {
     }
   });
 
-  it("[SRV-13] has data beside a picture where the listed tool declares it, and loses none", async () => {
+  it("[SRV-13] has data beside an image if the listed tool declares it, and loses none", async () => {
     const agent = await openAgent(site, era, { at: "/mcp/flat" });
     const { tools } = await agent.listTools();
     expect(tools.find(({ name }) => name === "newer__declared")?.outputSchema).toBeDefined();

@@ -1,4 +1,4 @@
-/** MCP by hand: requests as they go over the wire, for what no official client would do. */
+/** Raw MCP requests, for behaviour that no official client has. */
 import { type Answer, ask, askAll, asObject, type Json } from "../http-client.ts";
 import { adminToken, type Site } from "../site.ts";
 
@@ -32,12 +32,12 @@ export async function say(site: Site, said: Said): Promise<Answer> {
   return await askAll(site.url, question(said));
 }
 
-/** An open stream; what comes on it is read by `messages`. */
+/** An open stream; `messages` reads it. */
 export async function listen(site: Site, said: Said) {
   return await ask(site.url, question(said));
 }
 
-/** The JSON-RPC messages of an answer that is a stream of events. */
+/** The JSON-RPC messages of an event stream. */
 export function messagesOf(text: string): { [key: string]: Json }[] {
   return [...text.matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => asObject(data));
 }
@@ -51,7 +51,7 @@ export function initialize(version = "2025-11-25"): object {
   };
 }
 
-/** Opens a session of the older era and gives its id. */
+/** Opens a session and returns its id. */
 export async function openSession(site: Site, said: Said = {}): Promise<string> {
   const { headers } = await say(site, { ...said, body: initialize() });
   const id = headers["mcp-session-id"];
@@ -64,7 +64,7 @@ export async function openSession(site: Site, said: Said = {}): Promise<string> 
   return id;
 }
 
-/** The same thing many times, some at once. */
+/** Repeats an operation many times, several at once. */
 export async function openMany<Opened>(count: number, open: () => Promise<Opened>): Promise<Opened[]> {
   const opened: Opened[] = [];
   while (opened.length < count) {
@@ -80,7 +80,7 @@ class NoSession extends Error {
 
 const modernVersion = "2026-07-28";
 
-/** A request of the newer era, with all it has to carry. */
+/** A request without a session, with its required fields. */
 export function modern(method: string, params: Record<string, unknown> = {}, id = 1): Said {
   const name = params["name"] ?? params["uri"];
   return {

@@ -1,4 +1,4 @@
-/** The older era's HTTP, by hand: what clients do wrong, and what old ones do right. */
+/** Raw HTTP with sessions: mistakes of clients, and correct use by old ones. */
 
 import { limits } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ describe("a session's HTTP", () => {
     });
   });
 
-  it("offers the newest it has to a client that names a version nobody knows", async () => {
+  it("offers its newest version to a client with an unknown one", async () => {
     const site = await openSite();
     const { body } = await say(site, { body: initialize("1999-01-01") });
     expect(body["result"]).toMatchObject({ protocolVersion: "2025-11-25" });
@@ -46,14 +46,14 @@ describe("a session's HTTP", () => {
       -32600,
     ],
     ["an id twice in a batch", {}, [list(1), list(1)], 400, -32600],
-  ])("refuses %s", async (_what, more, body, status, code) => {
+  ])("rejects %s", async (_what, more, body, status, code) => {
     const { site, headers } = await opened();
     const answer = await say(site, { headers: { ...headers, ...more }, body });
     expect([answer.status, answer.body["error"]]).toEqual([status, expect.objectContaining({ code })]);
     expect((await say(site, { headers, body: list(9) })).status).toBe(200);
   });
 
-  it("refuses an id that is under way, and takes it again afterwards", async () => {
+  it("rejects an id that is in use, and accepts it again afterwards", async () => {
     const { site, headers } = await opened();
     const device = await site.join({ tools: [tool("slow")] });
     const params = { name: "device_call", arguments: { device: device.id, tool: "slow" } };
@@ -98,7 +98,7 @@ describe("a session's HTTP", () => {
     expect(status).toBe(406);
   });
 
-  it("answers a method that it does not know, and arguments that are none, in JSON-RPC's words", async () => {
+  it("answers an unknown method and invalid arguments with JSON-RPC errors", async () => {
     const { site, headers } = await opened();
     const unknown = await say(site, { headers, body: { jsonrpc: "2.0", id: 1, method: "no/such" } });
     expect(unknown.body).toMatchObject({ id: 1, error: { code: -32601 } });

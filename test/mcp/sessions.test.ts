@@ -33,7 +33,7 @@ describe("a session", () => {
     expect((await say(site, { body: list })).status).toBe(400);
   });
 
-  it("[SRV-3] ends when its agent says so", async () => {
+  it("[SRV-3] ends when its agent deletes it", async () => {
     const site = await openSite();
     const id = await openSession(site);
     const stream = await listen(site, { method: "GET", headers: within(id) });
@@ -46,7 +46,7 @@ describe("a session", () => {
     expect((await say(site, { headers: within(id), body: list })).status).toBe(404);
   });
 
-  it("[SRV-3] lapses when nothing is heard of it, but not while its stream is open", async () => {
+  it("[SRV-3] expires when it is unused, but not while its stream is open", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const left = await openSession(site);
@@ -60,7 +60,7 @@ describe("a session", () => {
     stream.destroy();
   });
 
-  it("[SRV-3] gives way beyond a token's share: the one idle longest first, none that is in use", async () => {
+  it("[SRV-3] ends beyond a token's limit, the longest idle first, but not while it is in use", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const { token } = await makeToken(site);
@@ -87,7 +87,7 @@ describe("a session", () => {
     stream.destroy();
   });
 
-  it("[SRV-3] is refused while all of a token's share are in use, and one that ends makes room", async () => {
+  it("[SRV-3] is rejected while all sessions of a token are in use, until one ends", async () => {
     const site = await openSite();
     const { token } = await makeToken(site);
     const open = await openMany(limits.mcpSessionsPerToken.max, async () => {
@@ -147,7 +147,7 @@ describe("a session", () => {
     expect((await say(site, { token, headers: within(id), body: list })).status).toBe(401);
   });
 
-  it("tells an agent whose stream broke what it missed", async () => {
+  it("sends missed messages to an agent whose stream broke", async () => {
     const site = await openSite();
     const id = await openSession(site);
     const stream = await listen(site, { method: "GET", headers: within(id) });

@@ -1,4 +1,4 @@
-/** What an official client gets of devices' tools: names, titles, annotations, provenance, clean texts, plain schemas. */
+/** Device tools in an official client: names, titles, annotations, provenance, clean texts and plain schemas. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -9,8 +9,8 @@ import { eras, openAgent, textOf } from "./agent.ts";
 
 const inputSchema = { type: "object", properties: {} };
 
-describe.each(eras)("a tool that an agent of the %s era is shown", (era) => {
-  it("[AGT-8, AGT-10] has a title, our annotations and where it comes from", async () => {
+describe.each(eras)("a tool for an agent of the %s era", (era) => {
+  it("[AGT-8, AGT-10] has a title, the gateway's annotations and its provenance", async () => {
     const site = await openSite();
     await site.join({
       board: "bread-compact",
@@ -22,7 +22,7 @@ describe.each(eras)("a tool that an agent of the %s era is shown", (era) => {
             type: "object",
             properties: { volume: { type: "integer", minimum: 0, maximum: 100 } },
           },
-          // A device's word that its tool is harmless is worth nothing.
+          // A device's claim that its tool is harmless is ignored.
           annotations: { readOnlyHint: true, title: "Nothing to see here" },
         },
       ],
@@ -51,7 +51,7 @@ describe.each(eras)("a tool that an agent of the %s era is shown", (era) => {
     });
   });
 
-  it("[AGT-7, AGT-9] is clean and plain, and an odd one hides no other", async () => {
+  it("[AGT-7, AGT-9] has clean texts and a plain schema, and an unusual tool hides no other", async () => {
     const site = await openSite();
     await site.join({
       tools: [
@@ -87,7 +87,7 @@ describe.each(eras)("a tool that an agent of the %s era is shown", (era) => {
     });
   });
 
-  it("[AGT-4] has a name without prefix where its device is shown alone", async () => {
+  it("[AGT-4] has a name without prefix at its device's own address", async () => {
     const site = await openSite();
     await site.join({
       tools: ["self.lamp.on", "lamp_on", "devices_list"].map((name) => ({ name, inputSchema })),
@@ -101,7 +101,7 @@ describe.each(eras)("a tool that an agent of the %s era is shown", (era) => {
     ]);
   });
 
-  it("[AGT-4] keeps its short name over a restart, listed before or not, however long its alias is", async () => {
+  it("[AGT-4] keeps its short name across a restart, listed before or not, for any alias length", async () => {
     const data = dataFolder();
     const first = await openSite({ config: { data } });
     const long = "self.audio_speaker.set_volume_slowly";

@@ -13,8 +13,8 @@ const statusTopic = `tendon/devices/${firstDevice}/status`;
 const callTopic = `tendon/devices/${firstDevice}/call`;
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-describe("what apps hear of devices", () => {
-  it("[APP-5] status is retained: a later subscriber gets the last one, online or offline with its reason", async () => {
+describe("messages to apps about devices", () => {
+  it("[APP-5] retain the status: a later subscriber gets the last one, with the reason if offline", async () => {
     const site = await openSite();
     const early = await MqttApp.open(site, { clientId: "early" });
     await early.wire.subscribe("tendon/devices/+/status");
@@ -35,7 +35,7 @@ describe("what apps hear of devices", () => {
     expect(latest.wire.messages.length).toBe(1);
   });
 
-  it("[APP-5] the status of a device that has not come back since a restart is told too, under every filter for it", async () => {
+  it("[APP-5] include the status of devices that are offline since a restart, for every matching filter", async () => {
     const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-status-"));
     onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
     const before = await openSite({ config: { data } });
@@ -63,7 +63,7 @@ describe("what apps hear of devices", () => {
     }
   });
 
-  it("[TOK-3] an event under whatever name reaches nobody whose token does not see its device", async () => {
+  it("[TOK-3] never reach an app whose token does not see the device", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { body } = await site.rest("POST", "/tokens", {
@@ -81,7 +81,7 @@ describe("what apps hear of devices", () => {
     expect(blind.wire.messages).toEqual([]);
   });
 
-  it("[APP-5] devices over WebSocket show as well", async () => {
+  it("[APP-5] include devices over WebSocket", async () => {
     const site = await openSite();
     const app = await MqttApp.open(site);
     await app.wire.subscribe("tendon/devices/+/status");
@@ -98,7 +98,7 @@ describe("what apps hear of devices", () => {
     ["presence", "presence"],
     ["notifications/notifications/twice", "notifications_twice"],
     ["a/notifications/b", "a_notifications_b"],
-  ])("[APP-5] the notification %s comes as …/events/%s", async (method, name) => {
+  ])("[APP-5] publish the notification %s as …/events/%s", async (method, name) => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const app = await MqttApp.open(site);
@@ -110,7 +110,7 @@ describe("what apps hear of devices", () => {
     expect(app.wire.messages[0]).toMatchObject({ retain: false });
   });
 
-  it("[APP-5] an event is not kept for those who come later", async () => {
+  it("[APP-5] do not retain events", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const events = await site.events("?type=device.notification");
@@ -125,7 +125,7 @@ describe("what apps hear of devices", () => {
 });
 
 describe("many requests at once", () => {
-  it("[APP-3] a thousand calls are each answered or refused, once", async () => {
+  it("[APP-3] a thousand calls are each answered or rejected once", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const app = await MqttApp.open(site);
@@ -154,7 +154,7 @@ describe("many requests at once", () => {
     expect(replies().length).toBe(1_000);
   });
 
-  it("[CTL-4] a thousand actions are each answered or refused, once", async () => {
+  it("[CTL-4] a thousand actions are each answered or rejected once", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("self.audio_speaker.mute")] });
     const app = await MqttApp.open(site);
@@ -175,7 +175,7 @@ describe("many requests at once", () => {
 });
 
 describe("apps among many devices", () => {
-  it("[APP-5] when many devices leave with calls under way, every one of them is told as gone", async () => {
+  it("[APP-5] when many devices disconnect during calls, each is reported as offline", async () => {
     const site = await openSite();
     const app = await MqttApp.open(site);
     await app.wire.subscribe("tendon/#");
@@ -196,7 +196,7 @@ describe("apps among many devices", () => {
     await until(() => told("/status") === 2 * count, "all told as gone");
   });
 
-  it("[APP-7] an app that does not read holds nobody up, and is cut off in the end", async () => {
+  it("[APP-7] an app that does not read does not delay others, and is disconnected in the end", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
@@ -208,14 +208,14 @@ describe("apps among many devices", () => {
     void deaf.wire.ended.then(() => {
       over = true;
     });
-    // How much the system itself takes in before anything waits is the machine's affair.
+    // How much the system buffers depends on the machine.
     for (let told = 500; !over && told <= 10_000; told += 500) {
       for (let count = 0; count < 500; count += 1)
         device.notify("notifications/news", { pad: "x".repeat(15_000) });
       await until(() => app.wire.messages.length === told, "all that was told");
-      // So many a device may say in five seconds.
+      // The maximum for a device in five seconds.
       clock.advance(5_000);
-      // Whoever reads nothing learns only by speaking that nobody is there.
+      // A client that does not read notices a closed connection only when it writes.
       deaf.wire.send({ cmd: "pingreq" });
       await app.wire.ping();
     }
@@ -225,7 +225,7 @@ describe("apps among many devices", () => {
 });
 
 describe("a gateway that stops", () => {
-  it("[APP-1] closes apps and takes no new ones", async () => {
+  it("[APP-1] disconnects apps and accepts no new ones", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const apps = await Promise.all(["one", "two"].map((clientId) => MqttApp.open(site, { clientId })));

@@ -46,7 +46,7 @@ describe("an app's subscriptions", () => {
     expect(await app.wire.subscribe(filter)).toBe(code);
   });
 
-  it("[APP-1] are a hundred at most; one that is given up makes room", async () => {
+  it("[APP-1] are limited to a hundred; unsubscribing makes room", async () => {
     const site = await openSite();
     const app = await MqttApp.open(site);
     for (let index = 0; index < 100; index += 1) {
@@ -61,7 +61,7 @@ describe("an app's subscriptions", () => {
 });
 
 describe("a call over MQTT", () => {
-  it.each(["r1", 7, 0, ""])("[APP-3] is answered under its request_id %j", async (request_id) => {
+  it.each(["r1", 7, 0, ""])("[APP-3] is answered with its request_id %j", async (request_id) => {
     const { device, app } = await open();
     app.publish(callTopic, { request_id, tool: speaker.name, arguments: { volume: 5 } });
     const { id, params } = await device.nextRequest("tools/call");
@@ -121,15 +121,18 @@ describe("a call over MQTT", () => {
       {},
     ],
   ];
-  it.each(malformed)("[APP-3] with %s is refused, and the app stays", async (_, text, code, more) => {
-    const { device, app } = await open();
-    const answer = await app.ask(callTopic, text);
-    expect(answer).toMatchObject({ ok: false, ...more, error: { code, title: expect.any(String) } });
-    expect(await device.quiet()).toEqual([]);
-    await app.wire.ping();
-  });
+  it.each(malformed)(
+    "[APP-3] with %s is rejected, and the app stays connected",
+    async (_, text, code, more) => {
+      const { device, app } = await open();
+      const answer = await app.ask(callTopic, text);
+      expect(answer).toMatchObject({ ok: false, ...more, error: { code, title: expect.any(String) } });
+      expect(await device.quiet()).toEqual([]);
+      await app.wire.ping();
+    },
+  );
 
-  it("[APP-3] that is too large is refused", async () => {
+  it("[APP-3] that is too large is rejected", async () => {
     const { app } = await open();
     expect(await app.ask(callTopic, `{"tool":"${"x".repeat(257 * 1024)}"}`)).toMatchObject({
       ok: false,
@@ -140,7 +143,7 @@ describe("a call over MQTT", () => {
     expect(answer).toMatchObject({ ok: false, error: { code: "payload_too_large" } });
   });
 
-  it("[APP-3] to nobody, to somebody who has gone, and by another spelling", async () => {
+  it("[APP-3] handles unknown devices, offline devices and other spellings of an id", async () => {
     const { site, device, app } = await open();
     await app.wire.subscribe("tendon/devices/+/call/reply");
     const nobody = await app.ask("tendon/devices/02:00:00:00:00:99/call", { request_id: 1, tool: "a" });
@@ -161,7 +164,7 @@ describe("a call over MQTT", () => {
   it.each([
     ["a name that no reply's topic could hold", "x".repeat(65_535 - "tendon/devices//call".length)],
     ["a control character in it", "02:00\u0000:00"],
-  ])("[APP-3] on a topic with %s is nobody's, and the app stays", async (_, name) => {
+  ])("[APP-3] on a topic with %s is ignored, and the app stays connected", async (_, name) => {
     const { app } = await open();
     await app.wire.subscribe("tendon/devices/+/call/reply");
     app.publish(`tendon/devices/${name}/call`, { request_id: "lost", tool: "a" });
@@ -172,7 +175,7 @@ describe("a call over MQTT", () => {
     await app.wire.ping();
   });
 
-  it("[APP-3] [CALL-9] its own timeout and the device's own error come back as such", async () => {
+  it("[APP-3] [CALL-9] returns its own timeout and the device's error as such", async () => {
     const once = tool("self.ring");
     const { device, app } = await open([speaker, once]);
     app.publish(callTopic, { request_id: "e", tool: speaker.name, arguments: { volume: 1 } });
@@ -199,7 +202,7 @@ describe("device_control over MQTT", () => {
     const { site, device, app } = await open([speaker], { clock: new ManualClock() });
     const { alias } = await site.device(device.id);
     const message = { type: "device_control", action: "set_volume", volume: 30 };
-    // A session id is what the device itself was told in its hello.
+    // The session id from the gateway's hello.
     device.send({ type: "hello", version: 3, transport: "udp", features: { mcp: true } });
     const { session_id } = await device.nextFrame("hello");
     await device.nextFrame("alert");
@@ -209,7 +212,7 @@ describe("device_control over MQTT", () => {
       ["tendon/control", { device: device.id }],
       ["tendon/control", { device: alias }],
       ["tendon/control", { session_id }],
-      // The topic says which device; what the message says of it does not count.
+      // The topic selects the device, not the message.
       [controlTopic, { device: "02:00:00:00:00:99", session_id: "of-another" }],
     ];
     for (const [index, [topic, more]] of asks.entries()) {
@@ -254,7 +257,7 @@ describe("device_control over MQTT", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[CTL-1] request ids that are made are never made twice", async () => {
+  it("[CTL-1] generates unique request ids", async () => {
     const { app } = await open();
     for (let index = 0; index < 50; index += 1) {
       app.publish("tendon/control", index % 2 === 0 ? "not json" : '{"action":"explode","device":"x"}');
@@ -265,8 +268,8 @@ describe("device_control over MQTT", () => {
   });
 });
 
-describe("what apps hear of each other", () => {
-  it("[APP-4][APP-6] nothing of requests; replies only on the reply's topic, once for each subscriber", async () => {
+describe("apps receive", () => {
+  it("[APP-4][APP-6] no requests of others; replies only on the reply topic, once per subscriber", async () => {
     const { site, device, app } = await open();
     const deaf = await MqttApp.open(site, { clientId: "deaf" });
     const curious = await MqttApp.open(site, { clientId: "curious" });
@@ -276,7 +279,7 @@ describe("what apps hear of each other", () => {
     app.publish(callTopic, { request_id: "r", tool: speaker.name, arguments: { volume: 1 } });
     await serve(device);
     await app.next(`${callTopic}/reply`);
-    // The same token: it may see the reply, but not twice, and never the request.
+    // With the same token: sees the reply once, and never the request.
     await curious.next(`${callTopic}/reply`);
     await Promise.all([curious.wire.ping(), deaf.wire.ping()]);
     expect(curious.on(`${callTopic}/reply`).length).toBe(1);
@@ -284,7 +287,7 @@ describe("what apps hear of each other", () => {
     expect(deaf.wire.messages).toEqual([]);
   });
 
-  it("[APP-6] nor what an app publishes to topics of the gateway, of devices, or of nobody", async () => {
+  it("[APP-6] nothing that another app publishes to gateway, device or unknown topics", async () => {
     const { site, device, app } = await open();
     const other = await MqttApp.open(site, { clientId: "other" });
     await other.wire.subscribe("tendon/#");

@@ -1,4 +1,4 @@
-/** The same broker behind TLS and WebSocket. */
+/** The broker over TLS and WebSocket. */
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** An app as existing programs write it: mqtt.js over WebSocket. */
+/** A typical app: mqtt.js over WebSocket. */
 async function browserApp(site: Site, password: string): Promise<mqtt.MqttClient> {
   const client = await mqtt.connectAsync(`${site.url.replace("http", "ws")}/mqtt`, {
     username: "app",
@@ -37,7 +37,7 @@ async function browserApp(site: Site, password: string): Promise<mqtt.MqttClient
 }
 
 describe("MQTT over WebSocket", () => {
-  it("[APP-1] carries an app's call and its reply", async () => {
+  it("[APP-1] transports an app's call and its reply", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const app = await browserApp(site, adminToken);
@@ -57,12 +57,12 @@ describe("MQTT over WebSocket", () => {
     });
   });
 
-  it("[APP-1] a wrong token is refused in the CONNACK", async () => {
+  it("[APP-1] rejects a wrong token in the CONNACK", async () => {
     const site = await openSite();
     await expect(browserApp(site, "not-a-token-of-ours")).rejects.toMatchObject({ code: 4 });
   });
 
-  it("[MQT-3] text frames, other protocols and too much at once end one connection only", async () => {
+  it("[MQT-3] closes only the connection with text frames, other protocols or too much data", async () => {
     const site = await openSite();
     const app = await browserApp(site, adminToken);
     const at = `${site.url.replace("http", "ws")}/mqtt`;
@@ -82,7 +82,7 @@ describe("MQTT over WebSocket", () => {
     expect(app.connected).toBe(true);
   });
 
-  it("[APP-1] /mqtt is no page, and is gone while the gateway stops", async () => {
+  it("[APP-1] serves no page at /mqtt, and is closed while the gateway stops", async () => {
     const site = await openSite();
     const response = await ask(site.url, { path: "/mqtt" });
     expect(response.statusCode).toBe(404);
@@ -140,7 +140,7 @@ describe("MQTT over TLS", () => {
     expect((refused as StartError).message).toContain(message);
   });
 
-  it("a port that is taken stops the start and is named", async () => {
+  it("a port in use stops the start and is named", async () => {
     const site = await openSite();
     const port = Number(new URL(site.tendon.addresses.mqtt).port);
     const refused = await openSite({ config: { mqtt: { port } } }).catch((error: unknown) => error);

@@ -12,7 +12,7 @@ function pushTopic(deviceId: string): string {
   return `devices/p2p/TENDON@@@${deviceId.replaceAll(":", "_")}@@@${clientId}`;
 }
 
-/** A device whose wire the test uses below the messages too. */
+/** A device whose MQTT packets the test can access too. */
 async function open(
   site: Site,
   deviceId = firstDevice,
@@ -32,7 +32,7 @@ const notice = JSON.stringify({
 });
 
 describe("a device over MQTT", () => {
-  it("[MQT-4][MQT-5] that never subscribes is initialised, listed and callable, on its own topic", async () => {
+  it("[MQT-4][MQT-5] is initialized, listed and callable on its own topic without subscribing", async () => {
     const site = await openSite();
     const { device, wire } = await open(site);
     const running = site.call(device.id, "a");
@@ -92,7 +92,7 @@ describe("a device over MQTT", () => {
     other.wire.cut();
   });
 
-  it("[MQT-5] what it publishes elsewhere reaches nobody and does not end its connection", async () => {
+  it("[MQT-5] can publish to other topics without effect, and stays connected", async () => {
     const site = await openSite();
     const { device, wire } = await open(site);
     const other = await open(site, secondDevice);
@@ -148,7 +148,7 @@ describe("a device over MQTT", () => {
     expect(await wire.nextPacket("pubrec")).toMatchObject({ messageId: 12 });
     wire.send({ cmd: "pubrel", messageId: 12 });
     expect(await wire.nextPacket("pubcomp")).toMatchObject({ messageId: 12 });
-    // The id is free again: this is another message.
+    // The packet id is free again, so this is another message.
     wire.publish("device-server", notice, { qos: 2, messageId: 12 });
     wire.send({ cmd: "pubrel", messageId: 12 });
     expect(await wire.nextPacket("pubcomp")).toMatchObject({ messageId: 12 });
@@ -158,7 +158,7 @@ describe("a device over MQTT", () => {
     wire.cut();
   });
 
-  it("[MQT-5] a retained message is taken once and kept for nobody", async () => {
+  it("[MQT-5] has its retained messages processed once and not retained", async () => {
     const site = await openSite();
     const { device, wire } = await open(site);
     const events = await site.events("?type=device.notification");
@@ -173,7 +173,7 @@ describe("a device over MQTT", () => {
   });
 
   it.each(["device-server", pushTopic(secondDevice), "tendon/devices/02:00:00:00:00:02/call"])(
-    "[MQT-5] its will on %s goes nowhere",
+    "[MQT-5] has its will on %s ignored",
     async (topic) => {
       const site = await openSite();
       const other = await open(site, secondDevice);
@@ -192,7 +192,7 @@ describe("a device over MQTT", () => {
     },
   );
 
-  it("[MQT-3] that keeps still for one and a half of its keep-alives is offline, and why is said", async () => {
+  it("[MQT-3] is offline with a reason after one and a half keep-alives of silence", async () => {
     const site = await openSite();
     const { device, wire } = await open(site, firstDevice, { keepalive: 1 });
     await wire.ended;
@@ -203,7 +203,7 @@ describe("a device over MQTT", () => {
     expect(JSON.stringify(view)).toContain("the device stopped sending keep-alives");
   });
 
-  it("[MQT-3] that says goodbye or breaks off is offline at once", async () => {
+  it("[MQT-3] is offline at once after a DISCONNECT or a lost connection", async () => {
     const site = await openSite();
     for (const leave of ["close", "cut"] as const) {
       const { device, wire } = await open(site);
@@ -217,7 +217,7 @@ describe("a device over MQTT", () => {
     const site = await openSite();
     for (const topic of ["device-server/#", "a/+/b", "", "a/".repeat(40)]) {
       const { wire } = await open(site);
-      // Below the library's own checks: a topic of this length, an empty message.
+      // Bypasses the library's checks: a topic of this length, an empty message.
       const bytes = Buffer.from(topic);
       wire.socket.write(Buffer.concat([Buffer.from([0x30, bytes.length + 2, 0, bytes.length]), bytes]));
       await wire.ended;

@@ -20,7 +20,7 @@ function hello(transport: string, more: Fields = {}): Fields {
   };
 }
 
-/** Says hello and takes what must follow at once: the answer and the alert. */
+/** Sends hello and reads the answer and the alert. */
 async function greet(device: RawDevice, said = hello("udp")): Promise<{ answer: Frame; alert: Frame }> {
   device.send(said);
   const answer = await device.nextFrame("hello");
@@ -58,7 +58,7 @@ async function sendDatagram(port: number, bytes: Buffer): Promise<void> {
 }
 
 describe("a hello over MQTT", () => {
-  it("[MQT-7] is answered however soon after the CONNECT it comes, while the device is being let in or just was", async () => {
+  it("[MQT-7] is answered even right after the CONNECT, while the device is being authenticated", async () => {
     const site = await openSite();
     const claim = { deviceId: "02:00:00:00:00:05", clientId: "early-bird" };
     const settings = await askForSettings(site.url, claim);
@@ -89,7 +89,7 @@ describe("a hello over MQTT", () => {
   });
 
   it.each(["udp", "mqtt"])(
-    "[MQT-7][MQT-8] with transport %s is answered in full, told that there are tools only, and ended",
+    "[MQT-7][MQT-8] with transport %s is answered completely, with an alert and a goodbye",
     async (transport) => {
       const clock = new ManualClock();
       const site = await openSite({ clock });
@@ -120,7 +120,7 @@ describe("a hello over MQTT", () => {
     },
   );
 
-  it("[MQT-7] names a port that hears audio, which is counted and dropped", async () => {
+  it("[MQT-7] gets an audio port, whose packets are counted and dropped", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device);
@@ -132,7 +132,7 @@ describe("a hello over MQTT", () => {
     await until(async () => (await site.metric(dropped)) === 2, "another");
   });
 
-  it("[MQT-7] each has a session, a key and a nonce of its own", async () => {
+  it("[MQT-7] gets its own session, key and nonce each time", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const first = (await greet(device)).answer;
@@ -147,7 +147,7 @@ describe("a hello over MQTT", () => {
     await called(site, device);
   });
 
-  it("[MQT-7] two at once are both answered, in order, and the device is listed for the last", async () => {
+  it("[MQT-7] is answered in order when sent twice at once, and the device is listed for the last", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     device.send(hello("udp"));
@@ -180,7 +180,7 @@ describe("a hello over MQTT", () => {
     ["current", (answer: Frame) => answer["session_id"]],
     ["stale", () => "a-session-of-yesterday"],
     ["missing", () => undefined],
-  ])("[MQT-8][DEV-2] tools work under a session id that is %s", async (_, idOf) => {
+  ])("[MQT-8][DEV-2] allows tools with a session id that is %s", async (_, idOf) => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device);
@@ -201,7 +201,7 @@ describe("a hello over MQTT", () => {
     ["its own session", (answer: Frame) => answer["session_id"]],
     ["another session", () => "somebody-elses"],
     ["no session", () => undefined],
-  ])("[DEV-23] a goodbye of the device for %s leaves the connection and the tools", async (_, idOf) => {
+  ])("[DEV-23] keeps connection and tools after the device's goodbye for %s", async (_, idOf) => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device);
@@ -212,7 +212,7 @@ describe("a hello over MQTT", () => {
     expect(await site.device(device.id)).toMatchObject({ online: true });
   });
 
-  it("[MQT-8] a call under way when the hello comes is answered all the same", async () => {
+  it("[MQT-8] does not disturb a running call", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const running = site.call(device.id, "a");
@@ -223,7 +223,7 @@ describe("a hello over MQTT", () => {
     await device.setUp({ tools: [tool("a")] });
   });
 
-  it("[DEV-5] without MCP leaves the device connected, with what it listed before", async () => {
+  it("[DEV-5] without MCP keeps the device connected, with its earlier tools", async () => {
     const site = await openSite({ clock: new ManualClock() });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const { answer } = await greet(device, hello("udp", { features: {} }));

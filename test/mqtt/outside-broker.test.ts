@@ -1,4 +1,4 @@
-/** The gateway as a client of a real Mosquitto, with the rules that docs/reference/mqtt.md asks for. */
+/** The gateway as a client of a real Mosquitto, with the rules of docs/reference/mqtt.md. */
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
@@ -47,7 +47,7 @@ function provision(site: Site, broker: Mosquitto, deviceId = firstDevice): MqttS
   return { ...settings, endpoint: `127.0.0.1:${broker.port}` };
 }
 
-/** Signs in as soon as the broker knows the password, and subscribes as a device must here. */
+/** Signs in as soon as the broker knows the password, and subscribes as devices must here. */
 async function dialIn(settings: MqttSettings, more: Partial<IConnectPacket> = {}): Promise<MqttWire> {
   const wire = await until(
     () =>
@@ -87,8 +87,8 @@ async function offline(site: Site, deviceId = firstDevice): Promise<string> {
   return JSON.stringify(await site.device(deviceId));
 }
 
-describe("an outside broker", () => {
-  it("[MQT-9][MQT-10] devices are told its address, their own topic and their client id as the user", async () => {
+describe("an external broker", () => {
+  it("[MQT-9][MQT-10] is given to devices with its address, their own topic and their client id as the user", async () => {
     const { site, broker } = await open();
     const { body } = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId });
     const client_id = `TENDON@@@02_00_00_00_00_01@@@${clientId}`;
@@ -103,7 +103,7 @@ describe("an outside broker", () => {
     expect((await askAll(site.url, { path: "/mqtt" })).status).toBe(404);
   });
 
-  it("[MQT-11] a device that subscribes and says something is initialised, listed and callable", async () => {
+  it("[MQT-11] makes a device callable once it subscribes and sends something", async () => {
     const { site, broker } = await open();
     const settings = provision(site, broker);
     const device = await join(site, settings);
@@ -116,7 +116,7 @@ describe("an outside broker", () => {
     );
   });
 
-  it("[MQT-11] its will, or any empty message of its own, says that it has gone; the next word brings it back", async () => {
+  it("[MQT-11] marks a device offline by its will or an empty message, and online by its next message", async () => {
     const { site, broker } = await open();
     const settings = provision(site, broker);
     const will = { topic: settings.publish_topic, payload: Buffer.alloc(0), qos: 0 as const, retain: false };
@@ -130,7 +130,7 @@ describe("an outside broker", () => {
     await called(site, again);
   });
 
-  it("[MQT-10] one that speaks in another's name is stopped by the rules, and nothing happens", async () => {
+  it("[MQT-10] blocks a device that publishes for another by its rules", async () => {
     const { site, broker } = await open();
     const victim = provision(site, broker);
     const device = await join(site, victim);
@@ -160,7 +160,7 @@ describe("an outside broker", () => {
     expect(await site.device(secondDevice)).toMatchObject({ online: false, lastSeenAt: null });
   });
 
-  it("[MQT-10] topics that are no device's, or a pair's that is not the known one, bring nobody in", async () => {
+  it("[MQT-10] cannot add devices by unknown topics or unknown pairs", async () => {
     const { site, broker } = await open();
     provision(site, broker);
     for (const name of [
@@ -189,7 +189,7 @@ describe("an outside broker", () => {
     expect(await site.device(firstDevice)).toMatchObject({ lastSeenAt: null });
   });
 
-  it("[MQT-10][PRV-8] devices that may not come in, and messages that are too large, are told of without their secrets and without end", async () => {
+  it("[MQT-10][PRV-8] causes a bounded number of log lines without secrets for rejected devices and large messages", async () => {
     const lines: string[] = [];
     const stream = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -217,7 +217,7 @@ describe("an outside broker", () => {
     expect(lines.join("")).not.toContain(clientId);
   });
 
-  it("[DEV-9] a device that floods is offline, and is not heard for ten seconds", async () => {
+  it("[DEV-9] has a flooding device ignored for ten seconds and marked offline", async () => {
     const clock = new ManualClock();
     const { site, broker } = await open(undefined, clock);
     const settings = provision(site, broker);
@@ -228,7 +228,7 @@ describe("an outside broker", () => {
       type: "device.offline",
       data: { reason: "the device sends too many frames" },
     });
-    // Said after the flood, and come through the broker after it.
+    // Sent and delivered after the flood.
     const wire = device.wire as MqttWire;
     wire.publish(settings.publish_topic, JSON.stringify(awake), { qos: 1, messageId: 9 });
     await wire.nextPacket("puback");
@@ -240,7 +240,7 @@ describe("an outside broker", () => {
     expect(await events.next()).toMatchObject({ type: "device.online", device: firstDevice });
   });
 
-  it("[MQT-12] when it dies its devices are offline and readyz says why; when it is back, so are they", async () => {
+  it("[MQT-12] takes its devices offline when it dies, with the reason in readyz, and brings them back", async () => {
     const { site, broker } = await open();
     const settings = provision(site, broker);
     const device = await join(site, settings);
@@ -265,7 +265,7 @@ describe("an outside broker", () => {
     await called(site, again);
   });
 
-  it("[MQT-12] when only the gateway's connection breaks, it asks the devices it has seen, and they are back", async () => {
+  it("[MQT-12] has its devices asked and online again when only the gateway's connection broke", async () => {
     const sockets = new Set<net.Socket>();
     const { site, broker } = await open(async (target) => {
       const proxy = net.createServer((near) => {
@@ -287,7 +287,7 @@ describe("an outside broker", () => {
     });
     const device = await join(site, provision(site, broker));
     for (const socket of sockets) socket.destroy();
-    // The device itself has noticed nothing and says nothing by itself.
+    // The device noticed nothing and sends nothing on its own.
     const { id, message } = await device.nextRequest("ping");
     expect(message["id"]).toBe(1);
     device.refuse(id, "Method not implemented: ping");
@@ -295,7 +295,7 @@ describe("an outside broker", () => {
     await called(site, device);
   });
 
-  it("[MQT-12] a gateway that is started anew asks the devices it knew, and keeps nothing of them in the clear", async () => {
+  it("[MQT-12] has known devices asked after a gateway restart, whose client ids are stored encrypted", async () => {
     const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-outside-"));
     onTestFinished(() => fs.rmSync(data, { recursive: true, force: true }));
     const broker = await Mosquitto.start({ tendon: secret });
@@ -322,7 +322,7 @@ describe("an outside broker", () => {
     expect((deleted.wire as MqttWire).messages.length).toBe(3);
   });
 
-  it("[MQT-11] what a broker has kept of a device says nothing of today", async () => {
+  it("[MQT-11] has its retained messages of devices ignored", async () => {
     const { site, broker } = await open();
     const settings = provision(site, broker);
     const wire = await dialIn(settings);
@@ -338,7 +338,7 @@ describe("an outside broker", () => {
     expect((await late.rest("GET", `/devices/${firstDevice}`)).status).toBe(404);
   });
 
-  it("[MQT-12] a gateway that starts before its broker waits for it", async () => {
+  it("[MQT-12] is awaited by a gateway that starts first", async () => {
     const broker = await Mosquitto.start({ tendon: secret });
     await broker.stop();
     const site = await openSite({ config: { mqtt: { broker: broker.url("tendon", secret) } } });
@@ -348,7 +348,7 @@ describe("an outside broker", () => {
     await called(site, await join(site, provision(site, broker)));
   });
 
-  it("[MQT-12] a wrong password of the gateway is not ready, and its stop does not wait", async () => {
+  it("[MQT-12] makes the gateway unready with a wrong password, without delaying its stop", async () => {
     const broker = await Mosquitto.start({ tendon: secret });
     const site = await openSite({ config: { mqtt: { broker: broker.url("tendon", "wrong") } } });
     expect((await askAll(site.url, { path: "/readyz" })).status).toBe(503);

@@ -1,4 +1,4 @@
-/** Bytes that are not what they should be: each ends its own connection at most, and costs nothing. */
+/** Invalid bytes: each ends at most its own connection, without cost. */
 import { once } from "node:events";
 import type net from "node:net";
 import mqttPacket, { type IConnectPacket } from "mqtt-packet";
@@ -80,7 +80,7 @@ describe("bytes before CONNECT", () => {
     expect((await site.rest("GET", "/devices")).body["devices"]).toEqual([]);
   });
 
-  it("[MQT-3] 64 MB from one socket cost neither memory nor time", async () => {
+  it("[MQT-3] 64 MB from one socket use neither memory nor time", async () => {
     const site = await openSite();
     const before = process.memoryUsage().rss;
     const started = performance.now();
@@ -101,7 +101,7 @@ describe("bytes before CONNECT", () => {
     expect((await site.rest("GET", "/devices")).status).toBe(200);
   });
 
-  it("[MQT-3] a socket that does not finish CONNECT in 10 s is dropped, whatever it has sent", async () => {
+  it("[MQT-3] a socket without a complete CONNECT after 10 s is closed", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const bytes = await connectBytes(site);
@@ -121,7 +121,7 @@ describe("bytes before CONNECT", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it.each([257, 1_000])("[MQT-3] a client id of %i characters is refused with CONNACK 2", async (length) => {
+  it.each([257, 1_000])("[MQT-3] a client id of %i characters is rejected with CONNACK 2", async (length) => {
     const site = await openSite();
     const app = MqttApp.open(site, { clientId: "x".repeat(length) });
     await expect(app).rejects.toMatchObject({ returnCode: 2 });
@@ -131,7 +131,7 @@ describe("bytes before CONNECT", () => {
 });
 
 describe("bytes after CONNECT", () => {
-  it("[MQT-3] packets that come byte by byte, or all in one, are understood", async () => {
+  it("[MQT-3] packets are parsed byte by byte or all in one", async () => {
     const site = await openSite();
     const ping = mqttPacket.generate({ cmd: "pingreq" });
     for (const size of [1, 2, 3, 7, 1_000_000]) {
@@ -172,7 +172,7 @@ describe("bytes after CONNECT", () => {
     ["a PUBLISH of QoS 3", [0x36, 5, 0, 1, 0x61, 0, 1]],
     ["a SUBSCRIBE of nothing", [0x82, 2, 0, 1]],
     ["a server's packet", [0x20, 2, 0, 0]],
-  ])("[MQT-3] %s ends the connection and nobody else's", async (_, bytes) => {
+  ])("[MQT-3] %s ends only its own connection", async (_, bytes) => {
     const site = await openSite();
     const bystander = await site.join({ transport: mqttTransport, deviceId: "02:00:00:00:00:02" });
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
@@ -182,7 +182,7 @@ describe("bytes after CONNECT", () => {
     expect(await bystander.quiet()).toEqual([]);
   });
 
-  it("[MQT-3] noise after CONNECT never takes the gateway down", async () => {
+  it("[MQT-3] noise after CONNECT never stops the gateway", async () => {
     const site = await openSite();
     const bytes = await connectBytes(site);
     for (let seed = 1; seed <= 40; seed += 1) {
@@ -200,7 +200,7 @@ describe("bytes after CONNECT", () => {
 });
 
 describe("other versions of MQTT", () => {
-  it("[MQT-3] a CONNECT of MQTT 5 is refused with CONNACK 1 (unacceptable version)", async () => {
+  it("[MQT-3] a CONNECT of MQTT 5 is rejected with CONNACK 1 (unacceptable version)", async () => {
     const site = await openSite();
     const socket = await socketTo(site);
     const came: Buffer[] = [];
@@ -211,7 +211,7 @@ describe("other versions of MQTT", () => {
     expect((await site.rest("GET", "/devices")).body["devices"]).toEqual([]);
   });
 
-  it("[MQT-2] a CONNECT of MQTT 3.1 is served alike", async () => {
+  it("[MQT-2] a CONNECT of MQTT 3.1 is accepted", async () => {
     const site = await openSite();
     const old = { protocolId: "MQIsdp", protocolVersion: 3 } as const;
     const settings = await askForSettings(site.url, { deviceId: firstDevice, clientId });

@@ -24,7 +24,7 @@ async function settingsOf(site: Site, deviceId = firstDevice): Promise<MqttSetti
   return await askForSettings(site.url, { deviceId, clientId });
 }
 
-/** What the CONNACK says: 0 for in; -1 where the connection was closed without one. */
+/** The CONNACK's return code: 0 if accepted, -1 if the connection was closed without one. */
 async function knock(settings: MqttSettings): Promise<number> {
   try {
     const wire = await MqttWire.open(settings);
@@ -71,7 +71,7 @@ const wrongClaims: readonly [
 
 describe("a device that signs in over MQTT", () => {
   it.each(wrongClaims)(
-    "[MQT-2] with %s is refused with CONNACK %i, and nothing else happens",
+    "[MQT-2] with %s is rejected with CONNACK %i, without other effects",
     async (_, code, change) => {
       const site = await openSite();
       const own = await settingsOf(site);
@@ -79,7 +79,7 @@ describe("a device that signs in over MQTT", () => {
       const events = await site.events();
       expect(await knock({ ...own, ...change(own, other) })).toBe(code);
       expect((await site.rest("GET", "/devices")).body["devices"]).toEqual([]);
-      // The next device's coming is the first thing that is heard of.
+      // The next device's connection causes the first event.
       await MqttApp.open(site);
       await site.connect({ transport: mqttTransport, deviceId: "02:00:00:00:00:03" });
       expect(await events.next()).toMatchObject({ type: "device.online", device: "02:00:00:00:00:03" });
@@ -88,7 +88,7 @@ describe("a device that signs in over MQTT", () => {
   );
 
   it.each(["approve", "closed", "open"] as const)(
-    "[MQT-2] with credentials nobody made is refused, also where admission is %s",
+    "[MQT-2] with invented credentials is rejected, also when admission is %s",
     async (admission) => {
       const site = await openSite({ config: { devices: { admission } } });
       const made = site.tendon.provision(secondDevice, clientId).mqtt;
@@ -100,7 +100,7 @@ describe("a device that signs in over MQTT", () => {
   );
 
   it.each(["lamp_1", "lamp:1", "Desk-Lamp", "a_b:c.d", "aa-bb-cc-dd-ee-0f", "home"])(
-    "[MQT-1] comes in under the id %s too",
+    "[MQT-1] can connect with the id %s",
     async (id) => {
       const site = await openSite({ config: { devices: { admission: "closed" } } });
       const { status, body } = await site.rest("POST", "/devices/provision", { id, clientId });
@@ -110,7 +110,7 @@ describe("a device that signs in over MQTT", () => {
   );
 
   it.each(["a@@@b", "@@@", "a b", "a\u00fc", "a\n"])(
-    "[MQT-1] is not given credentials under a Client-Id it could not sign in with: %j",
+    "[MQT-1] gets no credentials for a Client-Id that it could not sign in with: %j",
     async (wrong) => {
       const site = await openSite();
       const made = await site.rest("POST", "/devices/provision", { id: firstDevice, clientId: wrong });
@@ -121,7 +121,7 @@ describe("a device that signs in over MQTT", () => {
     },
   );
 
-  it("[MQT-2] a refused connection leaves the device's standing one alone", async () => {
+  it("[MQT-2] keeps its connection when another one is rejected", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, clientId, tools: [tool("a")] });
     const own = await settingsOf(site);
@@ -131,20 +131,20 @@ describe("a device that signs in over MQTT", () => {
     expect(await site.device(device.id)).toMatchObject({ online: true });
   });
 
-  it("[MQT-2] with its MAC address in capitals is refused: the client id counts as it was given", async () => {
+  it("[MQT-2] with its MAC address in capitals is rejected, because the client id must match exactly", async () => {
     const site = await openSite();
     const own = await settingsOf(site, "0a:0b:00:00:00:01");
     expect(await knock({ ...own, client_id: own.client_id.replace("0a_0b", "0A_0B") })).toBe(4);
     expect(await knock(own)).toBe(0);
   });
 
-  it("[MQT-2] credentials of another gateway open nothing", async () => {
+  it("[MQT-2] with credentials of another gateway is rejected", async () => {
     const site = await openSite();
     const other = await openSite();
     expect(await knock({ ...(await settingsOf(other)), endpoint: brokerEndpoint(site) })).toBe(4);
   });
 
-  it("[MQT-5] is who it signed in as, whatever it says in its messages", async () => {
+  it("[MQT-5] keeps its signed-in identity, whatever its messages contain", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const other = await site.join({ transport: mqttTransport, deviceId: secondDevice, tools: [tool("a")] });
@@ -165,7 +165,7 @@ describe("a device that signs in over MQTT", () => {
     expect((await running).body["result"]).toMatchObject({ content: [{ type: "text", text: "own" }] });
   });
 
-  it("[MQT-6] a newer connection displaces the older one, and the reason says so", async () => {
+  it("[MQT-6] displaces its older connection, with that reason", async () => {
     const site = await openSite();
     const old = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const events = await site.events(`?device=${old.id}`);
@@ -183,14 +183,14 @@ describe("a device that signs in over MQTT", () => {
     expect(await site.metric("tendon_devices_online")).toBe(1);
   });
 
-  it("[MQT-6] connections that break off while they sign in leave nobody behind", async () => {
+  it("[MQT-6] leaves no state when its connection breaks off during sign-in", async () => {
     const site = await openSite();
     const settings = await settingsOf(site);
     for (let round = 0; round < 60; round += 1) {
       const socket = dial(settings.endpoint);
       const opened = MqttWire.open(settings, {}, socket).catch(() => undefined);
       await once(socket, "connect");
-      // Each a little later than the last, so that every step of signing in is cut off once.
+      // Each a little later than the last, so that every step of sign-in is interrupted once.
       for (let turn = 0; turn < round % 20; turn += 1) await setImmediate();
       socket.destroy();
       await opened;
@@ -202,7 +202,7 @@ describe("a device that signs in over MQTT", () => {
     expect(await site.device(firstDevice)).toMatchObject({ online: false });
   });
 
-  it("[MQT-6] a newer connection that breaks off while it signs in does not keep the older one online", async () => {
+  it("[MQT-6] is offline when a newer connection breaks off during sign-in", async () => {
     const site = await openSite();
     const settings = await settingsOf(site);
     for (let turns = 0; turns < 20; turns += 1) {
@@ -221,7 +221,7 @@ describe("a device that signs in over MQTT", () => {
 });
 
 describe("an app that does not wait for the CONNACK", () => {
-  it("[APP-4] is answered, whatever step of signing in its request falls into", async () => {
+  it("[APP-4] is answered, at whatever step of sign-in its request arrives", async () => {
     const site = await openSite();
     const connect = {
       cmd: "connect",
@@ -272,7 +272,7 @@ describe("an app that signs in over MQTT", () => {
     ["a client id that looks like an address", { clientId: "02:00:00:00:00:01" }],
     ["a client id of 200 characters", { clientId: "x".repeat(200) }],
     ["a client id with wildcards", { clientId: "#/+/$SYS" }],
-  ])("[APP-1] with its token and %s is let in", async (_, options) => {
+  ])("[APP-1] with its token and %s is accepted", async (_, options) => {
     const site = await openSite();
     const app = await MqttApp.open(site, options);
     expect(await app.wire.subscribe("tendon/#")).toBe(0);
@@ -288,7 +288,7 @@ describe("an app that signs in over MQTT", () => {
       { clientId: `TENDON@@@${mac}@@@${clientId}`, username: firstDevice },
       4,
     ],
-  ])("[APP-1] with %s is refused", async (_, options, code) => {
+  ])("[APP-1] with %s is rejected", async (_, options, code) => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, clientId, tools: [tool("a")] });
     const refused = await MqttApp.open(site, options).catch((error: unknown) => error);
@@ -297,7 +297,7 @@ describe("an app that signs in over MQTT", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("[TOK-4] whose token is revoked while it signs in does not stay", async () => {
+  it("[TOK-4] is disconnected when its token is revoked during sign-in", async () => {
     const site = await openSite();
     for (let turns = 0; turns < 20; turns += 1) {
       const { body } = await site.rest("POST", "/tokens", { name: `token-${turns}`, scopes: ["call"] });
@@ -319,7 +319,7 @@ describe("an app that signs in over MQTT", () => {
     }
   });
 
-  it("[MQT-6] displaces itself under its own client id, and nobody else", async () => {
+  it("[MQT-6] displaces only its own connection with the same client id", async () => {
     const site = await openSite();
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
     const first = await MqttApp.open(site, { clientId: "phone" });

@@ -3,7 +3,7 @@ import { type Fields, type RawDevice, textContent, tool } from "../raw-device.ts
 import { openSite, type Site } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
 
-/** As the firmware does it: the text is pasted in without escaping. */
+/** Like the firmware: inserts the text without escaping. */
 function pasted(device: RawDevice, id: number, message: string, before = ""): string {
   const payload = `{"jsonrpc":"2.0","id":${id},"error":{${before}"message":"${message}"}}`;
   return `{"session_id":"${device.sessionId}","type":"mcp","payload":${payload}}`;
@@ -34,7 +34,7 @@ export function answerScenarios(transport: DeviceTransport): void {
       ["an empty object", {}, "{}"],
       ["a code alone", { code: -32000 }, '{"code":-32000}'],
       ["a message that is no text", { message: 5 }, '{"message":5}'],
-    ])("[RPC-4] that is %s fails the call too", async (_, error, detail) => {
+    ])("[RPC-4] fails the call when it is %s", async (_, error, detail) => {
       const { site, device } = await joined();
       const answer = site.call(device.id, "a");
       const { id } = await device.nextRequest("tools/call");
@@ -43,7 +43,7 @@ export function answerScenarios(transport: DeviceTransport): void {
     });
 
     it.each([{ message: "" }, { code: -32000, message: " \n" }, ""])(
-      "[RPC-4] without words gets some of ours: %j",
+      "[RPC-4] without a message gets a default one: %j",
       async (error) => {
         const { site, device } = await joined();
         const answer = site.call(device.id, "a");
@@ -128,7 +128,7 @@ export function answerScenarios(transport: DeviceTransport): void {
   });
 
   describe("another device's answer", () => {
-    it("[DEV-2] under the same id, session and all, is not this device's", async () => {
+    it("[DEV-2] with the same id and session is not used", async () => {
       const { site, device } = await joined();
       const other = await site.join({ transport, deviceId: "02:00:00:00:00:02", tools: [tool("a")] });
       const answer = site.call(device.id, "a");
@@ -216,7 +216,7 @@ export function answerScenarios(transport: DeviceTransport): void {
       expect(body["result"]).toEqual(expected);
     });
 
-    it("[MCP-12] with isError is counted as a tool's error", async () => {
+    it("[MCP-12] with isError counts as a tool error", async () => {
       const { site, device } = await joined();
       const answer = site.call(device.id, "a");
       device.reply((await device.nextRequest("tools/call")).id, { content: [], isError: true });
@@ -224,7 +224,7 @@ export function answerScenarios(transport: DeviceTransport): void {
       expect(await site.metric('tendon_calls_total{outcome="tool_error"}')).toBe(1);
     });
 
-    it("to self.get_device_status is remembered as the device's status", async () => {
+    it("to self.get_device_status is stored as the device's status", async () => {
       const { site, device } = await joined();
       const answer = site.call(device.id, "self.get_device_status");
       const status = { audio_speaker: { volume: 70 }, battery: { level: 50 } };

@@ -22,7 +22,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
     return { site, device: await site.join({ transport, tools }) };
   }
 
-  /** Arguments as text, because JSON can say what JavaScript's own writer would not. */
+  /** Arguments as text, because JSON can express values that JSON.stringify does not write. */
   async function call(site: Site, device: RawDevice, name: string, args: string) {
     return await site.rest("POST", `/devices/${device.id}/tools/${name}/call`, `{"arguments":${args}}`);
   }
@@ -38,7 +38,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       ["a place deep inside", "nested", '{"list":[{"a/b~c":true},{"a/b~c":1}]}', "/list/1/a~1b~0c"],
     ];
     it.each(refused)(
-      "[MCP-9] %s is refused with its place, and nothing is sent",
+      "[MCP-9] %s is rejected with its location, and nothing is sent",
       async (_, name, args, path) => {
         const { site, device } = await joined();
         const { status, headers, body } = await call(site, device, name, args);
@@ -50,7 +50,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       },
     );
 
-    it("[MCP-9] all that is wrong is named at once", async () => {
+    it("[MCP-9] all problems are named at once", async () => {
       const { site, device } = await joined();
       const { body } = await call(site, device, "snapshot", '{"quality":0}');
       const paths = (body["errors"] as { path: string }[]).map(({ path }) => path);
@@ -68,7 +68,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       ["names that differ only in case", '{"url":"a","URL":"b"}', "/URL"],
       ["a hazard in a list", '{"x":[{"t":["ok","\\u0000"]}]}', "/x/0/t/1"],
     ];
-    it.each(hazards)("[MCP-10] %s is refused, and nothing is sent", async (_, args, path) => {
+    it.each(hazards)("[MCP-10] %s is rejected, and nothing is sent", async (_, args, path) => {
       const { site, device } = await joined();
       const { status, body } = await call(site, device, "free", args);
       expect(status).toBe(422);
@@ -77,7 +77,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[MCP-10] hazards in arguments that have a schema are refused too", async () => {
+    it("[MCP-10] hazards in arguments with a schema are rejected too", async () => {
       const { site, device } = await joined();
       for (const args of [
         '{"url":"a\\u0000b"}',
@@ -93,7 +93,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it.each([65, 2_000, 40_000])("[MCP-10] nesting of %i levels is refused", async (levels) => {
+    it.each([65, 2_000, 40_000])("[MCP-10] nesting of %i levels is rejected", async (levels) => {
       const { site, device } = await joined();
       const args = `{"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
       const { status, body } = await call(site, device, "free", args);
@@ -112,7 +112,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       ['{"n":2147483647,"m":-2147483648,"f":0.5,"t":"☀️ \\ud83d\\ude00","deep":{"a":[[{}]]}}'],
       ['{"unknown":"to the schema"}'],
       ["{}"],
-    ])("[MCP-10] what the firmware can read goes through unchanged: %s", async (args) => {
+    ])("[MCP-10] values that the firmware can read are sent unchanged: %s", async (args) => {
       const { site, device } = await joined();
       const answer = call(site, device, "free", args);
       const { id, params } = await device.nextRequest("tools/call");
@@ -130,7 +130,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       expect((await answer).status).toBe(200);
     });
 
-    it("may be left out altogether, and go as an empty object", async () => {
+    it("can be omitted, and are sent as an empty object", async () => {
       const { site, device } = await joined();
       const answer = site.rest("POST", `/devices/${device.id}/tools/free/call`);
       const { id, params } = await device.nextRequest("tools/call");
@@ -139,7 +139,7 @@ export function argumentScenarios(transport: DeviceTransport): void {
       expect((await answer).status).toBe(200);
     });
 
-    it("[MCP-9] are checked while the device is away, too", async () => {
+    it("[MCP-9] are checked while the device is offline too", async () => {
       const { site, device } = await joined();
       device.cut();
       await device.wire.ended;

@@ -18,7 +18,7 @@ export function callScenarios(transport: DeviceTransport): void {
   }
 
   describe("a call", () => {
-    it("[DEV-2] [RPC-3] travels as one request in the envelope, and its answer comes back", async () => {
+    it("[DEV-2] [RPC-3] is sent as one request in the envelope, and its answer is returned", async () => {
       const { site, device } = await joined();
       const answer = site.call(device.id, "a", { x: 1 });
       const { message, id } = await device.nextRequest("tools/call");
@@ -46,7 +46,7 @@ export function callScenarios(transport: DeviceTransport): void {
     });
 
     it.each(["", "stale", "no session\\u0000"])(
-      "[DEV-2] is answered whatever session_id (%j)",
+      "[DEV-2] is answered with any session_id (%j)",
       async (id) => {
         const { site, device } = await joined();
         const answer = site.call(device.id, "a");
@@ -56,7 +56,7 @@ export function callScenarios(transport: DeviceTransport): void {
       },
     );
 
-    it("[RPC-1] [RPC-2] waits for the one before it; ids follow one another", async () => {
+    it("[RPC-1] [RPC-2] waits for the previous one; ids increase by one", async () => {
       const { site, device } = await joined();
       const order: string[] = [];
       const ids: number[] = [];
@@ -94,7 +94,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect(texts).toEqual([0, 1, 2, 3, 4].map((at) => textContent(`${at}`)));
     });
 
-    it("[RPC-1] lets housekeeping go first", async () => {
+    it("[RPC-1] waits for listing and other internal requests", async () => {
       const { site, device } = await joined();
       const first = site.call(device.id, "a");
       const request = await device.nextRequest("tools/call");
@@ -104,13 +104,13 @@ export function callScenarios(transport: DeviceTransport): void {
       await queued(site, device, 2);
       device.reply(request.id, textContent("1"));
       device.reply((await device.nextRequest("tools/list")).id, { tools });
-      // Between two pages a call that waits gets its turn: a long list does not hold callers up.
+      // A waiting call runs between two pages, so that a long list does not delay callers.
       device.reply((await device.nextRequest("tools/call")).id, textContent("2"));
       device.reply((await device.nextRequest("tools/list")).id, { tools });
       expect([(await first).status, (await second).status]).toEqual([200, 200]);
     });
 
-    it("is refused with queue_full when 32 wait already", async () => {
+    it("is rejected with queue_full when 32 are waiting", async () => {
       const { site, device } = await joined();
       const waiting = Array.from({ length: 33 }, () => site.call(device.id, "a"));
       await queued(site, device, 32);
@@ -123,7 +123,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]));
     });
 
-    it("waits in a queue as long as calls.queue says", async () => {
+    it("waits in a queue of the length of calls.queue", async () => {
       const { site, device } = await joined({ config: { calls: { queue: 1 } } });
       const first = site.call(device.id, "a");
       const request = await device.nextRequest("tools/call");
@@ -135,7 +135,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect([(await first).status, (await second).status]).toEqual([200, 200]);
     });
 
-    it("[CALL-2] [CALL-3] that runs out of time says where, and frees the device", async () => {
+    it("[CALL-2] [CALL-3] times out with its phase, and frees the device", async () => {
       const clock = new ManualClock();
       const { site, device } = await joined({ clock });
       const sent = site.call(device.id, "a", {}, { timeoutMs: 1_000 });
@@ -162,7 +162,7 @@ export function callScenarios(transport: DeviceTransport): void {
       ["self.lamp.set_level", true],
       ["a", false],
       ["self.reboot", false],
-    ])("[CALL-9] of %s that may have run says whether to repeat it", async (name, retryable) => {
+    ])("[CALL-9] of %s that may have run says whether it can be repeated", async (name, retryable) => {
       const clock = new ManualClock();
       const { site, device } = await joined({ clock });
       const overdue = site.call(device.id, name, {}, { timeoutMs: 1_000 });
@@ -176,7 +176,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect((await lost).body).toMatchObject({ code: "device_disconnected", sent: true, retryable });
     });
 
-    it("[CALL-2] that never got its turn was not sent", async () => {
+    it("[CALL-2] is not sent when it times out in the queue", async () => {
       const clock = new ManualClock();
       const { site, device } = await joined({ clock });
       const first = site.call(device.id, "a");
@@ -193,7 +193,7 @@ export function callScenarios(transport: DeviceTransport): void {
     it.each([
       ["a", 30_000],
       ["self.camera.take_photo", 75_000],
-    ])("%s has %i ms when its caller names no deadline", async (name, ms) => {
+    ])("%s has %i ms without a deadline of the caller", async (name, ms) => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.join({ transport, tools: [tool(name)] });
@@ -211,7 +211,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect((await answer).body).toMatchObject({ code: "device_timeout", phase: "device" });
     });
 
-    it("[RPC-5] answered late is reported, and the next call is unharmed", async () => {
+    it("[RPC-5] reports a late answer, which does not affect the next call", async () => {
       const clock = new ManualClock();
       const { site, device } = await joined({ clock });
       const events = await site.events("?type=call.late,call.finished");
@@ -226,7 +226,7 @@ export function callScenarios(transport: DeviceTransport): void {
       device.reply(second.id, textContent("in time"));
       expect((await next).body["result"]).toEqual(textContent("in time"));
       const reported = [await events.next(), await events.next(), await events.next()];
-      // Two nodes report each in its own time; one reports in the order in which things happen.
+      // Two nodes report independently; one node reports in order.
       if (site.tendon.config.cluster === undefined)
         expect(reported[0]?.data).toMatchObject({ callId, outcome: "device_timeout" });
       const finished = reported.filter(({ type }) => type === "call.finished").map(({ data }) => data);
@@ -238,7 +238,7 @@ export function callScenarios(transport: DeviceTransport): void {
       });
     });
 
-    it("[RPC-5] is settled once: second replies, unknown ids and foreign ids change nothing", async () => {
+    it("[RPC-5] is settled once: second replies and unknown ids have no effect", async () => {
       const { site, device } = await joined();
       const first = site.call(device.id, "a");
       const { id } = await device.nextRequest("tools/call");
@@ -256,7 +256,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect(await site.metric('tendon_odd_frames_total{outcome="stray"}')).toBe(7);
     });
 
-    it("[CALL-3] whose caller hangs up frees the device for the next at once", async () => {
+    it("[CALL-3] frees the device at once when its caller disconnects", async () => {
       const { site, device } = await joined();
       const events = await site.events("?type=call.finished");
       const running = new AbortController();
@@ -280,7 +280,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect(outcomes.map(({ data }) => data["outcome"])).toEqual(["cancelled", "cancelled", "ok"]);
     });
 
-    it("[CALL-5] made before the first list is there waits for it", async () => {
+    it("[CALL-5] waits for the device's first tool list", async () => {
       const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
@@ -292,7 +292,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect(await list).toEqual(tools.map(({ name }) => name));
     });
 
-    it("[CALL-2] whose deadline ends before the first list is there has timed out", async () => {
+    it("[CALL-2] times out while it waits for the first tool list", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
@@ -305,7 +305,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect((await answer).body).toMatchObject({ code: "device_timeout", phase: "queue", sent: false });
     });
 
-    it("[CALL-3] whose caller hangs up before the first list is there leaves nothing behind", async () => {
+    it("[CALL-3] leaves no state when its caller disconnects before the first tool list", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
@@ -319,13 +319,13 @@ export function callScenarios(transport: DeviceTransport): void {
       caller.abort();
       expect(await answer).toBe("hung up");
       await until(() => {
-        // The history is written a moment later, by a timer of its own.
+        // The history is written a moment later, by its own timer.
         clock.advance(1);
         return clock.pending === before;
       }, "the end of the wait");
     });
 
-    it("[CALL-2] whose time is up when its turn comes is not sent any more", async () => {
+    it("[CALL-2] is not sent if its deadline has passed when its turn comes", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.join({ transport, tools });
@@ -339,7 +339,7 @@ export function callScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[CALL-6] ends in one event, however it ends", async () => {
+    it("[CALL-6] ends with one event, in success and failure", async () => {
       const { site, device } = await joined();
       const events = await site.events("?type=call.finished");
       const good = site.call(device.id, "a");

@@ -7,7 +7,7 @@ import type { DeviceTransport } from "../transport.ts";
 
 const tools = [tool("a"), tool("b")];
 const userTools = [tool("self.reboot"), tool("self.upgrade_firmware")];
-/** The contract says 100 ms; a loaded machine may need longer, but never one of the deadlines. */
+/** The contract requires 100 ms; a loaded machine may need longer, but never as long as a deadline. */
 const atOnceMs = 5_000;
 
 export function departureScenarios(transport: DeviceTransport): void {
@@ -20,7 +20,7 @@ export function departureScenarios(transport: DeviceTransport): void {
     await until(async () => (await site.device(device.id))["queuedCalls"] === count);
   }
 
-  describe("a device that leaves", () => {
+  describe("a device that disconnects", () => {
     it.each(["cut", "close"] as const)("[CALL-4] by %s fails sent and queued calls at once", async (how) => {
       const { site, device } = await joined();
       const sent = site.call(device.id, "a");
@@ -38,7 +38,7 @@ export function departureScenarios(transport: DeviceTransport): void {
       }
     });
 
-    it("[CALL-4] is offline, with the reason, and nothing waits for it to come back", async () => {
+    it("[CALL-4] is offline with the reason, and no call waits for it to reconnect", async () => {
       const { site, device } = await joined();
       const events = await site.events("?type=device.offline");
       device.cut();
@@ -53,15 +53,15 @@ export function departureScenarios(transport: DeviceTransport): void {
       expect(Date.parse(String(view["lastSeenAt"]))).toBeGreaterThan(0);
     });
 
-    it("[MCP-13] after self.reboot has done it", async () => {
+    it("[MCP-13] after self.reboot completes the call", async () => {
       const { site, device } = await joined();
       const events = await site.events("?type=call.finished");
-      const farewell = site.call(device.id, "self.reboot");
+      const reboot = site.call(device.id, "self.reboot");
       await device.nextRequest("tools/call");
       const behind = site.call(device.id, "a");
       await queued(site, device, 1);
       device.cut();
-      const { status, body } = await farewell;
+      const { status, body } = await reboot;
       expect(status).toBe(200);
       expect(body["result"]).toMatchObject({ isError: false, content: [{ type: "text" }] });
       expect((await behind).body).toMatchObject({ code: "device_disconnected", sent: false });
@@ -70,29 +70,29 @@ export function departureScenarios(transport: DeviceTransport): void {
     });
 
     it.each(["revoke", "delete"] as const)(
-      "[MCP-13] because we end its connection (%s) has not done it",
+      "[MCP-13] because the gateway ends its connection (%s) does not complete the call",
       async (how) => {
         const { site, device } = await joined();
-        const farewell = site.call(device.id, "self.reboot");
+        const reboot = site.call(device.id, "self.reboot");
         await device.nextRequest("tools/call");
         const at = `/devices/${device.id}`;
         await (how === "revoke" ? site.rest("POST", `${at}/revoke`) : site.rest("DELETE", at));
-        expect((await farewell).body).toMatchObject({ code: "device_disconnected", sent: true });
+        expect((await reboot).body).toMatchObject({ code: "device_disconnected", sent: true });
       },
     );
 
-    it("[MCP-13] before such a call was sent has not done it", async () => {
+    it("[MCP-13] before such a call was sent does not complete it", async () => {
       const { site, device } = await joined();
       const running = site.call(device.id, "a");
       await device.nextRequest("tools/call");
-      const farewell = site.call(device.id, "self.reboot");
+      const reboot = site.call(device.id, "self.reboot");
       await queued(site, device, 1);
       device.cut();
-      expect((await farewell).body).toMatchObject({ code: "device_disconnected", sent: false });
+      expect((await reboot).body).toMatchObject({ code: "device_disconnected", sent: false });
       expect((await running).status).toBe(502);
     });
 
-    it("[CALL-4] while it is being listed for the first time fails the calls that wait for that", async () => {
+    it("[CALL-4] during its first listing fails the calls that wait for it", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
@@ -128,7 +128,7 @@ export function departureScenarios(transport: DeviceTransport): void {
       expect((await answer).body["result"]).toEqual(textContent("from the new one"));
     });
 
-    it("[DEV-10] is not touched by the old one's end: one offline, one online, in this order", async () => {
+    it("[DEV-10] is not affected by the old one's end: one offline, one online, in this order", async () => {
       const { site, device: old } = await joined();
       const events = await site.events("?type=device.online,device.offline");
       const fresh = await site.join({ transport, tools, userTools });
@@ -144,7 +144,7 @@ export function departureScenarios(transport: DeviceTransport): void {
     });
 
     if (transport.beginsWithHello) {
-      it("[DEV-10] does not win before it has said hello", async () => {
+      it("[DEV-10] does not win before its hello", async () => {
         const { site, device: old } = await joined();
         const silent = await site.connect({ transport });
         const answer = site.call(old.id, "a");
@@ -157,7 +157,7 @@ export function departureScenarios(transport: DeviceTransport): void {
     }
 
     if (transport.beginsWithHello) {
-      it("[DEV-10] hears nothing of what the old one still says", async () => {
+      it("[DEV-10] is not affected by late messages of the old one", async () => {
         const { site, device: old } = await joined();
         const events = await site.events("?type=device.notification");
         const fresh = await site.connect({ transport });

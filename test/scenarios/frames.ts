@@ -37,7 +37,7 @@ export function frameScenarios(transport: DeviceTransport): void {
     });
 
     if (transport.beginsWithHello) {
-      it("[RPC-8] from a device without tools is an event as well", async () => {
+      it("[RPC-8] from a device without tools becomes an event too", async () => {
         const site = await openSite({ transport });
         const events = await site.events("?type=device.notification");
         const device = await site.connect({ transport });
@@ -50,7 +50,7 @@ export function frameScenarios(transport: DeviceTransport): void {
   });
 
   describe("a device's request", () => {
-    it.each([7, "seven", 0])("[RPC-9] is answered under its id %j", async (id) => {
+    it.each([7, "seven", 0])("[RPC-9] is answered with its id %j", async (id) => {
       const site = await openSite({ transport });
       const device = await site.join({ transport });
       device.sendMcp({ jsonrpc: "2.0", id, method: "ping" });
@@ -63,7 +63,7 @@ export function frameScenarios(transport: DeviceTransport): void {
       });
     });
 
-    it("[RPC-9] under the id of a running call is not its answer", async () => {
+    it("[RPC-9] with the id of a running call is not its answer", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const answer = site.call(device.id, "a");
@@ -75,8 +75,8 @@ export function frameScenarios(transport: DeviceTransport): void {
     });
   });
 
-  describe("a frame that is not understood", () => {
-    it("[DEV-1] is counted by what is wrong with it, and harms nobody", async () => {
+  describe("an invalid frame", () => {
+    it("[DEV-1] is counted by its problem, without other effects", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const unknown = [
@@ -109,7 +109,7 @@ export function frameScenarios(transport: DeviceTransport): void {
       expect((await answer).status).toBe(200);
     });
 
-    it("[DEV-1] never ends a connection, whatever it is", async () => {
+    it("[DEV-1] never ends a connection", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const key = fc.constantFrom("type", "payload", "jsonrpc", "id", "method", "result", "error", "params");
@@ -118,7 +118,7 @@ export function frameScenarios(transport: DeviceTransport): void {
         fc.jsonValue({ maxDepth: 2 }),
       );
       const shaped = fc.dictionary(key, fc.oneof(value, fc.dictionary(key, value))).map((frame) => ({
-        // A hello would start everything over, which is another matter.
+        // A hello would start everything again, which other tests cover.
         ...frame,
         ...(frame["type"] === "hello" ? { version: "odd" } : {}),
       }));

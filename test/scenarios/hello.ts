@@ -21,7 +21,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       });
     });
 
-    it("[DEV-4] is answered before anything else is asked or waited for", async () => {
+    it("[DEV-4] is answered before the gateway sends or waits for anything else", async () => {
       const site = await openSite({ transport, clock: new ManualClock() });
       const device = await site.connect({ transport });
       device.send(firmwareHello);
@@ -62,7 +62,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[MCP-1] said again makes the gateway initialise and list again", async () => {
+    it("[MCP-1] makes the gateway initialize and list again when it is repeated", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       await device.greet();
@@ -71,7 +71,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       expect(await site.toolNames(device.id)).toEqual(["a", "b"]);
     });
 
-    it("[MCP-1] said again in the middle of listing leaves one listing, not two", async () => {
+    it("[MCP-1] repeated during listing causes one listing, not two", async () => {
       const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
@@ -85,7 +85,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[MCP-1] said a hundred times to a gateway that still waits for an answer is one more question", async () => {
+    it("[MCP-1] repeated a hundred times while the gateway waits for an answer causes one more request", async () => {
       const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
@@ -98,7 +98,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[DEV-5] said again with MCP turns a device without tools into one with tools", async () => {
+    it("[DEV-5] repeated with MCP adds tools to a device without tools", async () => {
       const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet({ type: "hello" });
@@ -108,7 +108,7 @@ export function helloScenarios(transport: DeviceTransport): void {
       expect(await site.device(device.id)).toMatchObject({ mcp: true, toolCount: 1 });
     });
 
-    it("[DEV-3] that never comes ends the connection after 10 s", async () => {
+    it("[DEV-3] ends the connection if it is missing after 10 s", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });

@@ -25,7 +25,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
       });
     });
 
-    it("[MCP-2] makes board, firmware and protocol version known", async () => {
+    it("[MCP-2] returns board, firmware and protocol version", async () => {
       const site = await openSite({ transport });
       await site.join({ transport, board: "bread-compact-wifi", firmware: "2.4.2" });
       const { body } = await site.rest("GET", "/devices");
@@ -40,7 +40,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
       ]);
     });
 
-    it("[MCP-2] that is refused does not stop listing", async () => {
+    it("[MCP-2] does not stop listing when it is rejected", async () => {
       const site = await openSite({ transport });
       const device = await site.connect({ transport });
       await device.greet();
@@ -51,7 +51,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
     });
 
     it.each([null, "text", 7, [], { serverInfo: "x" }, { protocolVersion: 5, serverInfo: { name: 1 } }])(
-      "[MCP-2] answered with %j does no harm",
+      "[MCP-2] tolerates the answer %j",
       async (result) => {
         const site = await openSite({ transport });
         const device = await site.connect({ transport });
@@ -63,12 +63,12 @@ export function initializeScenarios(transport: DeviceTransport): void {
       },
     );
 
-    it("[MCP-7] that is not answered is tried again after 5, 30 and 120 s, and then no more", async () => {
+    it("[MCP-7] is retried after 5, 30 and 120 s without an answer, and then no more", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
       await device.greet();
-      // In steps, with a sign of life after each: a device that says nothing at all would be taken for gone.
+      // In steps with activity after each, because a silent device would be taken offline.
       const pass = async (ms: number) => {
         const said: unknown[] = [];
         for (let left = ms; left > 0; left -= 20_000) {
@@ -94,7 +94,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
       expect(view).toMatchObject({ online: true, toolsProblem: "the device does not answer MCP" });
     });
 
-    it("[MCP-7] that is answered at the second try brings the tools", async () => {
+    it("[MCP-7] lists the tools when the second attempt is answered", async () => {
       const clock = new ManualClock();
       const site = await openSite({ transport, clock });
       const device = await site.connect({ transport });
@@ -108,7 +108,7 @@ export function initializeScenarios(transport: DeviceTransport): void {
       expect(await site.device(device.id)).toMatchObject({ toolsProblem: null, toolCount: 1 });
     });
 
-    it("[RPC-2] and everything after it has ids one after the other, from a start that differs", async () => {
+    it("[RPC-2] and later requests have consecutive ids from a random start", async () => {
       const site = await openSite({ transport });
       const starts = new Set<number>();
       for (const end of ["a1", "a2", "a3", "a4"]) {

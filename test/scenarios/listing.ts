@@ -30,7 +30,7 @@ export function listingScenarios(transport: DeviceTransport): void {
   }
 
   describe("listing", () => {
-    it("[MCP-3] goes to the end twice, with the flag on every page of the second time", async () => {
+    it("[MCP-3] reads all pages twice, with the flag on every page of the second time", async () => {
       const { site, device } = await initialised();
       await page(device, {}, [tool("a")], "b");
       await page(device, { cursor: "b" }, [tool("b")], "c");
@@ -44,7 +44,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await site.toolNames(device.id)).toEqual(["a", "b", "c", "u"]);
     });
 
-    it("[DEV-14] is the last that is sent unasked", async () => {
+    it("[DEV-14] is the last unsolicited request", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       expect(await device.quiet()).toEqual([]);
@@ -54,7 +54,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[MCP-6] takes a tool for user-only by list or by its audience", async () => {
+    it("[MCP-6] marks a tool as user-only by the list or by its audience", async () => {
       const site = await openSite({ transport });
       const device = await site.join({
         transport,
@@ -73,7 +73,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       ]);
     });
 
-    it("[MCP-4] stops at a cursor that comes again, and keeps what it has", async () => {
+    it("[MCP-4] stops at a repeated cursor, and keeps the tools so far", async () => {
       const { site, device } = await initialised();
       await page(device, {}, [tool("a")], "b");
       await page(device, { cursor: "b" }, [tool("b")], "b");
@@ -84,13 +84,13 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await site.toolNames(device.id)).toEqual(["a", "b", "u"]);
     });
 
-    it("[MCP-4] stops at an error in the middle and says the device's words", async () => {
+    it("[MCP-4] stops at an error in the middle and reports the device's message", async () => {
       const { site, device } = await initialised();
       await page(device, {}, [tool("a")], "gone");
       const words = "Failed to add tool  because of payload size limit";
       device.refuse((await device.nextRequest("tools/list")).id, words);
       await page(device, { withUserTools: true }, [tool("a"), tool("u")]);
-      // The way to the first user-only tool of stock firmware was free, so nothing else is asked.
+      // The first user-only tool of stock firmware was reached, so no other cursor is tried.
       expect(await problemOf(site, device)).toBe(`page 2: ${words}`);
       expect(await site.toolNames(device.id)).toEqual(["a", "u"]);
     });
@@ -111,7 +111,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it.each([null, {}, { tools: {} }, { tools: "a" }, [], "tools", 3])(
-      "[MCP-4] takes %j for a malformed page and keeps the ones before",
+      "[MCP-4] treats %j as a malformed page and keeps the earlier ones",
       async (result) => {
         const { site, device } = await initialised();
         await page(device, {}, [tool("a")], "b");
@@ -138,7 +138,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect((await site.toolNames(device.id)).length).toBe(256);
     });
 
-    it("[MCP-4] takes no more than 1,000 tools", async () => {
+    it("[MCP-4] accepts at most 1,000 tools", async () => {
       const { site, device } = await initialised();
       const many = Array.from({ length: 1_001 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }));
       await page(device, {}, many.slice(0, 600), "t600");
@@ -148,7 +148,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect((await site.toolNames(device.id)).length).toBeLessThanOrEqual(1_001);
     });
 
-    it("[MCP-7] that meets silence in the middle keeps the list and asks again after 5 s", async () => {
+    it("[MCP-7] keeps the list and retries after 5 s without an answer", async () => {
       const clock = new ManualClock();
       const { site, device } = await initialised({ clock });
       await page(device, {}, [tool("a")], "b");
@@ -163,7 +163,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await site.toolNames(device.id)).toEqual(["a", "b"]);
     });
 
-    it("[MCP-8] offers a name once and says that it came twice", async () => {
+    it("[MCP-8] offers a duplicate name once and reports it", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a"), tool("a"), tool("b")] });
       const { body } = await site.rest("GET", `/devices/${device.id}/tools`);
@@ -171,7 +171,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(body["setAside"]).toEqual([{ name: "a", reason: "the device lists it twice" }]);
     });
 
-    it("[MCP-8] mends what can be mended and sets single tools aside", async () => {
+    it("[MCP-8] repairs tools and sets irreparable ones aside", async () => {
       const site = await openSite({ transport });
       const odd = [
         { name: "no-schema" },
@@ -204,7 +204,7 @@ export function listingScenarios(transport: DeviceTransport): void {
     });
 
     it.each([[null], ["text"], [7], [[]], [{}], [{ name: 5 }]])(
-      "[MCP-8] passes over an entry that is no tool: %j",
+      "[MCP-8] skips an entry that is not a tool: %j",
       async (entry) => {
         const site = await openSite({ transport });
         const device = await site.join({ transport, tools: [entry as ToolEntry, tool("a")] });
@@ -212,14 +212,14 @@ export function listingScenarios(transport: DeviceTransport): void {
       },
     );
 
-    it("[RPC-8] is done again when the device says that its tools changed, and told once", async () => {
+    it("[RPC-8] is repeated when the device reports changed tools, with one event", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a")] });
       const events = await site.events("?type=device.tools_changed");
       device.notify("notifications/tools/list_changed");
       await device.list([tool("a"), tool("b")]);
       const first = await events.next();
-      // At another node the event of the first list may still be on its way.
+      // On another node, the event of the first list may still be in transit.
       const isOfFirstList = transport.openSite !== undefined && first.data["toolCount"] === 1;
       expect(isOfFirstList ? await events.next() : first).toMatchObject({
         device: device.id,
@@ -232,7 +232,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect((await events.next()).data).toMatchObject({ toolCount: 1 });
     });
 
-    it("[RPC-8] is done once more, a second later, when the tools change while it runs", async () => {
+    it("[RPC-8] is repeated a second later when the tools change during it", async () => {
       const clock = new ManualClock();
       const { site, device } = await initialised({ clock });
       const request = await device.nextRequest("tools/list");
@@ -248,7 +248,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[RPC-8] is done once a second for a device that says so without end", async () => {
+    it("[RPC-8] is repeated at most once per second for a device that keeps reporting changes", async () => {
       const clock = new ManualClock();
       const { site, device } = await initialised({ clock });
       await device.list([tool("a")]);
@@ -266,7 +266,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       expect(await device.quiet()).toEqual([]);
     });
 
-    it("[MCP-5] is kept while the device is away and valid at once when it is back", async () => {
+    it("[MCP-5] is kept while the device is offline, and valid at once when it reconnects", async () => {
       const site = await openSite({ transport });
       const first = await site.join({ transport, tools: [tool("a")] });
       first.cut();
@@ -280,11 +280,11 @@ export function listingScenarios(transport: DeviceTransport): void {
       await again.quiet();
       again.notify("notifications/tools/list_changed");
       await again.list([]);
-      // The first event is the third listing's: the second one changed nothing.
+      // The first event is from the third listing, because the second changed nothing.
       expect((await events.next()).data).toMatchObject({ toolCount: 0 });
     });
 
-    it("[MCP-5] that is cut short replaces what it names and keeps the rest", async () => {
+    it("[MCP-5] that is incomplete updates the listed tools and keeps the others", async () => {
       const site = await openSite({ transport });
       const device = await site.join({ transport, tools: [tool("a"), tool("b")] });
       device.notify("notifications/tools/list_changed");

@@ -12,7 +12,7 @@ export function livenessScenarios(transport: DeviceTransport): void {
   }
 
   describe("a quiet device", () => {
-    it("[DEV-13] is asked over MCP after 60 s, and its error is life enough, for ever", async () => {
+    it("[DEV-13] gets an MCP ping after 60 s, and stays online if it answers with an error", async () => {
       const { clock, site, device } = await joined();
       for (let round = 0; round < 5; round += 1) {
         clock.advance(60_000);
@@ -25,7 +25,7 @@ export function livenessScenarios(transport: DeviceTransport): void {
       expect(await site.metric('tendon_odd_frames_total{outcome="stray"}')).toBe(0);
     });
 
-    it("[DEV-13] that answers nothing is offline after 90 s, and its calls fail", async () => {
+    it("[DEV-13] is offline after 90 s without an answer, and its calls fail", async () => {
       const { clock, site, device } = await joined();
       const events = await site.events("?type=device.offline");
       const answer = site.call(device.id, "a", {}, { timeoutMs: 300_000 });
@@ -44,7 +44,7 @@ export function livenessScenarios(transport: DeviceTransport): void {
       await device.wire.ended;
     });
 
-    it("[DEV-12] that says anything at all is alive, understood or not", async () => {
+    it("[DEV-12] stays online if it sends anything, valid or not", async () => {
       const { clock, site, device } = await joined();
       for (const text of ["{}", '{"type":"listen","state":"stop"}', "not JSON"]) {
         clock.advance(55_000);
@@ -55,7 +55,7 @@ export function livenessScenarios(transport: DeviceTransport): void {
     });
 
     if (transport.beginsWithHello) {
-      it("[DEV-13] without tools cannot be asked, and is kept", async () => {
+      it("[DEV-13] without tools gets no ping and stays online", async () => {
         const clock = new ManualClock();
         const site = await openSite({ transport, clock });
         const device = await site.connect({ transport, pongs: false });
@@ -66,7 +66,7 @@ export function livenessScenarios(transport: DeviceTransport): void {
       });
     }
 
-    it("[DEV-13] shows when it was last heard", async () => {
+    it("[DEV-13] shows when it was last seen", async () => {
       const { clock, site, device } = await joined();
       const before = Date.parse(String((await site.device(device.id))["lastSeenAt"]));
       clock.advance(25_000);

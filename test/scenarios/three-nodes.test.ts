@@ -14,7 +14,7 @@ import { upgradeScenarios } from "./upgrades.ts";
 
 const onThreeNodes = new ThreeNodes().of(webSocketTransport);
 
-describe("a device on one of three nodes, called and looked at from the others", () => {
+describe("a device on one of three nodes, used from the others", () => {
   helloScenarios(onThreeNodes);
   initializeScenarios(onThreeNodes);
   listingScenarios(onThreeNodes);

@@ -13,10 +13,10 @@ interface Upgrading {
   readonly site: Site;
   readonly device: RawDevice;
   readonly clock: ManualClock;
-  /** The call that the device has been sent. */
+  /** The call that was sent to the device. */
   readonly id: number;
   readonly answer: Promise<Answer>;
-  /** How the call ended, as REST, the history and the event tell it. */
+  /** The call's result in REST, the history and the event. */
   ended(): Promise<{ text: string; isError: unknown; upgrade: unknown; outcome: unknown }>;
 }
 
@@ -42,7 +42,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(data["detail"]).toBe(text);
       const story = await until(async () => {
         const found = await site.rest("GET", `/calls/${String(body["callId"])}`);
-        // Where nodes share the history it is written a moment later.
+        // A shared history is written a moment later.
         if (found.status === 404) clock.advance(100);
         return found.status === 200 && found.body;
       }, "the call's history");
@@ -66,7 +66,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(text).toMatch(/^failed: the device replied \(true\).* It still runs 2\.4\.2\./);
     });
 
-    it("[MCP-16] and comes back with another version is updated", async () => {
+    it("[MCP-16] and reconnects with another version is updated", async () => {
       const { site, device, ended } = await upgrading();
       await gone(site, device);
       await site.join({ transport, ...offer, firmware: "2.5.0" });
@@ -78,13 +78,13 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       });
     });
 
-    it("[MCP-16] and takes over from itself with another version is updated", async () => {
+    it("[MCP-16] and displaces its old connection with another version is updated", async () => {
       const { site, ended } = await upgrading();
       await site.join({ transport, ...offer, firmware: "2.5.0" });
       expect(await ended()).toMatchObject({ isError: false, upgrade: "updated", outcome: "ok" });
     });
 
-    it("[MCP-16] and comes back with the same version may have done it or not", async () => {
+    it("[MCP-16] and reconnects with the same version has an unknown result", async () => {
       const { site, device, clock, answer, ended } = await upgrading();
       await gone(site, device);
       await site.join({ transport, ...offer, firmware: "2.4.2" });
@@ -92,7 +92,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       void answer.then(() => {
         answered = true;
       });
-      // At another node it may have come back unnoticed until the deadline.
+      // On another node, the reconnection may be unnoticed until the deadline.
       await until(() => {
         clock.advance(1_000);
         return answered;
@@ -102,7 +102,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       expect(text).toMatch(/^unknown: the device reconnected with the same firmware, 2\.4\.2\./);
     });
 
-    it("[MCP-16] and is away at the deadline may have done it or not", async () => {
+    it("[MCP-16] and is offline at the deadline has an unknown result", async () => {
       const { site, device, clock, ended } = await upgrading();
       await gone(site, device);
       clock.advance(30_000);
@@ -113,7 +113,7 @@ export function upgradeScenarios(transport: DeviceTransport): void {
       );
     });
 
-    it("[MCP-16] and neither answers nor leaves has its time; an answer after that is a failure", async () => {
+    it("[MCP-16] and neither answers nor disconnects times out; a later answer is a failure", async () => {
       const { site, device, clock, id, answer } = await upgrading();
       const late = await site.events("?type=call.late");
       clock.advance(30_000);

@@ -1,4 +1,4 @@
-/** Two hundred devices of twenty kinds with ten tools each, described in three languages, as makers describe them. */
+/** 200 devices of 20 kinds with ten tools each, with descriptions in three languages in the style of makers. */
 import type { ToolEntry } from "../raw-device.ts";
 
 export interface SearchedDevice {

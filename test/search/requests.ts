@@ -1,7 +1,7 @@
-/** What people ask for in everyday words, and the tool that is meant: its kind of device, its name, its room if said. */
+/** Everyday requests and the tool they mean: kind of device, tool name, and room if given. */
 type Request = readonly [query: string, kind: string, tool: string, room?: string];
 
-/** In the language that the tool is described in. */
+/** In the language of the tool's description. */
 export const sameLanguage: readonly Request[] = [
   ["set the volume to 30", "speaker", "self.audio_speaker.set_volume"],
   ["take a photo", "speaker", "self.camera.take_photo"],
@@ -37,7 +37,7 @@ export const sameLanguage: readonly Request[] = [
   ["abre el portón", "garaje", "abrir_porton"],
 ];
 
-/** None of the words of these is in the tool; a synonym, of the same language or another, has to lead there. */
+/** Requests without any word of the tool, which need a synonym in the same or another language. */
 export const bySynonym: readonly Request[] = [
   ["louder please", "speaker", "self.audio_speaker.set_volume"],
   ["a picture from the camera", "speaker", "self.camera.take_photo"],
@@ -83,7 +83,7 @@ export const acrossLanguages: readonly Request[] = [
   ["water the lawn", "riego", "regar_zona"],
 ];
 
-/** What wants another volume: the tool that sets it comes first, before the one that only reads and says more of it. */
+/** Requests for another volume: the tool that sets it comes before the one that only reads it. */
 export const otherVolume: readonly string[] = [
   "louder",
   "make it louder",

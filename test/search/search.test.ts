@@ -1,4 +1,4 @@
-/** [AGT-11] Everyday requests against two hundred devices with two thousand tools, through the door agents use. */
+/** [AGT-11] Everyday requests against 200 devices with 2,000 tools, through the agents' interface. */
 import { bareToolName } from "@tendon/protocol";
 import { VirtualDevice } from "@tendon/simulator";
 import { beforeAll, describe, expect, it, test } from "vitest";
@@ -38,7 +38,7 @@ describe("a search among two thousand tools", () => {
     expect(found.slice(0, 3).some(right), JSON.stringify(found.slice(0, 3))).toBe(true);
   };
 
-  test("has them all to look at", async () => {
+  test("covers all of them", async () => {
     expect(fleet).toHaveLength(200);
     expect(new Set(fleet.map(({ alias }) => alias)).size).toBe(200);
     expect(fleet.flatMap(({ tools }) => tools)).toHaveLength(2_000);
@@ -56,30 +56,33 @@ describe("a search among two thousand tools", () => {
     finds(...request),
   );
 
-  test.each(otherVolume)("for another volume, %s finds what sets it among the first three", async (query) => {
-    const found = (await search(site, query)).slice(0, 3).map(({ tool: name }) => name);
-    expect(found).toContain("audio_speaker_set_volume");
-    expect(found).not.toContain("get_device_status");
-  });
+  test.each(otherVolume)(
+    "for another volume, %s finds the tool that sets it among the first three",
+    async (query) => {
+      const found = (await search(site, query)).slice(0, 3).map(({ tool: name }) => name);
+      expect(found).toContain("audio_speaker_set_volume");
+      expect(found).not.toContain("get_device_status");
+    },
+  );
 
-  it("shows a list of the compact tools that takes less than 16 KB", async () => {
+  it("needs a tool list of less than 16 KB", async () => {
     const { text, body } = await site.rest("GET", "/tools.openai.json");
     expect(body["tools"]).toHaveLength(7);
     expect(Buffer.byteLength(text)).toBeLessThan(16_000);
   });
 
-  it("stays within one device where one is named", async () => {
+  it("is limited to one device if one is named", async () => {
     const found = await search(site, "turn on", { device: "kitchen-lamp" });
     expect(found[0]).toMatchObject({ device: "kitchen-lamp", tool: "lamp_turn_on" });
     expect(found.every(({ device }) => device === "kitchen-lamp")).toBe(true);
   });
 
-  it("knows what a device can do that is named alone", async () => {
+  it("lists the tools of a device if only its name is given", async () => {
     const found = await search(site, "attic-robot", { limit: 10 });
     expect(found.map(({ device }) => device)).toEqual(new Array(10).fill("attic-robot"));
   });
 
-  it("[TOK-3] finds nothing of devices that the token is not for", async () => {
+  it("[TOK-3] finds nothing on devices outside the token's limit", async () => {
     const [only] = fleet.filter(({ alias }) => alias === "porch-lamp");
     const token = await tokenWith(site, ["read", "call"], { ids: [only?.id] });
     const { body } = await run(site, "tools_search", { query: "turn on the lamp in the kitchen" }, token);
@@ -88,12 +91,12 @@ describe("a search among two thousand tools", () => {
     expect(structuredContent.tools.every(({ device }) => device === "porch-lamp")).toBe(true);
   });
 
-  it("of words that nobody has finds nothing", async () => {
+  it("of unknown words finds nothing", async () => {
     expect(await search(site, "xyzzyx qwrtzu")).toEqual([]);
   });
 
   test.each(["的", "?", "   ", "a".repeat(256), "#light", "*", '{"a":1}', "\u0000", "灯".repeat(200)])(
-    "takes %j as it is",
+    "accepts %j",
     async (query) => {
       expect((await run(site, "tools_search", { query })).status).toBe(200);
     },
@@ -115,17 +118,17 @@ describe("a search among the tools of a stock board", () => {
     };
   });
 
-  test.each(otherVolume)("for another volume, %s finds what sets it first", async (query) => {
+  test.each(otherVolume)("for another volume, %s finds the tool that sets it first", async (query) => {
     expect((await search(site, query))[0]?.tool).toBe("audio_speaker_set_volume");
   });
 
-  test.each(["how loud is it?", "音量是多少"])("%s finds what reads it first", async (query) => {
+  test.each(["how loud is it?", "音量是多少"])("%s finds the tool that reads it first", async (query) => {
     expect((await search(site, query))[0]?.tool).toBe("get_device_status");
   });
 });
 
 describe("a search", () => {
-  it("follows devices as they change: new tools, another alias, tags, gone", async () => {
+  it("follows changes of devices: new tools, aliases, tags and deletion", async () => {
     const site = await openSite();
     expect(await search(site, "photo")).toEqual([]);
     const device = await site.join({ tools: [tool("self.lamp.on")] });
@@ -144,7 +147,7 @@ describe("a search", () => {
     expect(await search(site, "veranda")).toEqual([]);
   });
 
-  it("finds what is away, and says so", async () => {
+  it("finds tools of offline devices, and marks them", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("self.lamp.on")] });
     const events = await site.events("?type=device.offline");
@@ -155,7 +158,7 @@ describe("a search", () => {
     ]);
   });
 
-  it("[AGT-11] puts devices that are online first among equally good ones, and says of each which it is", async () => {
+  it("[AGT-11] ranks online devices first among equal matches, and returns their presence", async () => {
     const site = await openSite();
     const ids = Array.from(
       { length: 30 },
@@ -179,7 +182,7 @@ describe("a search", () => {
       ...here.map((device) => [device, true]),
       ["raw-board-0001", false],
     ]);
-    // What fits better still comes before what is online.
+    // A better match still comes before an online device.
     const named = await search(site, "turn on the lamp in the attic", { limit: 20 });
     expect(named.slice(0, 3).map(({ device, online }) => [device, online])).toEqual([
       ["raw-board-001e", true],

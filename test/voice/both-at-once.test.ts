@@ -36,7 +36,7 @@ async function converse(device: VirtualDevice, upstream: Upstream): Promise<Conv
   return { ear, connection };
 }
 
-/** Calls a tool again and again until told to stop; gives how many calls there were. Each answer must be its own. */
+/** Calls a tool repeatedly until stopped; returns the number of calls. Each answer must belong to its call. */
 function callUntil(call: (text: string) => Promise<unknown>): { stop(): Promise<number> } {
   let stopped = false;
   const running = (async () => {
@@ -67,14 +67,14 @@ function server(connection: BoardConnection) {
   });
 }
 
-/** Texts and audio each in order; over MQTT they take different ways. */
+/** Texts and audio in order, separately, because over MQTT they use different paths. */
 function inOrder(said: readonly string[]): string[][] {
   const audio = said.filter((text) => text.startsWith("audio"));
   return [audio, said.filter((text) => !text.startsWith("audio") && !text.includes('"type":"hello"'))];
 }
 
-describe("boards that talk while everybody calls their tools", () => {
-  it("lose, cross and delay nothing: the talk is what it would have been without", async () => {
+describe("conversations during many tool calls", () => {
+  it("are the same as without calls: nothing is lost, mixed up or delayed", async () => {
     const script = { tool: { name: echo, arguments: { text: "before the answer" } } };
     const upstream = await openUpstream({ sessionId: () => "the-session", script });
     const alone = await converse(withEcho(directBoard(upstream.server)), upstream);

@@ -8,8 +8,8 @@ import { openUpstream, openVoiceSite, webSocketBoard } from "./voice-site.ts";
 
 const ids = { plain: "02:00:00:00:0e:01", tagged: "02:00:00:00:0e:02", own: "02:00:00:00:0e:03" };
 
-describe("which voice server a board talks to", () => {
-  it("is its own, else one of its tags', else everybody's; looked up at every hello", async () => {
+describe("the voice server of a board", () => {
+  it("is selected by device, then by tag, then by default, at every hello", async () => {
     const [everybody, kitchen, desk] = [await openUpstream(), await openUpstream(), await openUpstream()];
     const site = await openVoiceSite([
       { url: everybody.server.url },
@@ -30,7 +30,7 @@ describe("which voice server a board talks to", () => {
     await talksTo(ids.own, desk);
   });
 
-  it("may be none: it is for tools only, as without any voice server", async () => {
+  it("can be none: the board is then for tools only", async () => {
     const upstream = await openUpstream();
     const clock = new ManualClock();
     const site = await openVoiceSite([{ url: upstream.server.url, tag: "kitchen" }], { clock });
@@ -53,7 +53,7 @@ describe("which voice server a board talks to", () => {
     expect(upstream.server.connections.size).toBe(0);
   });
 
-  it("is not asked for by a board that offers no audio", async () => {
+  it("is not selected for a board without audio", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = await site.connect();

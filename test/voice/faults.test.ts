@@ -21,7 +21,7 @@ interface Scene {
   readonly site: Site;
   readonly upstream: Upstream;
   readonly device: VirtualDevice;
-  /** The texts of alerts, as they are shown. */
+  /** The texts of the shown alerts. */
   readonly alerts: string[];
   readonly said: string[];
 }
@@ -45,13 +45,13 @@ async function scene(
   return { clock, site, upstream, device, alerts, said };
 }
 
-/** The tools work, at once. */
+/** Checks that the tools work at once. */
 async function usable(site: Site): Promise<void> {
   await site.listed(boardId);
   expect((await site.call(boardId, volume, { volume: 20 })).status).toBe(200);
 }
 
-/** Time passes until the board is at rest; its tools work before and, where its transport allows it, after. */
+/** Advances the clock until the board is idle. Its tools work before and, if its transport allows, after. */
 async function comesToRest({ clock, site, device, upstream }: Scene): Promise<void> {
   await usable(site);
   clock.advance(3_000);
@@ -66,21 +66,24 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     ["refuse", "The voice server rejected this device."],
     ["refuse-in-words", "The voice server rejected this device."],
     ["leave-before-hello", "The voice server rejected this device."],
-  ])("[VOI-9] by the fault %s: the board is told, rests, and is of use", async (fault, words) => {
-    const all = await scene(transport, { faults: [fault] });
-    await all.device.openAudio();
-    await until(() => all.alerts.length > 0, "the alert");
-    expect(all.alerts).toEqual([words]);
-    await comesToRest(all);
-  });
+  ])(
+    "[VOI-9] by the fault %s: the board shows an alert, becomes idle, and its tools work",
+    async (fault, words) => {
+      const all = await scene(transport, { faults: [fault] });
+      await all.device.openAudio();
+      await until(() => all.alerts.length > 0, "the alert");
+      expect(all.alerts).toEqual([words]);
+      await comesToRest(all);
+    },
+  );
 
-  it("[VOI-9] by being away: it is dialled again, and then the board is told", async () => {
+  it("[VOI-9] by being unreachable: the gateway retries, and then the board shows an alert", async () => {
     const gone = await openUpstream();
     const { url } = gone.server;
     await gone.server.stop();
     const all = await scene(transport, {}, url);
     const opened = all.device.openAudio();
-    // The pauses before another attempt are uneven, and never longer than this.
+    // The pauses between attempts are random, and never longer than this.
     await until(() => {
       all.clock.advance(500);
       return all.alerts.length > 0;
@@ -90,7 +93,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     await comesToRest(all);
   });
 
-  it("[VOI-9] by being away for a moment: it is dialled again, and the board talks", async () => {
+  it("[VOI-9] by being unreachable for a moment: the gateway retries, and the conversation starts", async () => {
     const gone = await openUpstream();
     const { url } = gone.server;
     await gone.server.stop();
@@ -107,7 +110,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     expect(all.alerts).toEqual([]);
   });
 
-  it("[VOI-2] by not answering: the board has its answer before it gives up", async () => {
+  it("[VOI-2] by not answering: the board gets its hello before it times out", async () => {
     const all = await scene(transport, { faults: ["silent"] });
     const opened = all.device.openAudio();
     const connection = await all.upstream.connections.take();
@@ -122,7 +125,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     await comesToRest(all);
   });
 
-  it("[VOI-2] by being slow: the board waits, and talks", async () => {
+  it("[VOI-2] by being slow: the board waits, and the conversation starts", async () => {
     const all = await scene(transport, {
       faults: ["slow-hello"],
       clock: {
@@ -141,7 +144,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
   it.each([
     ["close-mid-sentence", "The voice server ended the conversation."],
     ["drop-mid-sentence", "The connection to the voice server was lost. Try again."],
-  ])("[VOI-9] by %s: the board stops speaking and is told", async (fault, words) => {
+  ])("[VOI-9] by %s: the board stops speaking and shows an alert", async (fault, words) => {
     const all = await scene(transport, { faults: [fault] });
     await all.device.openAudio();
     const connection = await all.upstream.connections.take();
@@ -153,7 +156,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     await comesToRest(all);
   });
 
-  it("[VOI-4] by garbage between its words: none of it reaches the board, and the talk goes on", async () => {
+  it("[VOI-4] by garbage in between: none of it reaches the board, and the conversation continues", async () => {
     const all = await scene(transport, { faults: ["garbage"] });
     let ignored = 0;
     all.device.on("frame-ignored", () => {
@@ -171,7 +174,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
     expect(await all.site.metric('tendon_odd_frames_total{outcome="voice"}')).toBeGreaterThan(10);
   });
 
-  it("[VOI-5] by flooding: it is left, and the board is told", async () => {
+  it("[VOI-5] by flooding: it is disconnected, and the board shows an alert", async () => {
     const all = await scene(transport, { faults: ["flood"] });
     await all.device.openAudio();
     const connection = await all.upstream.connections.take();
@@ -185,7 +188,7 @@ describe.each(transports)("a voice server that fails a board over %s", (transpor
 });
 
 describe("a board over WebSocket whose button is pressed to talk", () => {
-  it("[VOI-8] stays connected when its server has gone, and takes the talk up again", async () => {
+  it("[VOI-8] stays connected when its server disconnects, and starts a new conversation", async () => {
     const { device, upstream, site, alerts } = await scene("websocket", {});
     await device.openAudio();
     const first = await upstream.connections.take();

@@ -15,7 +15,7 @@ async function talking() {
 }
 
 describe("every kind of text", () => {
-  it("[VOI-3][VOI-4] passes from the voice server to the board, letter by letter", async () => {
+  it("[VOI-3][VOI-4] passes from the voice server to the board unchanged", async () => {
     const { device, connection } = await talking();
     const ours = device.sessionId;
     for (const text of [
@@ -34,7 +34,7 @@ describe("every kind of text", () => {
     }
   });
 
-  it("[VOI-3][VOI-4][DEV-20, DEV-21] passes from the board to the voice server, letter by letter", async () => {
+  it("[VOI-3][VOI-4][DEV-20, DEV-21] passes from the board to the voice server unchanged", async () => {
     const { device, connection } = await talking();
     const texts = [
       '{"session_id":"ID","type":"listen","state":"start","mode":"auto"}',
@@ -51,7 +51,7 @@ describe("every kind of text", () => {
     expect(receivedBy(connection).slice(1)).toEqual(expected);
   });
 
-  it("[VOI-4] that is broken, or answers us, does not reach the voice server", async () => {
+  it("[VOI-4] does not reach the voice server if it is broken or answers the gateway", async () => {
     const { device, connection } = await talking();
     device.sendText("not JSON");
     device.sendText('{"no":"type"}');

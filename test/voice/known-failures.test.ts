@@ -1,7 +1,7 @@
 /**
- * Failures that relays of this kind are known for, each as a test: a bad frame that ends the process, connections to
- * the voice server that stay behind, an empty list of tools after the hello, tools beyond a cap that vanish, a
- * downlink that can be stolen (udp.test.ts), a hello that is waited for without end (faults.test.ts).
+ * Known failures of such relays, each as a test: a bad frame that ends the process, leaked connections to the voice
+ * server, an empty tool list after the hello, missing tools beyond a limit, a downlink that can be hijacked
+ * (udp.test.ts), an endless wait for a hello (faults.test.ts).
  */
 import { describe, expect, it, test } from "vitest";
 import { until } from "../inbox.ts";
@@ -20,7 +20,7 @@ import {
 
 const udpHello = { ...firmwareHello, version: 3, transport: "udp" };
 
-/** A raw board over MQTT that has said hello before anything was asked of it. */
+/** A raw board over MQTT that has sent hello before any request. */
 async function greeted(site: Site, upstream: Upstream) {
   const device: RawDevice = await site.connect({ transport: mqttTransport });
   device.send(udpHello);
@@ -51,7 +51,7 @@ describe("a relay", () => {
       "a huge audio frame",
       (connection: { sayAudio(packet: Uint8Array): void }) => connection.sayAudio(new Uint8Array(60_000)),
     ],
-  ])("does not mind %s from a voice server", async (_, say) => {
+  ])("tolerates %s from a voice server", async (_, say) => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const boards = [webSocketBoard(site), mqttBoard(site, { id: "02:00:00:00:0a:02" })];
@@ -61,7 +61,7 @@ describe("a relay", () => {
       const connection = await upstream.connections.take();
       await opened;
       say(connection);
-      // The talk goes on.
+      // The conversation continues.
       connection.say({ type: "stt", text: "still here" });
       await device.waitFor("message", ({ fields }) => fields["text"] === "still here");
       await site.listed(device.id);
@@ -69,7 +69,7 @@ describe("a relay", () => {
     }
   });
 
-  it("leaves no connection to the voice server behind, whatever way boards leave", async () => {
+  it("leaves no connection to the voice server, however boards disconnect", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const ways = [
@@ -91,7 +91,7 @@ describe("a relay", () => {
     await until(async () => (await site.metric("tendon_voice_sessions")) === 0, "no conversation");
   });
 
-  it("fails a call of a board that leaves at once, though it talks", async () => {
+  it("fails a call at once when its board disconnects during a conversation", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -114,18 +114,18 @@ describe("a relay", () => {
     await connection.ended;
   });
 
-  it("shows no empty list of tools to a voice server that asks before the board is listed", async () => {
+  it("sends no empty tool list to a voice server that asks before the board is listed", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const { device, connection } = await greeted(site, upstream);
-    // The server has asked; the board has not answered anybody yet.
+    // The server has asked; the board has not answered yet.
     await until(() => connection.received.length > 0, "the hello");
     expect(connection.mcp.tools).toEqual([]);
     const listed = connection.mcp.request("tools/list");
     while (device.wire.untaken.some((text) => text.includes('"hello"'))) {
       const frame = JSON.parse(await device.wire.nextText()) as { type: string; payload?: { id: number } };
       if (frame.type === "mcp") {
-        // Of the setup that began with the connection and starts over with the hello.
+        // From the setup that started with the connection and restarts with the hello.
         device.reply(frame.payload?.id ?? 0, {});
       }
     }
@@ -134,7 +134,7 @@ describe("a relay", () => {
     expect(names).toEqual(["first", "second"]);
   });
 
-  it("says no goodbye to a board that answers late or speaks by itself", async () => {
+  it("sends no goodbye to a board that answers late or sends notifications", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
@@ -143,7 +143,7 @@ describe("a relay", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("opens nothing in the name of a board that has not signed in", async () => {
+  it("opens no connection for a board that has not signed in", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url, { config: { devices: { admission: "closed" } } });
     const settings = { ...site.tendon.provision(firstDevice, "a-client-id").mqtt };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { ask, mqttBoard, openUpstream, openVoiceSite, webSocketBoard } from "./voice-site.ts";
 
-/** What keeps a process alive beside timers: sockets and ports, by kind. */
+/** Sockets and ports that keep the process alive, by kind. */
 function resources(): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -11,7 +11,7 @@ function resources(): Record<string, number> {
   return { TCPSocketWrap, TCPServerWrap, UDPWrap };
 }
 
-/** The system's clock, and who has set the timers that have neither run nor been cancelled. */
+/** The system clock, with the origins of pending timers. */
 class WatchedClock implements Clock {
   readonly #setBy = new Map<Timer, string>();
 
@@ -55,7 +55,7 @@ describe("when conversations are over", () => {
     ["drop-mid-sentence"],
     ["garbage"],
     ["leave-before-hello"],
-  ])("nothing of them is left: no socket, no port, no timer (%s)", async (fault?: string) => {
+  ])("no socket, port or timer is left (%s)", async (fault?: string) => {
     const upstream = await openUpstream({ faults: fault === undefined ? [] : [fault] });
     const clock = new WatchedClock();
     const site = await openVoiceSite(upstream.server.url, { clock });

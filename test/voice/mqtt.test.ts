@@ -10,7 +10,7 @@ import {
   talk,
 } from "./voice-site.ts";
 
-/** Texts and audio take different ways, each in order. The hellos differ, because the transports do. */
+/** Texts and audio use different paths, each in order. The hellos differ with the transports. */
 function apart(said: readonly string[]): { texts: string[]; audio: string[] } {
   return {
     texts: said.filter((text) => !text.startsWith("audio") && !text.includes('"type":"hello"')),
@@ -36,7 +36,7 @@ describe("a board over MQTT with audio over UDP", () => {
     },
   );
 
-  it("[VOI-2] is introduced to the voice server as a board over WebSocket", async () => {
+  it("[VOI-2] appears to the voice server as a board over WebSocket", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
@@ -52,7 +52,7 @@ describe("a board over MQTT with audio over UDP", () => {
     });
   });
 
-  it("[VOI-8] stays for its tools when it says goodbye, and the voice server is let go", async () => {
+  it("[VOI-8] stays connected for its tools after its goodbye, and the voice server is disconnected", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
@@ -62,11 +62,11 @@ describe("a board over MQTT with audio over UDP", () => {
     await connection.ended;
     expect(upstream.server.connections.size).toBe(0);
     expect((await site.call(boardId, "self.audio_speaker.set_volume", { volume: 12 })).status).toBe(200);
-    // And it may talk again.
+    // And it can start another conversation.
     await talk(device, upstream);
   });
 
-  it("[VOI-8] is told goodbye when the voice server has ended the talk, and can begin another", async () => {
+  it("[VOI-8] gets a goodbye when the voice server ends the conversation, and can start another", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
@@ -80,13 +80,13 @@ describe("a board over MQTT with audio over UDP", () => {
     await talk(device, upstream);
   });
 
-  it("a second hello begins anew, and the end of the first touches nothing of it", async () => {
+  it("a second hello starts a new session, which the end of the first does not affect", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);
     await device.connect();
     const first = await talk(device, upstream);
-    // The board believes its session to be over without having said so, as after a restart.
+    // The board considers its session closed without a goodbye, as after a restart.
     device.reboot();
     await device.connect();
     const second = await talk(device, upstream);
@@ -95,7 +95,7 @@ describe("a board over MQTT with audio over UDP", () => {
     expect([...upstream.server.connections][0]).toBe(second.connection);
   });
 
-  it("lets the voice server go when its connection breaks off, and is told goodbye when it is back", async () => {
+  it("disconnects the voice server when its connection is lost, and gets a goodbye when it reconnects", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = mqttBoard(site);

@@ -6,7 +6,7 @@ import { boardId, openUpstream, openVoiceSite, webSocketBoard } from "./voice-si
 
 const photo = "self.camera.take_photo";
 
-/** A vision server of somebody else's; gives the tokens it was shown. */
+/** Another vision server, which records the received tokens. */
 async function visionServer(): Promise<{ readonly url: string; readonly tokens: (string | undefined)[] }> {
   const tokens: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -42,8 +42,8 @@ function texts(result: unknown): string[] {
   );
 }
 
-describe("photos that a voice server asks for", () => {
-  it("[VOI-7] go to its own vision address, and an agent's do not", async () => {
+describe("photos for a voice server", () => {
+  it("[VOI-7] are uploaded to its own vision address, unlike an agent's", async () => {
     const { eye, site, connection } = await talkingCamera();
     const asked = await connection.mcp.call(photo, { question: "What is this?" });
     expect(texts(asked.result)).toEqual(['{"success":true,"result":"a cat, says the voice server"}']);
@@ -55,7 +55,7 @@ describe("photos that a voice server asks for", () => {
     expect(eye.tokens.length).toBe(2);
   });
 
-  it("[VOI-7] stay here where the settings say so, and the server gets the words", async () => {
+  it("[VOI-7] stay at the gateway if configured, and the server gets the explanation", async () => {
     const { eye, connection } = await talkingCamera("here");
     const asked = await connection.mcp.call(photo, { question: "What is this?" });
     expect(asked.error).toBeUndefined();

@@ -7,7 +7,7 @@ import { firstDevice, type SiteOptions } from "../site.ts";
 import type { WebSocketWire } from "../websocket-wire.ts";
 import { openUpstream, openVoiceSite } from "./voice-site.ts";
 
-/** A raw board that has said hello through the gateway, and what is at the other end of it. */
+/** A raw board that has sent hello through the gateway, and its voice server's connection. */
 async function talking(faults: string[], options: SiteOptions = {}) {
   const upstream = await openUpstream({ faults, record: false, script: { questionPackets: 1_000_000 } });
   const site = await openVoiceSite(upstream.server.url, options);
@@ -20,8 +20,8 @@ async function talking(faults: string[], options: SiteOptions = {}) {
   return { site, upstream, device, connection, socket: (device.wire as WebSocketWire).socket };
 }
 
-describe("who does not read", () => {
-  it("[VOI-5] as a board, holds its server up; nothing is lost, and everything comes when it reads again", async () => {
+describe("a peer that does not read", () => {
+  it("[VOI-5] as a board, delays its server; nothing is lost, and everything arrives when it reads again", async () => {
     const { connection, socket, site } = await talking([]);
     const packets = 2_500;
     let came = 0;
@@ -33,7 +33,7 @@ describe("who does not read", () => {
     });
     socket.pause();
     for (let count = 0; count < packets; count += 1) connection.sayAudio(large(count));
-    // The agents' side is not held up by any of it.
+    // Agents are not delayed by it.
     expect((await site.device(firstDevice))["online"]).toBe(true);
     await until(async () => (await sent(site)) > 200, "what the gateway takes in");
     socket.resume();
@@ -41,7 +41,7 @@ describe("who does not read", () => {
     expect(intact).toBe(true);
   });
 
-  it("[VOI-5] as a server, loses what is said to it, and is left in the end", async () => {
+  it("[VOI-5] as a server, loses audio, and is disconnected in the end", async () => {
     const clock = new ManualClock();
     const { device, connection, site } = await talking(["deaf"], { clock });
     const frame = Buffer.alloc(8_000, 7);
@@ -65,7 +65,7 @@ describe("who does not read", () => {
   });
 });
 
-/** As large as a packet may be, and each one its own. */
+/** Packets of the maximum size, each unique. */
 function large(count: number): Buffer {
   const packet = Buffer.alloc(4_000, chime[count % chime.length]);
   packet.writeUInt32BE(count, 100);

@@ -22,9 +22,9 @@ async function tokenFor(site: Site, scopes: string[], ids?: string[]): Promise<s
   return String(body["token"]);
 }
 
-describe("the conversations under way", () => {
+describe("active conversations", () => {
   it.each(["websocket", "mqtt"] as const)(
-    "are told in numbers over REST: a board over %s",
+    "are listed with statistics over REST: a board over %s",
     async (transport) => {
       const upstream = await openUpstream();
       const site = await openVoiceSite(upstream.server.url);
@@ -51,7 +51,7 @@ describe("the conversations under way", () => {
     },
   );
 
-  it("are shown to those who may read, of the devices they may see", async () => {
+  it("are listed with the scope read, for visible devices", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     await webSocketBoard(site).connect();
@@ -65,7 +65,7 @@ describe("the conversations under way", () => {
     expect(status).toBe(403);
   });
 
-  it("[VOI-10] begin and end with an event that names the voice server and nothing that was said", async () => {
+  it("[VOI-10] start and end with an event that has the voice server but no content", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const events = await site.events("?type=voice.started,voice.ended");
@@ -83,7 +83,7 @@ describe("the conversations under way", () => {
     ]);
   });
 
-  it("are empty where no voice server is configured", async () => {
+  it("are empty without a voice server", async () => {
     const site = await openVoiceSite([]);
     const device = await site.join({ transport: mqttTransport });
     expect(device.id).toBeDefined();
@@ -91,7 +91,7 @@ describe("the conversations under way", () => {
   });
 });
 
-describe("what is said", () => {
+describe("the content of a conversation", () => {
   const sentence = "a sentence that is nobody's business";
 
   async function framesAfterTalk(keepTexts: boolean): Promise<string> {
@@ -103,7 +103,7 @@ describe("what is said", () => {
     return (await site.rest("GET", `/devices/${boardId}/frames`)).text;
   }
 
-  it("is not among the frames that are kept of a device, nor is the key of its audio", async () => {
+  it("is not in the recorded frames of a device, nor is its audio key", async () => {
     const frames = await framesAfterTalk(false);
     expect(frames).toContain("tts");
     expect(frames).toContain("sentence_start");
@@ -112,7 +112,7 @@ describe("what is said", () => {
     expect(frames).not.toMatch(/\\"key\\":\\"[0-9a-f]{32}/);
   });
 
-  it("is kept where the settings say so, without the key", async () => {
+  it("is recorded if configured, without the key", async () => {
     const frames = await framesAfterTalk(true);
     expect(frames).toContain(sentence);
     expect(frames).not.toMatch(/\\"key\\":\\"[0-9a-f]{32}/);

@@ -9,7 +9,7 @@ interface History {
 }
 
 describe("a voice server's tools", () => {
-  it("[VOI-6] are the board's tools for agents, word for word, from its first question on", async () => {
+  it("[VOI-6] are exactly the board's tools for agents, from its first request on", async () => {
     const upstream = await openUpstream();
     const plain = directBoard(upstream.server);
     await plain.connect();
@@ -39,7 +39,7 @@ describe("a voice server's tools", () => {
     expect(relayed.result).toEqual(direct.result);
   });
 
-  it("[VOI-6] are all there, on as many pages as it takes", async () => {
+  it("[VOI-6] are listed completely, on several pages", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -58,7 +58,7 @@ describe("a voice server's tools", () => {
     );
   });
 
-  it("[VOI-6] for people only are neither shown nor run, however they are asked for", async () => {
+  it("[VOI-6] do not include user-only tools, which cannot be called either", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -74,7 +74,7 @@ describe("a voice server's tools", () => {
     expect(device.connected).toBe(true);
   });
 
-  it("[VOI-6] are called through the queue and stand in the history under its own name", async () => {
+  it("[VOI-6] are called through the queue and are in the history with its name", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -95,7 +95,7 @@ describe("a voice server's tools", () => {
     ]);
   });
 
-  it("[VOI-6] and an agent's calls do not meet: each gets its own answers under its own ids", async () => {
+  it("[VOI-6] and an agent's calls are separate: each gets its own answers with its own ids", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -135,7 +135,7 @@ describe("a voice server's tools", () => {
     await site.listed(boardId);
     const agents = [1, 2, 3, 4, 5].map((n) => site.call(boardId, "self.wait", { who: `agent ${n}` }));
     await until(async () => (await site.device(boardId))["queuedCalls"] === 4, "a full queue");
-    // The agents' queue is full, the voice server's own is not.
+    // The agents' queue is full, but not the voice server's.
     const server = [1, 2].map((n) => connection.mcp.call("self.wait", { who: `server ${n}` }));
     await until(async () => (await site.device(boardId))["queuedCalls"] === 6, "both queues");
     for (let turn = 0; turn < 7; turn += 1) {
@@ -147,7 +147,7 @@ describe("a voice server's tools", () => {
     expect(order).toEqual(["agent 1", "agent 2", "server 1", "agent 3", "server 2", "agent 4", "agent 5"]);
   });
 
-  it("[VOI-6] are called a few at a time: more are refused, and the agents' way stays free", async () => {
+  it("[VOI-6] are called a few at a time: more are rejected, without blocking agents", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -198,7 +198,7 @@ describe("a voice server's tools", () => {
     expect((await connection.mcp.call(volume, { volume: 1 })).error).toBeUndefined();
   });
 
-  it("[VOI-6] hear what a board says by itself", async () => {
+  it("[VOI-6] include the board's notifications", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);

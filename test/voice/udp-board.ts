@@ -1,4 +1,4 @@
-/** Audio over UDP, written from the wire's rules: a sender that may also lie about anything. */
+/** Audio over UDP, written from the wire's rules: a sender that can also forge every field. */
 import { createCipheriv, randomBytes } from "node:crypto";
 import dgram from "node:dgram";
 import { onTestFinished } from "vitest";
@@ -48,7 +48,7 @@ export class UdpSender {
     return new UdpSender(offer, socket);
   }
 
-  /** As the board's, unless `key` or `connection` say otherwise. */
+  /** With the board's values, unless `key` or `connection` are given. */
   async send(
     opus: Uint8Array,
     sequence: number,
@@ -63,7 +63,7 @@ export class UdpSender {
     return datagram;
   }
 
-  /** Resolves after the event loop has gone round, so that a receiver in this process can keep up. */
+  /** Resolves after a turn of the event loop, so that a receiver in this process can keep up. */
   async sendRaw(datagram: Buffer): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#socket.send(datagram, this.#offer.port, this.#offer.server, (error) =>

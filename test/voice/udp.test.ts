@@ -30,7 +30,7 @@ interface Talk {
   readonly board: UdpSender;
 }
 
-/** A board over MQTT that has said hello through the gateway and has sent nothing yet. */
+/** A board over MQTT that has sent hello through the gateway and no audio yet. */
 async function talking(options: SiteOptions = {}): Promise<Talk> {
   const upstream = await openUpstream({ script: { questionPackets: 1_000_000 } });
   const site = await openVoiceSite(upstream.server.url, options);
@@ -43,7 +43,7 @@ async function talking(options: SiteOptions = {}): Promise<Talk> {
   return { site, upstream, device, connection, offer, board: await UdpSender.open(offer) };
 }
 
-/** The packets in a row, all of them as numbered. */
+/** The packets in sequence. */
 function packet(sequence: number): Buffer {
   return chime[sequence % chime.length] ?? Buffer.alloc(0);
 }
@@ -56,7 +56,7 @@ async function hears(connection: BoardConnection, packets: number): Promise<void
   await until(() => connection.packetsHeard === packets, `packet ${packets}`);
 }
 
-/** Two packets of the server: whoever gets them has the downlink. */
+/** Two packets of the server; their receiver has the downlink. */
 async function speaksTo(connection: BoardConnection, board: UdpSender, stranger?: UdpSender): Promise<void> {
   connection.sayAudio(packet(7));
   connection.sayAudio(packet(8));
@@ -66,7 +66,7 @@ async function speaksTo(connection: BoardConnection, board: UdpSender, stranger?
 }
 
 describe("audio over UDP", () => {
-  it("[UDP-1] is encrypted with a key of its own, and no two packets share a counter block", async () => {
+  it("[UDP-1] is encrypted with its own key, and no two packets share a counter block", async () => {
     const { connection, board, offer } = await talking();
     expect(offer.key).toMatch(/^[0-9a-f]{32}$/);
     expect(offer.nonce).toMatch(/^0100/);
@@ -76,14 +76,14 @@ describe("audio over UDP", () => {
     const came = [await board.received.take(), await board.received.take(), await board.received.take()];
     expect(came.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
     expect(came.map(({ opus }) => opus)).toEqual([packet(0), packet(1), packet(2)]);
-    // The sequence is where the counter counts on; what stands before it must differ.
+    // The counter continues in the sequence field, so the bytes before it must differ.
     const beginnings = [...came.map(({ header }) => header), sent].map((header) =>
       header.subarray(0, 12).toString("hex"),
     );
     expect(new Set(beginnings).size).toBe(4);
   });
 
-  it("[UDP-2] goes nowhere under a number that nobody was given", async () => {
+  it("[UDP-2] is dropped with an unknown connection number", async () => {
     const { site, connection, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);
     const before = await site.metric(dropped);
@@ -103,7 +103,7 @@ describe("audio over UDP", () => {
     ["another type", undefined],
     ["a length that is not true", undefined],
     ["a packet of ours sent back", undefined],
-  ])("[UDP-2] is not taken in from %s", async (what, raw) => {
+  ])("[UDP-2] is not accepted from %s", async (what, raw) => {
     const { site, connection, board } = await talking();
     const before = await site.metric(dropped);
     const sound = await board.send(packet(1), 1);
@@ -118,7 +118,7 @@ describe("audio over UDP", () => {
     await hears(connection, 2);
   });
 
-  it("[UDP-3] stays with its board, whatever somebody sends who knows its number but not its key", async () => {
+  it("[UDP-3] stays with its board when an attacker knows its number but not its key", async () => {
     const { connection, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);
     await sendAll(board, 1, 5);
@@ -136,7 +136,7 @@ describe("audio over UDP", () => {
     );
   });
 
-  it("[UDP-3] stays with a board that is silent, however long somebody tries", async () => {
+  it("[UDP-3] stays with a silent board, however long an attacker tries", async () => {
     const clock = new ManualClock();
     const { connection, board, offer, device } = await talking({ clock });
     const stranger = await UdpSender.open(offer);
@@ -155,7 +155,7 @@ describe("audio over UDP", () => {
     await hears(connection, 8);
   });
 
-  it("[UDP-3] of a board whose packets play longer than its hello says is taken in all the same", async () => {
+  it("[UDP-3] is accepted even if packets are longer than the hello announces", async () => {
     const { connection, board } = await talking();
     const short = Buffer.from([9 << 3, 1, 2, 3]);
     for (let sequence = 1; sequence <= 10; sequence += 1) await board.send(short, sequence);
@@ -163,7 +163,7 @@ describe("audio over UDP", () => {
     await speaksTo(connection, board);
   });
 
-  it("[UDP-3] is not stolen by replaying what the board has sent", async () => {
+  it("[UDP-3] cannot be hijacked by replaying the board's packets", async () => {
     const { connection, board, offer } = await talking();
     const stranger = await UdpSender.open(offer);
     const recorded: Buffer[] = [];
@@ -204,7 +204,7 @@ describe("audio over UDP", () => {
     );
   });
 
-  it("[UDP-3] goes on after a long gap", async () => {
+  it("[UDP-3] continues after a long gap", async () => {
     const { connection, board } = await talking();
     await sendAll(board, 1, 2);
     await hears(connection, 2);
@@ -212,7 +212,7 @@ describe("audio over UDP", () => {
     await hears(connection, 8);
   });
 
-  it("[UDP-4] waits for the board's first packet, and then comes in order", async () => {
+  it("[UDP-4] waits for the board's first packet, and is then sent in order", async () => {
     const { connection, board } = await talking();
     for (let count = 1; count <= 5; count += 1) connection.sayAudio(packet(count));
     await board.send(packet(1), 1);
@@ -220,7 +220,7 @@ describe("audio over UDP", () => {
       expect((await board.received.take()).opus).toEqual(packet(count));
   });
 
-  it("writes no line for any packet, good or bad", async () => {
+  it("writes no log line for any packet", async () => {
     let lines = 0;
     const stream = new Writable({
       write(_chunk, _encoding, done) {
@@ -242,12 +242,12 @@ describe("audio over UDP", () => {
     expect(lines - before).toBeLessThan(5);
   });
 
-  it("[UDP-5] that nobody uses any more is given up: the server is let go, the board told goodbye", async () => {
+  it("[UDP-5] ends when it is unused: the server is disconnected, and the board gets a goodbye", async () => {
     const clock = new ManualClock();
     const { connection, board, device } = await talking({ clock });
     await board.send(packet(1), 1);
     await hears(connection, 1);
-    /** The connection to the broker lives on; that is not what counts. */
+    /** The connection to the broker stays open, which does not count. */
     const pass = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 20_000) {
         clock.advance(20_000);
@@ -268,7 +268,7 @@ describe("audio over UDP", () => {
     });
   });
 
-  it("[UDP-5] of a board whose connection broke off is ended, and the board is told so when it is back", async () => {
+  it("[UDP-5] ends when the board's connection is lost, and the board gets a goodbye when it reconnects", async () => {
     const { site, connection, device, board } = await talking();
     await board.send(packet(1), 1);
     await hears(connection, 1);
@@ -277,7 +277,7 @@ describe("audio over UDP", () => {
     const back = await site.connect({ transport: mqttTransport });
     expect(await back.nextFrame("goodbye")).toEqual({ type: "goodbye", session_id: device.sessionId });
     await back.nextRequest("initialize");
-    // What it still sends goes nowhere.
+    // Its further packets are dropped.
     const before = await site.metric(dropped);
     await board.send(packet(2), 2);
     await until(async () => (await site.metric(dropped)) === before + 1, "a dropped packet");
@@ -285,7 +285,7 @@ describe("audio over UDP", () => {
     await again.nextRequest("initialize");
   });
 
-  it("[UDP-5] that was over before the connection broke off is not spoken of again", async () => {
+  it("[UDP-5] causes no goodbye if it ended before the connection was lost", async () => {
     const { site, connection, device, board } = await talking();
     await board.send(packet(1), 1);
     await hears(connection, 1);

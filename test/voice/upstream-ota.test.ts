@@ -21,7 +21,7 @@ async function scene(ota: VoiceServerOptions["ota"] = {}, more: VoiceServerOptio
   return { upstream, site, ota: endpoint };
 }
 
-/** What a board gets that asks the gateway at its boot. */
+/** The gateway's OTA reply to a board. */
 async function boot(site: Site, activate = false): Promise<Answer> {
   return await askAll(site.url, {
     method: "POST",
@@ -31,7 +31,7 @@ async function boot(site: Site, activate = false): Promise<Answer> {
   });
 }
 
-/** An OTA address that answers whatever a test likes. */
+/** An OTA address with the answer of the test. */
 async function oddAddress(answer: (response: ServerResponse) => void): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
@@ -49,7 +49,7 @@ function saying(reply: unknown): (response: ServerResponse) => void {
   return (response) => response.end(JSON.stringify(reply));
 }
 
-describe("an OTA address of a voice server that answers oddly", () => {
+describe("a voice server's OTA address with invalid answers", () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ["without end", (response) => response.end(`{"x":"${"y".repeat(200_000)}"}`)],
     [
@@ -63,7 +63,7 @@ describe("an OTA address of a voice server that answers oddly", () => {
     ["with an activation that is none", saying({ activation: { code: 7, challenge: {} } })],
     ["with an activation without end", saying({ activation: { code: "1".repeat(5_000) } })],
     ["by hanging up", (response) => response.destroy()],
-  ])("[VOI-11] costs a board nothing: %s", async (_, answer) => {
+  ])("[VOI-11] does not affect a board: %s", async (_, answer) => {
     const site = await openVoiceSite([{ signIn: "ota", ota: await oddAddress(answer) }]);
     const { status, body, text } = await boot(site);
     expect(status).toBe(200);
@@ -77,7 +77,7 @@ describe("an OTA address of a voice server that answers oddly", () => {
     expect((await told).fields["message"]).toBe("The voice server rejected this device.");
   });
 
-  it("[VOI-11] holds nobody up: late", async () => {
+  it("[VOI-11] does not delay a board when it is late", async () => {
     const clock = new ManualClock();
     let asked = false;
     const ota = await oddAddress(() => {
@@ -91,7 +91,7 @@ describe("an OTA address of a voice server that answers oddly", () => {
   });
 });
 
-describe("a voice server with an OTA address of its own", () => {
+describe("a voice server with its own OTA address", () => {
   it.each([webSocketBoard, mqttBoard])(
     "[VOI-11] gives the token that a board signs in with",
     async (make) => {
@@ -106,7 +106,7 @@ describe("a voice server with an OTA address of its own", () => {
     },
   );
 
-  it("[VOI-11] is asked once, and again when what it gave is refused", async () => {
+  it("[VOI-11] is asked once, and again when its token is rejected", async () => {
     const { upstream, site, ota } = await scene();
     const device = mqttBoard(site);
     await device.connect();
@@ -122,7 +122,7 @@ describe("a voice server with an OTA address of its own", () => {
     expect(ota.accountOf(boardId)?.asked).toBe(2);
   });
 
-  it("[VOI-11] shows its code on the board that has to be activated there, and passes on that it was", async () => {
+  it("[VOI-11] shows its code on a board that must be activated, and forwards the activation", async () => {
     const { site, ota } = await scene({ activation: true });
     const first = await boot(site);
     const { activation, mqtt } = first.body as {
@@ -138,12 +138,12 @@ describe("a voice server with an OTA address of its own", () => {
     const second = await boot(site);
     expect(second.body["activation"]).toBeUndefined();
     expect(second.body["mqtt"]).toMatchObject({ publish_topic: "device-server" });
-    // Its addresses are ours; the voice server's, and its token, are nowhere in them.
+    // Its addresses are the gateway's, without the voice server's address and token.
     expect(second.text).not.toContain("desk-");
     expect(second.text).not.toContain("xiaozhi/v1");
   });
 
-  it("[VOI-11] tells a board that talks before it was activated which code to enter", async () => {
+  it("[VOI-11] shows the code to a board that talks before its activation", async () => {
     const { site, ota } = await scene({ activation: true });
     const device = mqttBoard(site);
     await device.connect();
@@ -153,7 +153,7 @@ describe("a voice server with an OTA address of its own", () => {
     expect((await told).fields["message"]).toBe(`Activate this device at its voice server. Code: ${code}`);
   });
 
-  it("[VOI-11] that is away costs a board neither its settings nor, where it has talked before, the talk", async () => {
+  it("[VOI-11] when unreachable, affects neither a board's settings nor, after an earlier one, its conversation", async () => {
     const { upstream, site, ota } = await scene();
     expect((await boot(site)).body["mqtt"]).toBeDefined();
     ota.failing = 500;
@@ -164,7 +164,7 @@ describe("a voice server with an OTA address of its own", () => {
     await ask(device, await upstream.connections.take());
   });
 
-  it("[VOI-11] that gives nothing of use is told to the person", async () => {
+  it("[VOI-11] causes an alert when its reply is useless", async () => {
     const { site, ota } = await scene();
     ota.failing = 503;
     const device = mqttBoard(site);
@@ -174,7 +174,7 @@ describe("a voice server with an OTA address of its own", () => {
     expect((await told).fields["message"]).toBe("The voice server rejected this device.");
   });
 
-  it("[VOI-11] is not asked for a board that is not let in here", async () => {
+  it("[VOI-11] is not asked for a board that is not admitted", async () => {
     const upstream = await openUpstream({ ota: {} });
     const site = await openVoiceSite([{ signIn: "ota", ota: upstream.server.otaUrl }], {
       config: { devices: { admission: "approve" } },
@@ -185,7 +185,7 @@ describe("a voice server with an OTA address of its own", () => {
     expect(upstream.server.ota?.accountOf(boardId)).toBeUndefined();
   });
 
-  it("[VOI-11] what it gives is kept sealed, survives a restart, and goes with the device", async () => {
+  it("[VOI-11] has its reply stored encrypted, kept across a restart, and deleted with the device", async () => {
     const { upstream, site, ota } = await scene();
     const device = mqttBoard(site);
     await device.connect();

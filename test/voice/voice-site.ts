@@ -1,4 +1,4 @@
-/** A gateway in front of a scripted voice server, and boards that talk through it, or to the server directly. */
+/** A gateway with a scripted voice server, and boards that talk through it or directly to the server. */
 import type { ConfigInput } from "@tendon/gateway";
 import {
   type BoardConnection,
@@ -15,7 +15,7 @@ import { openSite, type Site, type SiteOptions } from "../site.ts";
 
 export interface Upstream {
   readonly server: VoiceServer;
-  /** Each connection, as it comes. */
+  /** The connections, in order. */
   readonly connections: Inbox<BoardConnection>;
 }
 
@@ -33,7 +33,7 @@ export async function openUpstream(options: VoiceServerOptions = {}): Promise<Up
 
 type UpstreamSettings = NonNullable<NonNullable<ConfigInput["voice"]>["upstream"]>;
 
-/** A site whose boards talk to this address. */
+/** A site whose boards use this voice server. */
 export async function openVoiceSite(
   upstream: string | UpstreamSettings,
   options: SiteOptions = {},
@@ -55,7 +55,7 @@ const clientId = "0b6ff1d2-5a0e-4a52-8a64-5a60a6f0c0de";
 
 interface BoardOptions {
   readonly id?: string;
-  /** How it frames its audio. */
+  /** Its audio framing. */
   readonly version?: 1 | 2 | 3;
 }
 
@@ -70,7 +70,7 @@ export function mqttBoard(site: Site, { id = boardId }: BoardOptions = {}): Virt
   return board({ board: { mac: id, clientId }, mqtt: site.tendon.provision(id, clientId).mqtt });
 }
 
-/** The same board, talking to the voice server without anybody in between. */
+/** The same board, connected directly to the voice server. */
 export function directBoard(
   server: VoiceServer,
   { id = boardId, version = 1 }: BoardOptions = {},
@@ -78,7 +78,7 @@ export function directBoard(
   return board({ board: { mac: id, clientId }, transport: webSocketTransport({ url: server.url, version }) });
 }
 
-/** What a board was told, texts and audio in order; MCP is another matter. */
+/** The texts and audio that a board received, in order, without MCP. */
 export class Ear {
   readonly said: string[] = [];
 
@@ -91,13 +91,13 @@ export class Ear {
       this.said.push(`audio ${Buffer.from(event.packet).toString("base64")}`);
     }
     if (event.kind !== "frame" || event.direction !== "in" || /"type":"mcp"/.test(event.text)) return;
-    // The one thing that differs is the session's name; a hello brings it.
+    // Only the session id differs, which the hello contains.
     const id = /"session_id":"([^"]*)"/.exec(event.text)?.[1] ?? device.sessionId;
     this.said.push(event.text.replaceAll(id, "SESSION"));
   }
 }
 
-/** What the voice server heard, but for MCP. */
+/** What the voice server received, without MCP. */
 export function receivedBy(connection: BoardConnection): string[] {
   return connection.received.flatMap((item) => {
     if (item.kind === "audio") return [`audio ${item.frame.toString("base64")}`];
@@ -105,9 +105,9 @@ export function receivedBy(connection: BoardConnection): string[] {
   });
 }
 
-/** Says something and waits until the answer has been heard to its end. */
+/** Sends a question and waits for the end of the answer. */
 export async function ask(device: VirtualDevice, connection: BoardConnection): Promise<void> {
-  // Over MQTT the text and the audio take different ways, and one may overtake the other.
+  // Over MQTT, text and audio use different paths, and one may overtake the other.
   await until(() => connection.listening, "the board to listen");
   const answered = device.waitFor(
     "phase",

@@ -30,7 +30,7 @@ describe("a board over WebSocket", () => {
     },
   );
 
-  it("[VOI-3] is told our session's name, whatever the server calls it", async () => {
+  it("[VOI-3] gets the gateway's session id, whatever the server's is", async () => {
     const upstream = await openUpstream({ faults: ["odd-session-id"] });
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -41,7 +41,7 @@ describe("a board over WebSocket", () => {
     expect(ear.said.join(" ")).not.toContain("now");
   });
 
-  it("[VOI-2] is greeted in full by a server that leaves its session unnamed", async () => {
+  it("[VOI-2] gets a complete hello from a server without a session id", async () => {
     const upstream = await openUpstream({ faults: ["no-session-id"] });
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);
@@ -49,7 +49,7 @@ describe("a board over WebSocket", () => {
     expect(device.sessionId).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it("[VOI-1] is signed in with the fixed token, which nobody else gets to see", async () => {
+  it("[VOI-1] is signed in with the fixed token, which is not revealed", async () => {
     const token = "a-token-of-the-voice-server";
     const upstream = await openUpstream({ token });
     const site = await openVoiceSite([{ url: upstream.server.url, signIn: "token", token }]);
@@ -58,14 +58,14 @@ describe("a board over WebSocket", () => {
     expect(JSON.stringify(connection.headers)).not.toContain(adminToken);
   });
 
-  it("[VOI-1] never hands its own token to the voice server", async () => {
+  it("[VOI-1] never sends its own token to the voice server", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const { connection } = await talk(webSocketBoard(site), upstream);
     expect(connection.headers.authorization).toBeUndefined();
   });
 
-  it("lets the voice server go when it leaves", async () => {
+  it("disconnects the voice server when it disconnects", async () => {
     const upstream = await openUpstream();
     const site = await openVoiceSite(upstream.server.url);
     const device = webSocketBoard(site);

@@ -1,6 +1,6 @@
 /**
  * HTTP requests to a gateway. The data folder of a local gateway names the certificate it serves. That exact
- * certificate is trusted, whoever signed it and whatever host name it is for [TLS-3].
+ * certificate is trusted, whatever its issuer and host name [TLS-3].
  *
  * Each request opens its own connection. A kept-alive connection that broke in a restart would leave open whether the
  * request was sent. `fetch` is not used, because in Node 20 it never settles when the server closes a new connection.
