@@ -21,7 +21,11 @@ export class Session {
   #openExchanges = 0;
   #usedAt: number;
 
-  private constructor(server: Server, subscriptions: Subscriptions, { clock, idPrefix }: SessionDependencies) {
+  private constructor(
+    server: Server,
+    subscriptions: Subscriptions,
+    { clock, idPrefix }: SessionDependencies,
+  ) {
     this.id = `${idPrefix}${randomUUID()}`;
     this.#transport = new SessionTransport(this.id);
     this.#server = server;
