@@ -23,13 +23,13 @@ import type { CallInProgress, FinishedReply, Pipeline, Step } from "./pipeline.t
 export { Approvals } from "./approvals.ts";
 export { Control } from "./control.ts";
 export { ControlSteps } from "./control-steps.ts";
-export { Dispatch, type DispatchDependencies } from "./dispatch.ts";
 export { FanOut } from "./fan-out.ts";
 export { History } from "./history.ts";
 export { Idempotency } from "./idempotency.ts";
 export { MutedLevels } from "./muted-levels.ts";
 export { type Photo, PhotoAccess, type PhotoStorage } from "./photo-access.ts";
 export type { FinishedReply } from "./pipeline.ts";
+export { BoardTools } from "./special-tools.ts";
 
 export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces"> {
   readonly node: string;

@@ -75,15 +75,20 @@ export interface ControlOptions {
   readonly call: (tool: string, args: JsonObject, unlisted: boolean) => Promise<ToolResult>;
 }
 
-/** Sends calls to a device of this node. `calls/` implements it. */
-export interface CallRunner {
-  send(
-    record: DeviceRecord,
-    session: DeviceSession,
-    tool: string,
-    args: JsonObject,
-    call: OutgoingCall,
-  ): Promise<Sent<ToolResult>>;
+/** A call on its way to a device of this node. */
+export interface LocalCall extends OutgoingCall {
+  readonly record: DeviceRecord;
+  readonly session: DeviceSession;
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** Sends the call as one request. */
+  send(): Promise<Sent<ToolResult>>;
+}
+
+/** Tools that need more than one request. `calls/` implements it. */
+export interface SpecialTools {
+  /** `undefined` for every other tool. */
+  run(call: LocalCall): Promise<Sent<ToolResult>> | undefined;
 }
 
 /** Runs actions on a device of this node, one at a time per device. `calls/` implements it. */

@@ -14,12 +14,12 @@ import type { Store } from "../store/store.ts";
 import { untilListed } from "./await-listing.ts";
 import { Connections } from "./connections.ts";
 import { DeviceAdmin } from "./device-admin.ts";
-import type { CallRunner, ControlRunner } from "./device-handle.ts";
 import { DevicePersistence } from "./device-persistence.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import { Drift } from "./drift/drift.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import { KnownDevices } from "./known-devices.ts";
+import type { LocalHandleDependencies } from "./local-handle.ts";
 import { McpPassthrough } from "./mcp-passthrough.ts";
 import { RemoteDevices, type RemoteDevicesDependencies } from "./remote-devices.ts";
 import { ReplicaSync } from "./replica-sync.ts";
@@ -32,12 +32,13 @@ export { untilListed } from "./await-listing.ts";
 export type { ApprovedPair, CredentialPair } from "./credential-pair.ts";
 export type { DeviceAdmin } from "./device-admin.ts";
 export type {
-  CallRunner,
   ControlAction,
   ControlOptions,
   ControlRunner,
+  LocalCall,
   OutgoingCall,
   Sent,
+  SpecialTools,
 } from "./device-handle.ts";
 export { type DeviceRecord, refuseProgram } from "./device-record.ts";
 export { FirmwareUpgrades, upgradeFailed, upgradeTimeout } from "./firmware-upgrades.ts";
@@ -49,8 +50,7 @@ export interface FleetDependencies {
   readonly events: Events;
   readonly store: Store;
   readonly access: Config["access"];
-  readonly calls: CallRunner;
-  readonly control: ControlRunner;
+  readonly local: Omit<LocalHandleDependencies, "node">;
   readonly upgrades: FirmwareUpgrades;
   /** Removes what other modules store about a deleted device. */
   readonly forgetDevice: (id: string) => void;
@@ -81,7 +81,7 @@ export class Fleet {
 
   private constructor(dependencies: FleetDependencies) {
     this.#dependencies = dependencies;
-    const { node, clock, events, store, upgrades, calls, control } = dependencies;
+    const { node, clock, events, store, upgrades, local } = dependencies;
     const toolset: ToolsetChanges = {
       connected: (id) => dependencies.toolset().connected(id),
       disconnected: (id) => dependencies.toolset().disconnected(id),
@@ -127,7 +127,7 @@ export class Fleet {
       upgrades,
       persistence,
       passthrough: this.passthrough,
-      local: { node, calls, control },
+      local: { ...local, node },
       recordOf: (id, kind) => devices.recordOf(id, kind),
       find,
     });

@@ -1,7 +1,6 @@
-import type { JsonObject, ToolResult } from "@tendon/protocol";
+import { type JsonObject, normaliseResult, type ToolResult, textResult } from "@tendon/protocol";
 import type { DeviceSession, McpCapabilities, RequestOptions } from "../device/device.ts";
 import type {
-  CallRunner,
   ControlAction,
   ControlOptions,
   ControlRunner,
@@ -9,14 +8,21 @@ import type {
   Inspection,
   OutgoingCall,
   Sent,
+  SpecialTools,
 } from "./device-handle.ts";
 import type { DeviceRecord } from "./device-record.ts";
 
 export interface LocalHandleDependencies {
   readonly node: string;
-  readonly calls: CallRunner;
+  readonly specialTools: SpecialTools;
   readonly control: ControlRunner;
+  /** A device has reported its status. */
+  readonly onStatus: (record: DeviceRecord, value: JsonObject) => void;
+  /** Called after each call without an error, from every interface. */
+  readonly onSuccess: (device: string, tool: string) => void;
 }
+
+const statusTool = "self.get_device_status";
 
 /** This node among the watchers; other nodes are named by their instance. */
 const thisNode = "";
@@ -66,7 +72,24 @@ export class LocalHandle implements DeviceHandle {
   }
 
   call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>> {
-    return this.#dependencies.calls.send(this.#record, this.session, tool, args, call);
+    const { session } = this;
+    const record = this.#record;
+    const { callId, vision } = call;
+    const options = () => call.options();
+    const send = () => this.#send(tool, args, call);
+    const special = this.#dependencies.specialTools;
+    return special.run({ record, session, tool, args, callId, vision, options, send }) ?? send();
+  }
+
+  async #send(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>> {
+    const { onStatus, onSuccess } = this.#dependencies;
+    const identity = { callId: call.callId, tool };
+    const { result: answer, left, queuedMs } = await this.session.call(tool, args, identity, call.options());
+    const result = left ? textResult("done: the device disconnected to run it") : normaliseResult(answer);
+    if (tool === statusTool && result.structuredContent !== undefined)
+      onStatus(this.#record, result.structuredContent);
+    if (!result.isError) onSuccess(this.#record.id, tool);
+    return { result, queuedMs };
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Sent<unknown>> {

@@ -4,12 +4,11 @@ import type { Principal } from "../access/access.ts";
 import type { Services } from "../agent/agent.ts";
 import {
   Approvals,
+  BoardTools,
   Calls,
   type CallsDependencies,
   Control,
   ControlSteps,
-  Dispatch,
-  type DispatchDependencies,
   FanOut,
   History,
   Idempotency,
@@ -28,7 +27,7 @@ export interface ServiceDependencies
   readonly store: Store;
   readonly access: Config["access"];
   readonly agents: Config["agents"];
-  readonly camera: DispatchDependencies["camera"];
+  readonly camera: ConstructorParameters<typeof BoardTools>[1];
   readonly photoStorage: PhotoStorage;
   /** The name of the principal with this id. */
   readonly nameOf: (principalId: string) => string;
@@ -55,22 +54,21 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
   const onWriteFault = (what: string, error: unknown) => events.notRemembered(what, error);
   let broadcastStatus = (_id: string, _at: number, _value: JsonObject): void => undefined;
   const mutedLevels = new MutedLevels(store, onWriteFault);
-  const dispatch = new Dispatch({
-    clock,
-    camera: dependencies.camera,
-    onStatus(record, value) {
-      const at = clock.now();
-      record.setStatus(at, value);
-      broadcastStatus(record.id, at, value);
-    },
-    onSuccess: (device, tool) => mutedLevels.forget(device, tool),
-  });
+  const boardTools = new BoardTools(clock, dependencies.camera);
   const steps = new ControlSteps(clock, mutedLevels);
   const fleet = await Fleet.open({
     ...dependencies,
-    calls: dispatch,
-    control: steps,
-    upgrades: dispatch.upgrades,
+    local: {
+      specialTools: boardTools,
+      control: steps,
+      onStatus(record, value) {
+        const at = clock.now();
+        record.setStatus(at, value);
+        broadcastStatus(record.id, at, value);
+      },
+      onSuccess: (device, tool) => mutedLevels.forget(device, tool),
+    },
+    upgrades: boardTools.upgrades,
     forgetDevice: (id) => mutedLevels.forgetDevice(id),
     toolset: () => toolset,
   });
@@ -120,7 +118,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     },
     async drain() {
       const drained = calls.drain();
-      dispatch.upgrades.stop();
+      boardTools.upgrades.stop();
       await drained;
     },
     async close() {

@@ -1,0 +1,53 @@
+import { type JsonObject, normaliseResult, type ToolResult, upgradeTool } from "@tendon/protocol";
+import type { Clock } from "../clock.ts";
+import {
+  FirmwareUpgrades,
+  type LocalCall,
+  type Sent,
+  type SpecialTools,
+  upgradeFailed,
+  upgradeTimeout,
+} from "../fleet/fleet.ts";
+import { photoTool } from "./call-context.ts";
+import { type Camera, PhotoCalls } from "./photo-calls.ts";
+
+/** Tools of boards that take more than one request: a photo needs a ticket, an upgrade is over when the board is back. */
+export class BoardTools implements SpecialTools {
+  readonly upgrades: FirmwareUpgrades;
+  readonly #photos: PhotoCalls | undefined;
+
+  /** `camera`: `undefined` if photos go to another server. */
+  constructor(clock: Clock, camera: Camera | undefined) {
+    this.#photos = camera === undefined ? undefined : new PhotoCalls(camera, clock);
+    this.upgrades = new FirmwareUpgrades(clock);
+  }
+
+  run(call: LocalCall): Promise<Sent<ToolResult>> | undefined {
+    if (call.tool === upgradeTool && call.record.kind === "esp32") return this.#upgradeFirmware(call);
+    if (call.tool === photoTool && call.record.kind === "esp32") return this.#takePhoto(call);
+    return undefined;
+  }
+
+  #takePhoto(call: LocalCall): Promise<Sent<ToolResult>> | undefined {
+    const identity = { callId: call.callId, tool: "initialize" };
+    const setUploadTarget = (initialize: JsonObject) =>
+      call.session.request("initialize", initialize, { ...call.options(), call: identity });
+    return this.#photos?.take(call.record.id, call, setUploadTarget, () => call.send());
+  }
+
+  /** [MCP-16] The firmware replies only if the upgrade failed. Otherwise it restarts without a reply. */
+  async #upgradeFirmware(call: LocalCall): Promise<Sent<ToolResult>> {
+    const { record, session, args, callId } = call;
+    const { id: device, firmware: before } = record;
+    const identity = { callId, tool: upgradeTool };
+    const answer = await session.call(upgradeTool, args, identity, call.options()).catch((error: unknown) => {
+      throw upgradeTimeout(error);
+    });
+    const now = () => ({ online: record.handle !== undefined, firmware: record.firmware });
+    const { transport } = session;
+    const result = answer.left
+      ? await this.upgrades.awaitReturn({ device, before, transport, now }, call.options())
+      : upgradeFailed(before, normaliseResult(answer.result));
+    return { result, queuedMs: answer.queuedMs };
+  }
+}
