@@ -193,7 +193,7 @@ describe("the file", () => {
       expect.arrayContaining([
         `${file}:4: unknown setting \`devices.stdio.0.comand\`; did you mean \`command\`?`,
         expect.stringMatching(
-          /:5: `devices\.stdio\.1\.alias` must be made of small letters .* such as `living-room`/,
+          /:5: `devices\.stdio\.1\.alias` must have lower-case letters .* such as `living-room`/,
         ),
         expect.stringMatching(/:5: `devices\.stdio\.1\.command` must be string/),
         `${file}:8: unknown setting \`access.rules.0.efect\`; did you mean \`effect\`?`,
