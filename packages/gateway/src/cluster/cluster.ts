@@ -1,7 +1,7 @@
 /**
- * The other nodes, over NATS: the members, a directory of which node holds which device, requests to nodes (`rpc`),
- * broadcasts of changes, the replication of events, and HTTP requests forwarded to the node they belong to. This module
- * carries messages; fleet/ and the others give them their meaning.
+ * The other nodes, over NATS: the members, a directory of which node holds which device, and requests to nodes (`rpc`).
+ * Broadcasts carry changes to all nodes, and events are replicated. HTTP requests are forwarded to the node they belong
+ * to. This module only transports messages; fleet/ and the other modules define their meaning.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";

@@ -65,10 +65,10 @@ export class Credentials {
   constructor(dependencies: CredentialsDependencies) {
     this.#dependencies = dependencies;
     this.#known = new Map(dependencies.known);
-    const lapsing = [...this.#known].flatMap(([id, pair]) =>
+    const expiring = [...this.#known].flatMap(([id, pair]) =>
       pair.state === "approved" && pair.lapsesAt !== undefined ? [[id, pair.lapsesAt] as const] : [],
     );
-    for (const [id] of lapsing.sort(([, one], [, other]) => one - other)) this.#unused.add(id);
+    for (const [id] of expiring.sort(([, one], [, other]) => one - other)) this.#unused.add(id);
   }
 
   stateOf(deviceId: string, clientId: string): PairState {
@@ -80,7 +80,7 @@ export class Credentials {
   }
 
   /** Whether this is the pair that has the device's credentials. */
-  holds(deviceId: string, clientId: Buffer): boolean {
+  isCurrentPair(deviceId: string, clientId: Buffer): boolean {
     const known = this.#pairOf(deviceId);
     return known?.state === "approved" && timingSafeEqual(known.clientId, clientId);
   }
@@ -101,7 +101,7 @@ export class Credentials {
    */
   approve(deviceId: string, clientId: Buffer): Change {
     const known = this.#pairOf(deviceId);
-    const same = this.holds(deviceId, clientId);
+    const same = this.isCurrentPair(deviceId, clientId);
     const generation = same && known?.state === "approved" ? known.generation : newGeneration();
     const replaced = !same && known?.state === "approved" && known.lapsesAt === undefined;
     const written = this.#keep(deviceId, { state: "approved", clientId, generation, lapsesAt: undefined });

@@ -215,7 +215,7 @@ export class Decisions {
 
   /** A board that was provisioned meanwhile no longer waits, although its code has not expired. */
   #isWaiting({ device, clientIdHash }: Pairing): boolean {
-    return !this.#dependencies.credentials.holds(device, Buffer.from(clientIdHash, "hex"));
+    return !this.#dependencies.credentials.isCurrentPair(device, Buffer.from(clientIdHash, "hex"));
   }
 
   async #sees(principal: Principal, id: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { isObject } from "@tendon/protocol";
 const secret =
   /token|password|passwd|passphrase|secret|authorization|api_?key|private_?key|psk|pwd|ticket|credential/i;
 const bearer = /\b(Bearer|Basic) {1,4}[\w.~+/=-]{1,512}/gi;
-const longestKey = 128;
+const maxKeyLength = 128;
 const mask = "•••";
 
 export function withoutSecrets(text: string): string {
@@ -42,7 +42,7 @@ export function valueWithoutSecrets(value: unknown): unknown {
 }
 
 function isSecretKey(text: string, from: number, to: number, depth: number): boolean {
-  if (to - from > longestKey || slashesBefore(text, to) !== depth) return false;
+  if (to - from > maxKeyLength || slashesBefore(text, to) !== depth) return false;
   return secret.test(text.slice(from + 1, to - depth));
 }
 

@@ -7,7 +7,7 @@ import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 import type { Http, HttpAuthentication } from "../http/http.ts";
-import { sessionMostMs, writeCookie } from "../http/http.ts";
+import { sessionMaxAgeMs, writeCookie } from "../http/http.ts";
 import { SignInCodes } from "./sign-in-codes.ts";
 
 export interface SignInDependencies {
@@ -76,7 +76,7 @@ export class SignIn {
         const value = await this.#dependencies.http.sessions.open(principal);
         reply.header(
           "set-cookie",
-          writeCookie(request, this.#dependencies.cookieName, value, sessionMostMs / 1000),
+          writeCookie(request, this.#dependencies.cookieName, value, sessionMaxAgeMs / 1000),
         );
         return this.#viewOf(principal);
       },

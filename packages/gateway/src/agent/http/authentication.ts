@@ -8,7 +8,7 @@ import type { Authentication, Principal } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 import { readCookie } from "./cookie.ts";
-import { type Sessions, sessionIdleMs, sessionMostMs } from "./sessions.ts";
+import { type Sessions, sessionIdleMs, sessionMaxAgeMs } from "./sessions.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -34,7 +34,7 @@ const endingTexts: Readonly<Record<SessionEnding, string>> = {
   signed_out: "the session was signed out",
   token: "the session ended with its token, which was revoked, replaced or has expired",
   idle: `the session ended after ${sessionIdleMs / hourMs} hours without use`,
-  age: `the session ended after ${sessionMostMs / hourMs / 24} days`,
+  age: `the session ended after ${sessionMaxAgeMs / hourMs / 24} days`,
   displaced: "too many sessions are open, and this one was the least recently used",
   unknown: "this gateway does not know the session",
 };

@@ -13,4 +13,4 @@ export { operationRoutes } from "./operations.ts";
 export { asTendonError, problemOf } from "./problem.ts";
 export { unreadyParts } from "./readiness.ts";
 export { createHttp, type Http } from "./server.ts";
-export { type SessionStorage, Sessions, sessionMostMs } from "./sessions.ts";
+export { type SessionStorage, Sessions, sessionMaxAgeMs } from "./sessions.ts";

@@ -73,14 +73,14 @@ class PipelineGate {
     pipeline.waiting.push([request, response]);
     this.#waiting += 1;
     socket.pause();
-    if (this.#waiting > limits.waitingRequests.max) this.#cut((held) => held.waiting.length);
+    if (this.#waiting > limits.waitingRequests.max) this.#cut((each) => each.waiting.length);
   }
 
   /** Closes the connections with the most unread replies until the rest is within the limit. */
   boundUnsent(): void {
     let unsent = 0;
     for (const pipeline of this.#pipelines.values()) unsent += pipeline.measure();
-    while (unsent > limits.unsentAnswerBytes.max) unsent -= this.#cut((held) => held.unsent);
+    while (unsent > limits.unsentAnswerBytes.max) unsent -= this.#cut((each) => each.unsent);
   }
 
   #begin(socket: Socket): Pipeline {

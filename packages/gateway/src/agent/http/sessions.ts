@@ -48,7 +48,7 @@ export interface SessionSharing {
 }
 
 export const sessionIdleMs = 12 * 3_600_000;
-export const sessionMostMs = 7 * 24 * 3_600_000;
+export const sessionMaxAgeMs = 7 * 24 * 3_600_000;
 const sweepMs = 60_000;
 
 export class Sessions {
@@ -177,7 +177,7 @@ export class Sessions {
 
   #endingOf({ principalId, openedAt, usedAt }: SessionRecord): SessionEnding | undefined {
     const now = this.#dependencies.clock.now();
-    if (now - openedAt >= sessionMostMs) return "age";
+    if (now - openedAt >= sessionMaxAgeMs) return "age";
     if (now - usedAt >= sessionIdleMs) return "idle";
     return this.#dependencies.current(principalId) === undefined ? "token" : undefined;
   }

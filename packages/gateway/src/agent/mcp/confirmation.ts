@@ -15,7 +15,7 @@ export interface Confirmation {
 
 /** The key of the gateway's own question among the questions of a round. */
 export const confirmKey = "tendon_confirm";
-const longestArguments = 1_500;
+const maxArgumentsLength = 1_500;
 
 /** Ends a call that needs a person's approval. The code that catches it sends the form. */
 export class ConfirmationRequired extends TendonError {
@@ -40,13 +40,13 @@ export class FanOutConfirmationRequired extends Error {
 
 /** Whether the form can show all arguments: a person must not approve what the form leaves out. */
 export function canBeShown({ arguments: args }: Confirmation): boolean {
-  return JSON.stringify(args).length <= longestArguments;
+  return JSON.stringify(args).length <= maxArgumentsLength;
 }
 
 export function formFor(principal: string, device: string, asked: Confirmation): ElicitRequestFormParams {
   const lines = [
     `The agent "${cleanLine(principal, 64)}" wants to call ${asked.tool} on ${device}.`,
-    `Arguments: ${cleanLine(JSON.stringify(asked.arguments), longestArguments * 2)}`,
+    `Arguments: ${cleanLine(JSON.stringify(asked.arguments), maxArgumentsLength * 2)}`,
     `Why you are asked: ${cleanLine(asked.reason, 200)}`,
   ];
   return {

@@ -5,9 +5,9 @@ import type { CallOptions } from "../../calls/calls.ts";
 
 export type Question = Parameters<NonNullable<CallOptions["relay"]>["ask"]>[0];
 
-const longestMessage = 2_000;
-const longestTitle = 128;
-const longestDescription = 1_024;
+const maxMessageLength = 2_000;
+const maxTitleLength = 128;
+const maxDescriptionLength = 1_024;
 
 const capabilityFor: Readonly<Record<string, string>> = {
   "elicitation/create": "elicitation",
@@ -63,7 +63,7 @@ function cleanForm(params: JsonObject): JsonObject {
   const { message, requestedSchema } = params;
   return {
     ...params,
-    message: cleanText(String(message ?? ""), longestMessage),
+    message: cleanText(String(message ?? ""), maxMessageLength),
     ...(requestedSchema === undefined ? {} : { requestedSchema: cleanSchema(requestedSchema) }),
   };
 }
@@ -75,10 +75,10 @@ function cleanSchema(schema: unknown): unknown {
 }
 
 function cleanEntry(key: string, value: unknown): unknown {
-  if (key === "title" && typeof value === "string") return cleanLine(value, longestTitle);
-  if (key === "description" && typeof value === "string") return cleanText(value, longestDescription);
+  if (key === "title" && typeof value === "string") return cleanLine(value, maxTitleLength);
+  if (key === "description" && typeof value === "string") return cleanText(value, maxDescriptionLength);
   if (key === "enumNames" && Array.isArray(value))
-    return value.map((name) => (typeof name === "string" ? cleanLine(name, longestTitle) : name));
+    return value.map((name) => (typeof name === "string" ? cleanLine(name, maxTitleLength) : name));
   // These values come back in the answer, so the program must get them unchanged.
   return key === "enum" || key === "const" || key === "default" ? value : cleanSchema(value);
 }

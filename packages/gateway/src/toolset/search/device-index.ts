@@ -19,7 +19,7 @@ const ofConcept = 3.75;
 const ofBoard = 1.5;
 const byPrefix = 0.4;
 const byTypingError = 0.3;
-const mostDevices = 5_000;
+const maxDevices = 5_000;
 const fewDevices = 20;
 
 type Weights = Map<string, number>;
@@ -66,7 +66,7 @@ export class DeviceIndex {
   /** The rarer a word, the higher its weight. */
   #rarity(count: number): number {
     const all = this.#ofDevice.size;
-    if (count > mostDevices || (count > fewDevices && count > all / 2)) return 0;
+    if (count > maxDevices || (count > fewDevices && count > all / 2)) return 0;
     return Math.log(1 + (all - count + 0.5) / (count + 0.5));
   }
 

@@ -19,9 +19,9 @@ const hump = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu;
 const marks = /\p{M}/gu;
 const endings = /(?:iendo|ando|ing|ed|[aei]r|[aeo]s|[ae]n|[aeos])$/;
 /** Endings are not removed if fewer letters would remain. */
-const shortestStem = 4;
+const minStemLength = 4;
 /** `turn the light in the kitchen off` contains `turn off`. */
-const furthestApart = 6;
+const maxPhraseSpan = 6;
 
 /** Words that occur in every text and only indicate its language. */
 const commonWords = {
@@ -122,7 +122,7 @@ function withoutAccents(word: string): string {
 
 function stemOf(word: string): string {
   const cut = word.replace(endings, "");
-  return cut.length >= shortestStem ? cut : word;
+  return cut.length >= minStemLength ? cut : word;
 }
 
 function isCommon(word: string): boolean {
@@ -166,7 +166,7 @@ for (const [name, { en, zh, es }] of Object.entries(synonyms)) {
 function phrasesInLine(line: readonly { readonly stem: string; readonly at: number }[]): Found[] {
   return line.flatMap(({ stem }, from) =>
     (phrases.get(stem) ?? []).flatMap(({ stems, concept }) => {
-      const places = placesOf(stems, line.slice(from, from + furthestApart));
+      const places = placesOf(stems, line.slice(from, from + maxPhraseSpan));
       return places === undefined ? [] : [{ concept, places }];
     }),
   );

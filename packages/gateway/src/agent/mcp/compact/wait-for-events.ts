@@ -8,9 +8,9 @@ import { progressTo } from "../progress.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
 
 const defaultWaitMs = 25_000;
-const longestWaitMs = 50_000;
+const maxWaitMs = 50_000;
 const eventsAtOnce = 50;
-const signOfLifeMs = 10_000;
+const progressIntervalMs = 10_000;
 /** Excluded by default: an agent's own calls would end the wait at once. */
 const excludedByDefault = new Set(["call.finished"]);
 
@@ -32,7 +32,7 @@ export const eventsWait = compactTool(
         }),
       ),
       timeoutMs: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: longestWaitMs, description: "Default: 25000" }),
+        Type.Integer({ minimum: 0, maximum: maxWaitMs, description: "Default: 25000" }),
       ),
     }),
   },
@@ -91,20 +91,20 @@ function nextEvent(
       timer.cancel();
       life?.cancel();
       unsubscribe();
-      signal.removeEventListener("abort", giveUp);
+      signal.removeEventListener("abort", stopWaiting);
       resolve(event);
     };
-    const giveUp = () => end(undefined);
-    const timer = clock.after(timeoutMs, giveUp);
+    const stopWaiting = () => end(undefined);
+    const timer = clock.after(timeoutMs, stopWaiting);
     const life =
       report === undefined
         ? undefined
-        : clock.every(signOfLifeMs, () =>
+        : clock.every(progressIntervalMs, () =>
             report({ progress: clock.monotonic() - started, total: timeoutMs, message: "waiting" }),
           );
     const unsubscribe = events.subscribe((event) => {
       if (wanted(event)) end(event);
     });
-    signal.addEventListener("abort", giveUp);
+    signal.addEventListener("abort", stopWaiting);
   });
 }

@@ -21,8 +21,8 @@ import { relayTo } from "../relay.ts";
 import { Rounds } from "../rounds.ts";
 import type { McpRequest } from "../tool-request.ts";
 
-const longestName = 128;
-const longestText = 1_024;
+const maxNameLength = 128;
+const maxTextLength = 1_024;
 
 interface Page<Item> {
   readonly items: Item[];
@@ -112,9 +112,9 @@ function cleaned<Item>(entry: Item): Item {
   const { name, title, description } = entry;
   return {
     ...entry,
-    ...(typeof name === "string" ? { name: cleanLine(name, longestName) } : {}),
-    ...(typeof title === "string" ? { title: cleanLine(title, longestName) } : {}),
-    ...(typeof description === "string" ? { description: cleanText(description, longestText) } : {}),
+    ...(typeof name === "string" ? { name: cleanLine(name, maxNameLength) } : {}),
+    ...(typeof title === "string" ? { title: cleanLine(title, maxNameLength) } : {}),
+    ...(typeof description === "string" ? { description: cleanText(description, maxTextLength) } : {}),
   };
 }
 
@@ -147,7 +147,7 @@ function asProtocolError(error: unknown): ProtocolError {
   if (!(error instanceof TendonError)) throw error;
   const { cause } = error;
   if (isObject(cause) && Number.isInteger(cause["code"])) {
-    return new ProtocolError(Number(cause["code"]), cleanText(error.message, longestText), cause["data"]);
+    return new ProtocolError(Number(cause["code"]), cleanText(error.message, maxTextLength), cause["data"]);
   }
   return new ProtocolError(ProtocolErrorCode.InternalError, `${error.code}: ${error.message}`);
 }
