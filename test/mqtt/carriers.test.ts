@@ -145,7 +145,7 @@ describe("MQTT over TLS", () => {
     const port = Number(new URL(site.tendon.addresses.mqtt).port);
     const refused = await openSite({ config: { mqtt: { port } } }).catch((error: unknown) => error);
     expect((refused as StartError).message).toBe(
-      `MQTT port ${port} on 127.0.0.1 is taken. Choose another with --mqtt-port, or 0 for any.`,
+      `MQTT port ${port} on 127.0.0.1 is already in use. Choose another with --mqtt-port, or 0 for a free one.`,
     );
   });
 });

@@ -125,7 +125,7 @@ describe("an external broker", () => {
     await device.nextRequest("tools/call");
     device.cut();
     expect((await running).body).toMatchObject({ code: "device_disconnected", sent: true });
-    expect(await offline(site)).toContain("the device's will says that it has gone");
+    expect(await offline(site)).toContain("the MQTT broker published the device's will");
     const again = await join(site, settings);
     await called(site, again);
   });
@@ -248,7 +248,7 @@ describe("an external broker", () => {
     await device.nextRequest("tools/call");
     await broker.stop();
     expect((await running).body).toMatchObject({ code: "device_disconnected", sent: true });
-    expect(await offline(site)).toContain("the connection to the MQTT broker broke off");
+    expect(await offline(site)).toContain("the connection to the MQTT broker was lost");
     const { status, body } = await askAll(site.url, { path: "/readyz" });
     expect([status, body]).toEqual([
       503,

@@ -1,12 +1,12 @@
 /**
- * The embedded MQTT broker: a real one (aedes) with our own doors. Devices are pushed to without subscribing and may
- * say things to `device-server` only; apps sign in with a token, publish requests and subscribe below `tendon/`. What
- * either publishes is handed on and goes no further: nobody hears anybody else through this broker.
+ * The embedded MQTT broker (aedes with the gateway's own authentication and authorisation) and the client of an outside
+ * broker. Devices get messages without subscribing and may publish to `device-server` only. Apps sign in with a token,
+ * publish requests and subscribe below `tendon/`. The gateway handles all messages; clients never reach each other.
  */
 export { EmbeddedBroker } from "./embedded-broker.ts";
 export { MqttWebSocket } from "./mqtt-websocket.ts";
 
-/** Loaded only where an outside broker is configured: its client library takes a tenth of a second. */
+/** Loaded only if an outside broker is configured, because its client library takes 100 ms to load. */
 export async function loadOutsideBroker(): Promise<typeof import("./outside-broker.ts")> {
   return await import("./outside-broker.ts");
 }

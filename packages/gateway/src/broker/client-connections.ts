@@ -1,4 +1,4 @@
-/** What the broker hands out of a client that is connected: to say something to it, or to end it. */
+/** The connections of clients, for sending and closing. */
 import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
 import type { Client } from "aedes";
@@ -13,7 +13,7 @@ export function deviceConnection(client: Client): DeviceConnection {
     push(text) {
       const { conn } = client;
       if (client.closed || conn.writableLength > limits.deviceSendBufferBytes.max) return false;
-      // Straight to the connection, in one piece: the broker has nothing to decide about it.
+      // Written directly to the connection, because the broker has nothing to decide.
       pushes.add({ conn, packet: packetOf(text) });
       return true;
     },
@@ -29,7 +29,7 @@ interface Push {
   readonly packet: Buffer;
 }
 
-/** One for all devices: most of a push's cost is in the system call. */
+/** Shared by all devices, because most of the cost of a push is the system call. */
 const pushes = new Batch<Push>(({ conn, packet }) => {
   if (conn.writable) conn.write(packet);
 });
@@ -43,7 +43,7 @@ export function appConnection(client: Client, hasSubscribed: (topic: string) => 
   };
 }
 
-/** [APP-7] An app that is a megabyte behind is cut off: it knows then that it has missed something, and comes again. */
+/** [APP-7] Closes an app that is a megabyte behind. The app then knows that it missed messages, and reconnects. */
 export function sendToApp(client: Client, topic: string, payload: string): void {
   if (client.closed) return;
   if (client.conn.writableLength > limits.deviceSendBufferBytes.max) {

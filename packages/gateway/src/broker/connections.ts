@@ -1,4 +1,4 @@
-/** What a client says of itself in CONNECT. The password is compared and forgotten, never kept or logged. */
+/** The identity that a client claims in CONNECT. The password is only compared, never stored or logged. */
 export interface BrokerClaim {
   readonly clientId: string;
   readonly username: string | undefined;
@@ -6,18 +6,18 @@ export interface BrokerClaim {
   readonly from: string | undefined;
 }
 
-/** Takes over a device's connection once it stands. */
+/** Called with a device's connection when it is ready. */
 export type OpenDevice = (connection: DeviceConnection) => DeviceListener;
 
-/** A device that is connected: what the device room makes a link of. */
+/** A connected device. The device module makes a link of it. */
 export interface DeviceConnection {
-  /** False when the device does not read, or is gone. */
+  /** Returns false if the device does not read or has disconnected. */
   push(text: string): boolean;
-  /** `code`: why, as a WebSocket's Close frame would say it. */
+  /** `code`: the reason, as a WebSocket close code. */
   close(code: number): void;
 }
 
-/** Who receives what a device says. */
+/** Receives the messages of a device. */
 export interface DeviceListener {
   message(payload: Buffer): void;
   alive(): void;
@@ -31,10 +31,10 @@ export interface AppConnection {
   close(): void;
 }
 
-/** What an admitted app may do, and who hears of it. */
+/** The permissions and handlers of an admitted app. */
 export interface App {
   readonly maySee: (topic: string) => boolean;
-  /** Told once the connection stands; the function it gives is called when it is over. */
+  /** Called when the connection is ready. The returned function is called when it has ended. */
   readonly connected: (connection: AppConnection) => () => void;
   readonly published: (topic: string, payload: Buffer) => void;
 }

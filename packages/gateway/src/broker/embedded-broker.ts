@@ -9,21 +9,21 @@ import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
 import { gateReads } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
-import { isDevice, ownName, pushTopic } from "./client-ids.ts";
+import { isDevice, pushTopic, scopedClientId } from "./client-ids.ts";
 import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
 import { PacketGate } from "./packet-gate.ts";
 
-export interface BrokerNeeds {
+export interface BrokerDependencies {
   readonly clock: Clock;
   readonly events: Events;
-  /** Who takes over a device; throws with the reason if it may not come in. */
+  /** Returns the handler of a device; throws with the reason if the device is not admitted. */
   readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
-  /** The app a token belongs to; throws if it is nobody's. */
+  /** Returns the app of a token; throws if the token is not valid. */
   readonly admitApp: (claim: BrokerClaim) => App;
-  /** What whoever subscribes to these filters is told at once, if it may see it. */
+  /** Current messages for a new subscription to these filters, sent if the app may see them. */
   readonly retained: (filters: readonly string[]) => Iterable<Retained>;
-  /** Counts a failed sign-in; says how long that address ought to have waited [PRV-8]. */
+  /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
 }
 
@@ -37,9 +37,9 @@ interface DevicePeer {
   readonly clientId: string;
   readonly open: OpenDevice;
   listener: DeviceListener | undefined;
-  /** What came between the CONNACK and the moment the broker calls it ready: a board says hello at once. */
+  /** Messages between the CONNACK and the broker's ready event: a board sends its hello at once. */
   readonly early: Buffer[];
-  /** A newer connection of the same device has been admitted. */
+  /** A newer connection of the same device was admitted. */
   displaced: boolean;
 }
 
@@ -49,25 +49,25 @@ interface AppPeer {
   readonly app: App;
   readonly filters: Set<string>;
   disconnected: (() => void) | undefined;
-  /** As with devices: what is asked before the answer could find its way back. */
+  /** Requests before the ready event, as with devices. */
   readonly early: { readonly topic: string; readonly bytes: Buffer }[];
 }
 
 const deviceTopic = "device-server";
 const appRoot = "tendon/";
-const connectPatienceMs = 10_000;
-/** MQTT lets a client do without pings; one whose machine has vanished is then noticed by TCP. */
-const noticeVanished = { keepAlive: true, keepAliveInitialDelay: 60_000 };
-const drainPatienceMs = 30_000;
+const connectTimeoutMs = 10_000;
+/** MQTT clients may disable pings. TCP keep-alive then detects a vanished machine. */
+const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
+const drainTimeoutMs = 30_000;
 const BAD_CLIENT_ID = 2;
 const UNAVAILABLE = 3;
 const BAD_CREDENTIALS = 4;
 const NOT_AUTHORISED = 5;
-/** The return code of a SUBACK for a filter that is refused. */
+/** The return code of a SUBACK for a rejected filter. */
 const NOT_GRANTED = 128;
 
 export class EmbeddedBroker {
-  readonly #needs: BrokerNeeds;
+  readonly #dependencies: BrokerDependencies;
   readonly #aedes: Aedes;
   readonly #peers = new Map<Client, DevicePeer | AppPeer>();
   /** The newest peer of each device. */
@@ -75,35 +75,34 @@ export class EmbeddedBroker {
   readonly #subscribers = new FilterTree<AppPeer>();
   readonly #servers: net.Server[] = [];
   readonly #tlsServers: tls.Server[] = [];
-  /** Every open connection, with the end of its patience until it has signed in. */
+  /** Every open connection, with the timer of its sign-in deadline. */
   readonly #sockets = new Map<Duplex, Timer>();
-  /** Where each of them comes from. */
+  /** The address of each connection. */
   readonly #sources = new WeakMap<Duplex, string>();
-  #refusing = false;
+  #rejecting = false;
 
-  private constructor(needs: BrokerNeeds) {
-    this.#needs = needs;
+  private constructor(dependencies: BrokerDependencies) {
+    this.#dependencies = dependencies;
     this.#aedes = new Aedes({
       mq: noDelivery,
-      drainTimeout: drainPatienceMs,
+      drainTimeout: drainTimeoutMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
       preConnect: (_client, packet, done) => {
-        // Sessions are not kept for clients that are away: nothing waits for a device or an app that has gone, and
-        // nobody is to act on its will.
-        const clientId = ownName(packet.clientId, packet.password);
+        // No persistent sessions and no wills: no message waits for a disconnected client.
+        const clientId = scopedClientId(packet.clientId, packet.password);
         Object.assign(packet, { clean: true, clientId, will: undefined });
         done(null, true);
       },
       authenticate: (client, username, password, done) =>
         this.#authenticate(client, username, password, done),
       authorizePublish: (_client, packet, done) => {
-        // The broker keeps no message for later subscribers.
+        // The broker stores no retained messages.
         packet.retain = false;
         done(null);
       },
       published: (packet, client: Client | null, done) => {
-        if (client !== null && !client.closed) this.#take(client, packet);
+        if (client !== null && !client.closed) this.#received(client, packet);
         done(null);
       },
       authorizeSubscribe: (client, subscription, done) => {
@@ -112,40 +111,43 @@ export class EmbeddedBroker {
       authorizeForward: (client, packet) => (this.#mayReceive(client, packet.topic) ? packet : null),
     });
     this.#aedes.on("clientReady", (client) => this.#ready(client));
-    this.#aedes.on("ping", (_packet, client) => this.#heard(client));
+    this.#aedes.on("ping", (_packet, client) => this.#pinged(client));
     this.#aedes.on("subscribe", (subscriptions, client) => void this.#sendRetained(client, subscriptions));
-    this.#aedes.on("unsubscribe", (filters, client) => this.#forgetFilters(client, filters));
-    this.#aedes.on("clientDisconnect", (client) => this.#gone(client, "the device closed the connection"));
+    this.#aedes.on("unsubscribe", (filters, client) => this.#removeFilters(client, filters));
+    this.#aedes.on("clientDisconnect", (client) =>
+      this.#disconnected(client, "the device closed the connection"),
+    );
     this.#aedes.on("keepaliveTimeout", (client) =>
-      this.#gone(client, "the device stopped sending keep-alives"),
+      this.#disconnected(client, "the device stopped sending keep-alives"),
     );
     this.#aedes.on("clientError", (client, error) =>
-      this.#gone(client, `the connection broke off (${error.message})`),
+      this.#disconnected(client, `the connection was lost (${error.message})`),
     );
     this.#aedes.on("connectionError", () => undefined);
-    // Its types forget this one; without a listener a fault of one client would end the process.
+    // Missing in its types. Without a listener, an error of one client would end the process.
     const emitter: EventEmitter = this.#aedes;
     emitter.on("error", () => undefined);
   }
 
-  static async start(needs: BrokerNeeds): Promise<EmbeddedBroker> {
-    const broker = new EmbeddedBroker(needs);
+  static async start(dependencies: BrokerDependencies): Promise<EmbeddedBroker> {
+    const broker = new EmbeddedBroker(dependencies);
     await broker.#aedes.listen();
     return broker;
   }
 
-  /** Listens for MQTT over TCP, or over TLS where there are keys; gives the real port. */
+  /** Listens for MQTT over TCP, or over TLS with `keys`. Returns the actual port. */
   async listen(host: string, port: number, keys?: { cert: Buffer; key: Buffer }): Promise<number> {
     const handle = (socket: net.Socket) => this.accept(socket, socket.remoteAddress);
     const server =
-      keys === undefined ? net.createServer(noticeVanished, handle) : this.#tlsServer(keys, handle);
+      keys === undefined ? net.createServer(tcpKeepAlive, handle) : this.#tlsServer(keys, handle);
     server.on("error", () => undefined);
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
-        const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${messageOf(error)})`;
+        const why =
+          error.code === "EADDRINUSE" ? "is already in use" : `cannot be used (${messageOf(error)})`;
         reject(
           new StartError(
-            `MQTT port ${port} on ${host} ${why}. Choose another with --mqtt-port, or 0 for any.`,
+            `MQTT port ${port} on ${host} ${why}. Choose another with --mqtt-port, or 0 for a free one.`,
           ),
         );
       });
@@ -156,12 +158,12 @@ export class EmbeddedBroker {
     return typeof address === "object" && address !== null ? address.port : port;
   }
 
-  /** Connections from now on get this certificate; those that stand are left alone. */
+  /** New connections get this certificate. Open connections are not affected. */
   useKeys(keys: { readonly cert: Buffer; readonly key: Buffer }): void {
     for (const server of this.#tlsServers) server.setSecureContext(keys);
   }
 
-  /** Takes a connection from any carrier: a TCP or TLS socket, or a WebSocket's stream. */
+  /** Accepts a connection: a TCP or TLS socket, or the stream of a WebSocket. */
   accept(socket: Duplex, from: string | undefined): void {
     if (this.#sockets.size >= limits.connectedDevices.max) {
       socket.destroy();
@@ -170,7 +172,7 @@ export class EmbeddedBroker {
     if (from !== undefined) this.#sources.set(socket, from);
     this.#sockets.set(
       socket,
-      this.#needs.clock.after(connectPatienceMs, () => socket.destroy()),
+      this.#dependencies.clock.after(connectTimeoutMs, () => socket.destroy()),
     );
     socket.once("close", () => {
       this.#sockets.get(socket)?.cancel();
@@ -179,27 +181,28 @@ export class EmbeddedBroker {
     if (socket instanceof net.Socket) socket.setNoDelay(true);
     const gate = new PacketGate(limits.mqttConnectBytes.max, limits.mqttPacketBytes.max);
     gateReads(socket, (chunk) => {
-      const refused = gate.admit(chunk);
-      if (refused === undefined) return false;
-      // It costs nothing to send: whoever does it again and again is not to fill the log.
-      if (this.#needs.signInFailed(from) > 0) this.#needs.events.connectionThrottled();
-      else this.#needs.events.connectionRefused({ code: "payload_too_large", reason: refused, from });
+      const rejection = gate.admit(chunk);
+      if (rejection === undefined) return false;
+      // Throttled, so that repeated attempts do not fill the log.
+      if (this.#dependencies.signInFailed(from) > 0) this.#dependencies.events.connectionThrottled();
+      else
+        this.#dependencies.events.connectionRefused({ code: "payload_too_large", reason: rejection, from });
       return true;
     });
     this.#aedes.handle(socket);
   }
 
   /**
-   * For apps that may see it. Not by way of the broker itself: there one app that does not read would hold up all the
-   * others, and a reply in between counts as newer and makes what still waits look like a repeat.
+   * Publishes to the apps that may see the topic, without the broker's own delivery. There, an app that does not read
+   * would block the others, and a reply in between makes the broker drop queued messages as duplicates.
    */
   publish(topic: string, payload: string): void {
     for (const { client } of this.#subscribers.matching(topic)) sendToApp(client, topic, payload);
   }
 
-  /** From now on nobody comes in: a balancer finds the port shut, who has dialled already hears why. */
+  /** Rejects new connections: the port is closed for load balancers, and clients that are connecting get the reason. */
   rejectNew(): void {
-    this.#refusing = true;
+    this.#rejecting = true;
     for (const server of this.#servers) server.close();
   }
 
@@ -210,10 +213,7 @@ export class EmbeddedBroker {
   }
 
   #tlsServer(keys: { cert: Buffer; key: Buffer }, handle: (socket: net.Socket) => void): tls.Server {
-    const server = tls.createServer(
-      { ...keys, ...noticeVanished, handshakeTimeout: connectPatienceMs },
-      handle,
-    );
+    const server = tls.createServer({ ...keys, ...tcpKeepAlive, handshakeTimeout: connectTimeoutMs }, handle);
     this.#tlsServers.push(server);
     return server;
   }
@@ -228,10 +228,10 @@ export class EmbeddedBroker {
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
     const { deviceId: device } = readMqttClientId(client.id) ?? {};
     const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
-      this.#needs.events.connectionRefused({ code, reason, device, from });
-      done(Object.assign(new Refused(reason), { returnCode }), false);
+      this.#dependencies.events.connectionRefused({ code, reason, device, from });
+      done(Object.assign(new ConnectRejected(reason), { returnCode }), false);
     };
-    if (this.#refusing) {
+    if (this.#rejecting) {
       refuse("shutting_down", "the gateway is stopping", UNAVAILABLE);
       return;
     }
@@ -239,12 +239,12 @@ export class EmbeddedBroker {
       refuse(limits.mqttClientIdLength.error, "the client id is too long", BAD_CLIENT_ID);
       return;
     }
-    // The broker tells of a client's end only once it is registered; one may break off before that.
-    client.conn.once("close", () => this.#gone(client, "the device closed the connection"));
+    // The broker reports the end only of registered clients. A connection may end before that.
+    client.conn.once("close", () => this.#disconnected(client, "the device closed the connection"));
     try {
       if (isDevice(client.id)) {
-        const open = this.#needs.admitDevice(claim);
-        // The broker is about to close the device's older connection; its end is to be told for what it is.
+        const open = this.#dependencies.admitDevice(claim);
+        // The broker closes the device's older connection next. Mark it, so that its end gets the right reason.
         const older = this.#devices.get(client.id);
         if (older !== undefined) older.displaced = true;
         const clientId = client.id;
@@ -259,7 +259,7 @@ export class EmbeddedBroker {
         this.#peers.set(client, peer);
         this.#devices.set(clientId, peer);
       } else {
-        const app = this.#needs.admitApp(claim);
+        const app = this.#dependencies.admitApp(claim);
         this.#peers.set(client, {
           kind: "app",
           client,
@@ -272,10 +272,16 @@ export class EmbeddedBroker {
       done(null, true);
     } catch (error) {
       const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
-      if (this.#needs.signInFailed(from) === 0) refuse("unauthenticated", messageOf(error), returnCode);
+      if (this.#dependencies.signInFailed(from) === 0)
+        refuse("unauthenticated", messageOf(error), returnCode);
       else {
-        this.#needs.events.connectionThrottled();
-        done(Object.assign(new Refused("too many failed sign-ins"), { returnCode: UNAVAILABLE }), false);
+        this.#dependencies.events.connectionThrottled();
+        done(
+          Object.assign(new ConnectRejected("too many failed sign-ins; retry later"), {
+            returnCode: UNAVAILABLE,
+          }),
+          false,
+        );
       }
     }
   }
@@ -295,42 +301,40 @@ export class EmbeddedBroker {
         peer.listener = peer.open(deviceConnection(client));
         for (const message of peer.early.splice(0)) peer.listener.message(message);
       } catch {
-        // It was revoked while it signed in.
+        // The device was revoked during the sign-in.
         client.close();
       }
     }
   }
 
-  #take(client: Client, { topic, payload }: PublishPacket): void {
+  #received(client: Client, { topic, payload }: PublishPacket): void {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
     const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
-    if (peer.kind === "app") this.#takeRequest(peer, topic, bytes);
-    else if (topic === deviceTopic) this.#takeFrame(peer, bytes);
-    else
-      this.#needs.events.frameNotUnderstood(
-        readMqttClientId(peer.clientId)?.deviceId ?? "",
-        "unknown",
-        "another topic",
-      );
+    if (peer.kind === "app") this.#requestReceived(peer, topic, bytes);
+    else if (topic === deviceTopic) this.#frameReceived(peer, bytes);
+    else {
+      const device = readMqttClientId(peer.clientId)?.deviceId ?? "";
+      this.#dependencies.events.frameNotUnderstood(device, "unknown", `another topic than ${deviceTopic}`);
+    }
   }
 
-  #takeFrame(peer: DevicePeer, bytes: Buffer): void {
+  #frameReceived(peer: DevicePeer, bytes: Buffer): void {
     if (peer.listener !== undefined) peer.listener.message(bytes);
-    else if (peer.early.length < mostEarly) peer.early.push(bytes);
+    else if (peer.early.length < maxEarly) peer.early.push(bytes);
   }
 
-  #takeRequest(peer: AppPeer, topic: string, bytes: Buffer): void {
+  #requestReceived(peer: AppPeer, topic: string, bytes: Buffer): void {
     if (peer.disconnected !== undefined) peer.app.published(topic, bytes);
-    else if (peer.early.length < mostEarly) peer.early.push({ topic, bytes });
+    else if (peer.early.length < maxEarly) peer.early.push({ topic, bytes });
   }
 
-  #heard(client: Client): void {
+  #pinged(client: Client): void {
     const peer = this.#peers.get(client);
     if (peer?.kind === "device") peer.listener?.alive();
   }
 
-  #gone(client: Client, reason: string): void {
+  #disconnected(client: Client, reason: string): void {
     const peer = this.#peers.get(client);
     this.#peers.delete(client);
     if (peer?.kind === "device" && this.#devices.get(peer.clientId) === peer)
@@ -358,19 +362,19 @@ export class EmbeddedBroker {
     return peer.kind === "device" ? topic === pushTopic(peer.clientId) : peer.app.maySee(topic);
   }
 
-  /** A new subscriber gets the current state. Each message waits until the one before it is written. */
+  /** Sends the current state to a new subscriber, one message after the other. */
   async #sendRetained(client: Client, subscriptions: readonly Subscription[]): Promise<void> {
     if (this.#peers.get(client)?.kind !== "app") return;
     const granted = subscriptions.filter(({ qos }) => Number(qos) !== NOT_GRANTED).map(({ topic }) => topic);
     if (granted.length === 0) return;
-    for (const { topic, payload } of this.#needs.retained(granted)) {
+    for (const { topic, payload } of this.#dependencies.retained(granted)) {
       if (client.closed) return;
       const packet = { cmd: "publish", topic, payload, qos: 0, retain: true, dup: false } as const;
       await new Promise<void>((resolve) => client.publish(packet, () => resolve()));
     }
   }
 
-  #forgetFilters(client: Client, filters: readonly string[]): void {
+  #removeFilters(client: Client, filters: readonly string[]): void {
     const peer = this.#peers.get(client);
     if (peer?.kind !== "app") return;
     for (const filter of filters) {
@@ -380,12 +384,12 @@ export class EmbeddedBroker {
   }
 }
 
-/** Milliseconds of it; whoever says more before it is answered says too much. */
-const mostEarly = 32;
+/** The time before the ready event is milliseconds long. Further messages are dropped. */
+const maxEarly = 32;
 
-class Refused extends Error {}
+class ConnectRejected extends Error {}
 
-/** In place of the broker's own delivery: what one client publishes reaches no other through the broker. */
+/** Replaces the broker's own delivery, so that no client's message reaches another client. */
 const noDelivery = {
   on: (_topic: string, _listener: unknown, done?: () => void) => done?.(),
   removeListener: (_topic: string, _listener: unknown, done?: () => void) => done?.(),

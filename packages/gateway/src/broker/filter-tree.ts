@@ -3,7 +3,7 @@ interface Branch<Item> {
   readonly items: Set<Item>;
 }
 
-/** Who has subscribed to what, level by level: a topic finds everybody it is for without looking at the others. */
+/** Subscriptions as a tree of topic levels, so that a topic finds its subscribers without a scan of all filters. */
 export class FilterTree<Item> {
   readonly #root: Branch<Item> = newBranch();
 
@@ -21,7 +21,7 @@ export class FilterTree<Item> {
     prune(this.#root, filter.split("/"), item);
   }
 
-  /** Each of them once, however many of its filters take the topic in. */
+  /** Each item once, also if several of its filters match. */
   matching(topic: string): ReadonlySet<Item> {
     const found = new Set<Item>();
     for (const items of branchesOf(this.#root, topic.split("/"), 0))
@@ -29,7 +29,7 @@ export class FilterTree<Item> {
     return found;
   }
 
-  /** Whether one of this item's filters takes the topic in. */
+  /** Whether one of this item's filters matches the topic. */
   matches(topic: string, item: Item): boolean {
     for (const items of branchesOf(this.#root, topic.split("/"), 0)) if (items.has(item)) return true;
     return false;

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
 import { createWebSocketStream, WebSocketServer } from "ws";
 
-/** MQTT over WebSocket, for apps in a browser: the same broker behind another carrier. */
+/** MQTT over WebSocket, for apps in a browser. */
 export class MqttWebSocket {
   readonly #server = new WebSocketServer({
     noServer: true,
@@ -22,7 +22,7 @@ export class MqttWebSocket {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = createWebSocketStream(webSocket);
-      // The broker listens too, but lets go of the stream before the last error may come.
+      // The broker removes its own listener before the last error may occur.
       stream.on("error", () => undefined);
       this.#accept(stream, request);
     });

@@ -1,7 +1,7 @@
 /**
- * An MQTT broker of somebody else's [MQT-9…12]: the gateway is one client of it among many. The broker's own rules
- * say who a device is, by letting it publish to `device-server/{clientId}` only; here a device is there when it has
- * said something, and gone when its will or its silence says so.
+ * The client of an outside MQTT broker [MQT-9…12]. The broker's access rules authenticate devices: a device may publish
+ * only to `device-server/{clientId}`. A device is online after its first message, and offline after its will or a
+ * silence.
  */
 import { encodeRequest, limits, readMqttClientId } from "@tendon/protocol";
 import mqtt, { type MqttClient } from "mqtt";
@@ -11,62 +11,62 @@ import type { Events } from "../events/events.ts";
 import { pushTopic } from "./client-ids.ts";
 import type { DeviceListener, OpenDevice } from "./connections.ts";
 
-export interface OutsideBrokerNeeds {
+export interface OutsideBrokerDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly url: string;
   readonly random: () => number;
-  /** Client ids of devices that were there in earlier runs. */
+  /** Client ids of devices that were online in earlier runs. */
   readonly seen: Iterable<string>;
-  /** Counts a device that may not come in; says how long the next one told of ought to have waited [PRV-8]. */
+  /** Counts a rejected device. Returns how long to wait before the next one is logged [PRV-8]. */
   readonly signInFailed: () => number;
-  /** Told of a device that has not been there before. */
+  /** Called for a device that was never online before. */
   readonly firstSeen: (clientId: string) => void;
-  /** Who takes over the device with this client id; throws for one that is not to be served. */
+  /** Returns the handler of the device with this client id; throws if the device is not admitted. */
   readonly admitDevice: (clientId: string) => OpenDevice;
 }
 
 const topicRoot = "device-server/";
 const POLICY = 1008;
-const shunMs = 10_000;
+const ignoreMs = 10_000;
 const firstPauseMs = 500;
-const longestPauseMs = 30_000;
-/** Known devices are asked for a sign of life in groups, so that a large fleet does not answer all at once. */
-const askedAtOnce = 50;
-const askPauseMs = 100;
+const maxPauseMs = 30_000;
+/** Known devices are probed in groups, so that a large fleet does not answer all at once. */
+const probeBatch = 50;
+const probePauseMs = 100;
 
 export class OutsideBroker {
-  readonly #needs: OutsideBrokerNeeds;
+  readonly #dependencies: OutsideBrokerDependencies;
   readonly #client: MqttClient;
-  /** Devices that are there, by client id. */
+  /** Online devices by client id. */
   readonly #devices = new Map<string, DeviceListener>();
-  /** Devices that have been there, in this run or before: asked for when the connection stands. */
+  /** Devices that were ever online. They are probed when the connection to the broker is ready. */
   readonly #seen: Set<string>;
-  /** Devices that broke a rule, and until when they are not listened to. */
-  readonly #shunned = new Map<string, number>();
+  /** Devices that violated a limit, with the time until which their messages are ignored. */
+  readonly #ignored = new Map<string, number>();
   #pauseMs = firstPauseMs;
   #timer: Timer | undefined;
   #stopped = false;
-  #refusing = false;
+  #rejecting = false;
   #connected = false;
 
-  constructor(needs: OutsideBrokerNeeds) {
-    this.#needs = needs;
-    this.#seen = new Set(needs.seen);
-    this.#client = mqtt.connect(needs.url, {
+  constructor(dependencies: OutsideBrokerDependencies) {
+    this.#dependencies = dependencies;
+    this.#seen = new Set(dependencies.seen);
+    this.#client = mqtt.connect(dependencies.url, {
       clean: true,
-      // Our own pauses grow and differ, so that many gateways do not come back in step.
+      // Tendon's own pauses grow and are randomised, so that many gateways do not reconnect at the same time.
       reconnectPeriod: 0,
       connectTimeout: 10_000,
       keepalive: 30,
       queueQoSZero: false,
       protocolVersion: 4,
     });
-    this.#client.on("connect", () => this.#up());
-    this.#client.on("close", () => this.#down());
-    this.#client.on("error", (error) => needs.events.outsideBroker("error", messageOf(error)));
+    this.#client.on("connect", () => this.#onConnect());
+    this.#client.on("close", () => this.#onClose());
+    this.#client.on("error", (error) => dependencies.events.outsideBroker("error", messageOf(error)));
     this.#client.on("message", (topic, payload, { retain }) => {
-      // What the broker has kept was said some day by somebody who may have gone.
+      // A retained message may be old, and its sender may be offline.
       if (!retain) this.#message(topic, payload);
     });
   }
@@ -75,91 +75,96 @@ export class OutsideBroker {
     return this.#connected;
   }
 
-  /** Asks a device for a sign of life; if it is there, its answer makes it known. */
-  #ask(clientId: string): void {
+  /** Pings a device. An answer makes the device online. */
+  #probe(clientId: string): void {
     this.#push(clientId, JSON.stringify({ session_id: "", type: "mcp", payload: encodeRequest(1, "ping") }));
   }
 
-  /** From now on nobody comes in. */
+  /** Rejects new devices from now on. */
   rejectNew(): void {
-    this.#refusing = true;
+    this.#rejecting = true;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#forgetAll("the gateway is stopping");
+    this.#closeAll("the gateway is stopping");
     await this.#client.endAsync(true);
   }
 
-  #up(): void {
+  #onConnect(): void {
     this.#connected = true;
     this.#pauseMs = firstPauseMs;
-    this.#needs.events.outsideBroker("connected");
+    this.#dependencies.events.outsideBroker("connected");
     this.#client.subscribe(`${topicRoot}+`, { qos: 0 }, (error) => {
-      if (error !== null && error !== undefined) this.#needs.events.outsideBroker("error", messageOf(error));
+      if (error !== null && error !== undefined)
+        this.#dependencies.events.outsideBroker("error", messageOf(error));
     });
-    this.#askAll([...this.#seen]);
+    this.#probeAll([...this.#seen]);
   }
 
-  #down(): void {
-    if (this.#connected) this.#needs.events.outsideBroker("disconnected");
+  #onClose(): void {
+    if (this.#connected) this.#dependencies.events.outsideBroker("disconnected");
     this.#connected = false;
     this.#timer?.cancel();
-    this.#forgetAll("the connection to the MQTT broker broke off");
+    this.#closeAll("the connection to the MQTT broker was lost");
     if (this.#stopped) return;
-    const pause = this.#pauseMs * (0.5 + this.#needs.random());
-    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
-    this.#timer = this.#needs.clock.after(pause, () => this.#client.reconnect());
+    const pause = this.#pauseMs * (0.5 + this.#dependencies.random());
+    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
+    this.#timer = this.#dependencies.clock.after(pause, () => this.#client.reconnect());
   }
 
-  #askAll(waiting: string[]): void {
-    for (const clientId of waiting.splice(0, askedAtOnce)) this.#ask(clientId);
+  #probeAll(waiting: string[]): void {
+    for (const clientId of waiting.splice(0, probeBatch)) this.#probe(clientId);
     if (waiting.length === 0 || this.#stopped) return;
-    this.#timer = this.#needs.clock.after(askPauseMs, () => this.#askAll(waiting));
+    this.#timer = this.#dependencies.clock.after(probePauseMs, () => this.#probeAll(waiting));
   }
 
   #message(topic: string, payload: Buffer): void {
     const clientId = topic.slice(topicRoot.length);
-    // An empty message is what a device's will says here: it has gone.
+    // The will of a device is an empty message.
     if (payload.byteLength === 0) {
-      this.#forget(clientId, "the device's will says that it has gone");
+      this.#closeDevice(clientId, "the MQTT broker published the device's will");
       return;
     }
     const listener = this.#devices.get(clientId) ?? this.#admit(clientId);
     if (listener === undefined) return;
     if (payload.byteLength <= limits.deviceFrameBytes.max) listener.message(payload);
     else
-      this.#needs.events.frameNotUnderstood(deviceOf(clientId) ?? "", "invalid", "the message is too large");
+      this.#dependencies.events.frameNotUnderstood(
+        deviceOf(clientId) ?? "",
+        "invalid",
+        "the message is too large",
+      );
   }
 
-  #isShunned(clientId: string): boolean {
-    const until = this.#shunned.get(clientId);
+  #isIgnored(clientId: string): boolean {
+    const until = this.#ignored.get(clientId);
     if (until === undefined) return false;
-    if (until > this.#needs.clock.monotonic()) return true;
-    this.#shunned.delete(clientId);
+    if (until > this.#dependencies.clock.monotonic()) return true;
+    this.#ignored.delete(clientId);
     return false;
   }
 
   #admit(clientId: string): DeviceListener | undefined {
-    if (this.#refusing) return undefined;
+    if (this.#rejecting) return undefined;
     try {
-      const open = this.#needs.admitDevice(clientId);
-      if (this.#isShunned(clientId)) return undefined;
+      const open = this.#dependencies.admitDevice(clientId);
+      if (this.#isIgnored(clientId)) return undefined;
       const listener = open({
         push: (text) => this.#push(clientId, text),
         close: (code) => {
           this.#devices.delete(clientId);
-          // Its connection is not ours to end; what it says is not heard for a while instead.
-          if (code === POLICY) this.#shunned.set(clientId, this.#needs.clock.monotonic() + shunMs);
+          // The gateway cannot close the device's connection, so it ignores the device's messages for a while.
+          if (code === POLICY) this.#ignored.set(clientId, this.#dependencies.clock.monotonic() + ignoreMs);
         },
       });
       this.#devices.set(clientId, listener);
-      if (!this.#seen.has(clientId)) this.#needs.firstSeen(clientId);
+      if (!this.#seen.has(clientId)) this.#dependencies.firstSeen(clientId);
       this.#seen.add(clientId);
       return listener;
     } catch (error) {
-      const { events, signInFailed } = this.#needs;
+      const { events, signInFailed } = this.#dependencies;
       const why = { code: "unauthenticated", reason: messageOf(error), device: deviceOf(clientId) };
       if (signInFailed() > 0) events.connectionThrottled();
       else events.connectionRefused(why);
@@ -173,18 +178,18 @@ export class OutsideBroker {
     return true;
   }
 
-  #forget(clientId: string, reason: string): void {
+  #closeDevice(clientId: string, reason: string): void {
     const listener = this.#devices.get(clientId);
     this.#devices.delete(clientId);
     listener?.closed(reason);
   }
 
-  #forgetAll(reason: string): void {
-    for (const clientId of [...this.#devices.keys()]) this.#forget(clientId, reason);
+  #closeAll(reason: string): void {
+    for (const clientId of [...this.#devices.keys()]) this.#closeDevice(clientId, reason);
   }
 }
 
-/** The rest of a client id is secret. */
+/** Only the device id, because the rest of a client id is secret. */
 function deviceOf(clientId: string): string | undefined {
   return readMqttClientId(clientId)?.deviceId;
 }

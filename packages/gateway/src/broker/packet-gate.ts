@@ -1,12 +1,12 @@
 /**
- * Watches the packet boundaries of one MQTT connection as bytes come in, before any parser holds them [MQT-3]. A
- * packet that says it is too large, a length that never ends, or anything before CONNECT ends the connection at
- * its header: what an attacker sends costs no memory and no time.
+ * Checks the packet headers of one MQTT connection before the parser gets the bytes [MQT-3]. A packet that is too
+ * large, an invalid length, or any packet before CONNECT ends the connection at its header, so that an attack costs
+ * neither memory nor time.
  */
 const CONNECT = 0x10;
 const LONGEST_LENGTH_FIELD = 4;
 
-type Place =
+type ParserState =
   | { readonly at: "type" }
   | { readonly at: "length"; value: number; bytes: number }
   | { readonly at: "body"; left: number };
@@ -14,7 +14,7 @@ type Place =
 export class PacketGate {
   readonly #connectLimit: number;
   readonly #packetLimit: number;
-  #place: Place = { at: "type" };
+  #state: ParserState = { at: "type" };
   #connected = false;
 
   constructor(connectLimit: number, packetLimit: number) {
@@ -22,26 +22,26 @@ export class PacketGate {
     this.#packetLimit = packetLimit;
   }
 
-  /** `undefined` when the bytes may go on, otherwise why they may not. */
+  /** `undefined` if the bytes are accepted, otherwise the reason of the rejection. */
   admit(chunk: Uint8Array): string | undefined {
     let index = 0;
     while (index < chunk.byteLength) {
-      const place = this.#place;
-      if (place.at === "body") {
-        const taken = Math.min(place.left, chunk.byteLength - index);
-        place.left -= taken;
+      const state = this.#state;
+      if (state.at === "body") {
+        const taken = Math.min(state.left, chunk.byteLength - index);
+        state.left -= taken;
         index += taken;
-        if (place.left === 0) this.#place = { at: "type" };
+        if (state.left === 0) this.#state = { at: "type" };
         continue;
       }
       const byte = chunk[index] ?? 0;
       index += 1;
-      if (place.at === "type") {
-        const refused = this.#openPacket(byte);
-        if (refused !== undefined) return refused;
+      if (state.at === "type") {
+        const rejection = this.#openPacket(byte);
+        if (rejection !== undefined) return rejection;
       } else {
-        const refused = this.#readLength(place, byte);
-        if (refused !== undefined) return refused;
+        const rejection = this.#readLength(state, byte);
+        if (rejection !== undefined) return rejection;
       }
     }
     return undefined;
@@ -49,20 +49,22 @@ export class PacketGate {
 
   #openPacket(byte: number): string | undefined {
     if (!this.#connected && byte !== CONNECT) return "the first packet is not CONNECT";
-    this.#place = { at: "length", value: 0, bytes: 0 };
+    this.#state = { at: "length", value: 0, bytes: 0 };
     return undefined;
   }
 
-  #readLength(place: Extract<Place, { at: "length" }>, byte: number): string | undefined {
-    place.value += (byte & 0x7f) * 128 ** place.bytes;
-    place.bytes += 1;
+  #readLength(state: Extract<ParserState, { at: "length" }>, byte: number): string | undefined {
+    state.value += (byte & 0x7f) * 128 ** state.bytes;
+    state.bytes += 1;
     if ((byte & 0x80) !== 0) {
-      return place.bytes >= LONGEST_LENGTH_FIELD ? "the packet's length has no end" : undefined;
+      return state.bytes >= LONGEST_LENGTH_FIELD
+        ? "the length field of the packet is longer than 4 bytes"
+        : undefined;
     }
     const limit = this.#connected ? this.#packetLimit : this.#connectLimit;
-    if (place.value > limit) return `a packet of ${place.value} bytes, ${limit} are allowed`;
+    if (state.value > limit) return `a packet has ${state.value} bytes; at most ${limit} are allowed`;
     this.#connected = true;
-    this.#place = place.value === 0 ? { at: "type" } : { at: "body", left: place.value };
+    this.#state = state.value === 0 ? { at: "type" } : { at: "body", left: state.value };
     return undefined;
   }
 }

@@ -1,11 +1,10 @@
 import mqttPacket from "mqtt-packet";
 
-const longestOneByteLength = 0x7f;
-const more = 0x80;
+const maxOneByteLength = 0x7f;
+const continuationBit = 0x80;
 
 /**
- * Writes PUBLISH packets of QoS 0 to one topic. All but length and payload are the same every time: made once, and not
- * for every message.
+ * Writes PUBLISH packets of QoS 0 for one topic. Everything except length and payload is encoded once and reused.
  */
 export function pushPackets(topic: string): (text: string) => Buffer {
   const empty = mqttPacket.generate({
@@ -30,19 +29,19 @@ export function pushPackets(topic: string): (text: string) => Buffer {
   };
 }
 
-/** How many bytes MQTT writes a length with: seven bits in each. */
+/** The number of bytes of an MQTT length, which has seven bits per byte. */
 function lengthBytes(length: number): number {
   let bytes = 1;
-  for (let left = length; left > longestOneByteLength; left >>= 7) bytes += 1;
+  for (let left = length; left > maxOneByteLength; left >>= 7) bytes += 1;
   return bytes;
 }
 
-/** Gives where it ends. */
+/** Returns the offset after the length. */
 function writeLength(packet: Buffer, length: number): number {
   let at = 1;
   let left = length;
-  while (left > longestOneByteLength) {
-    packet[at] = (left & longestOneByteLength) | more;
+  while (left > maxOneByteLength) {
+    packet[at] = (left & maxOneByteLength) | continuationBit;
     left >>= 7;
     at += 1;
   }
