@@ -42,7 +42,7 @@ export class FinishedCalls {
   }
 
   add(call: Finished): void {
-    if (this.#pending.push(call) === 1) this.#settings.events.tellSoon(this.#recordAll);
+    if (this.#pending.push(call) === 1) this.#settings.events.deferReport(this.#recordAll);
   }
 
   #recordPending(): void {
@@ -55,7 +55,7 @@ export class FinishedCalls {
         this.#recordOne(call, at);
       } catch (error) {
         // An error in a listener must not stop the remaining calls from being recorded.
-        events.notTold(error);
+        events.callReportFailed(error);
       }
     }
   }

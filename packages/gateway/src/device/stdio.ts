@@ -83,7 +83,7 @@ export class StdioDevice {
     stdout.on("data", (chunk: Buffer) => session.receive(chunk));
     const log = new LineReader(
       longestStderrLine,
-      (line) => events.processSaid(alias, line),
+      (line) => events.processOutput(alias, line),
       () => undefined,
     );
     stderr.on("data", (chunk: Buffer) => log.push(chunk));

@@ -5,8 +5,8 @@
 import { type EventType, type GatewayEvent, limits } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
 
-/** An event as it is stored. */
-export interface KeptEvent {
+/** An event with its number, as it is stored. */
+export interface NumberedEvent {
   readonly sequence: number;
   readonly type: EventType;
   readonly at: number;
@@ -20,14 +20,14 @@ export interface EventLog {
   /** Reserves numbers that no run has used or will use. */
   reserve(count: number): Promise<{ readonly stream: string; readonly first: number }>;
   /** Returns before the event is written. */
-  append(stream: string, event: KeptEvent): void;
-  /** The events between two numbers, both excluded, in order; `undefined` when some are deleted or there are too many. */
+  append(stream: string, event: NumberedEvent): void;
+  /** The events between two numbers, both excluded, in order; `undefined` if some are deleted or too many. */
   between(
     stream: string,
     after: number,
     before: number,
     limit: number,
-  ): Promise<readonly KeptEvent[] | undefined>;
+  ): Promise<readonly NumberedEvent[] | undefined>;
 }
 
 /** What a client missed: first the events from the log, then those in memory. */
@@ -40,16 +40,16 @@ export interface Missed {
 export interface RecentEvents {
   /** Returns `undefined` when the event gets its number later. `stored`: another table already keeps it. */
   add(
-    event: Omit<KeptEvent, "sequence">,
+    event: Omit<NumberedEvent, "sequence">,
     stored: boolean,
   ): { readonly number: number; readonly event: GatewayEvent } | undefined;
   readonly lastId: string;
-  recentOf(device: string, most: number): GatewayEvent[];
+  recentOf(device: string, max: number): GatewayEvent[];
   since(id: string): Missed | undefined;
 }
 
 /** Numbers reserved at a time: one write per half a million events. */
-const block = 1_000_000;
+const blockSize = 1_000_000;
 /** While the log is unavailable, a reservation is retried after so many events. */
 const retryAfter = 1_000;
 
@@ -66,8 +66,8 @@ export class EventBuffer implements RecentEvents {
   #dropped: number;
   #next: number;
   #end: number;
-  #spare: number | undefined;
-  #askAt: number;
+  #nextBlock: number | undefined;
+  #reserveAt: number;
 
   private constructor(
     log: EventLog,
@@ -80,21 +80,21 @@ export class EventBuffer implements RecentEvents {
     this.#first = first;
     this.#dropped = first - 1;
     this.#next = first;
-    this.#end = first + block;
-    this.#askAt = first + block / 2;
+    this.#end = first + blockSize;
+    this.#reserveAt = first + blockSize / 2;
   }
 
   static async open(log: EventLog, onFault: (error: unknown) => void): Promise<EventBuffer> {
-    return new EventBuffer(log, await log.reserve(block), onFault);
+    return new EventBuffer(log, await log.reserve(blockSize), onFault);
   }
 
-  add(event: Omit<KeptEvent, "sequence">, stored: boolean): { number: number; event: GatewayEvent } {
+  add(event: Omit<NumberedEvent, "sequence">, stored: boolean): { number: number; event: GatewayEvent } {
     const sequence = this.#number();
     const { type, at, device, data } = event;
-    const kept = { sequence, type, at, device, data };
-    const shown = this.#shown(kept);
-    if (!stored) this.#log.append(this.#stream, kept);
-    this.#recent.push(shown);
+    const numbered = { sequence, type, at, device, data };
+    const published = this.#toGatewayEvent(numbered);
+    if (!stored) this.#log.append(this.#stream, numbered);
+    this.#recent.push(published);
     this.#numbers.push(sequence);
     // Cut in blocks: shifting one by one would cost a move of the whole list for every event.
     const { max } = limits.eventsKept;
@@ -104,7 +104,7 @@ export class EventBuffer implements RecentEvents {
       this.#recent.splice(0, surplus);
       this.#numbers.splice(0, surplus);
     }
-    return { number: sequence, event: shown };
+    return { number: sequence, event: published };
   }
 
   /** The id of the newest event. */
@@ -113,8 +113,8 @@ export class EventBuffer implements RecentEvents {
   }
 
   /** The newest events of a device that are in memory, oldest first. */
-  recentOf(device: string, most: number): GatewayEvent[] {
-    return newestOf(this.#recent, device, most);
+  recentOf(device: string, max: number): GatewayEvent[] {
+    return newestOf(this.#recent, device, max);
   }
 
   /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
@@ -128,12 +128,12 @@ export class EventBuffer implements RecentEvents {
     if (this.#dropped >= this.#first) return undefined;
     const earlier = async () => {
       const events = await this.#log.between(this.#stream, after, this.#first, limits.eventsKept.max);
-      return events?.map((event) => this.#shown(event));
+      return events?.map((event) => this.#toGatewayEvent(event));
     };
     return { earlier, recent: [...this.#recent] };
   }
 
-  #shown({ sequence, type, at, device, data }: KeptEvent): GatewayEvent {
+  #toGatewayEvent({ sequence, type, at, device, data }: NumberedEvent): GatewayEvent {
     const id = `${this.#stream}-${sequence}`;
     return device === undefined
       ? { id, type, at: isoTime(at), data }
@@ -145,12 +145,12 @@ export class EventBuffer implements RecentEvents {
    * a kill -9 on top of that could repeat some.
    */
   #number(): number {
-    if (this.#next >= this.#askAt) this.#reserve();
-    if (this.#next >= this.#end && this.#spare !== undefined) {
-      this.#next = Math.max(this.#next, this.#spare);
-      this.#end = this.#spare + block;
-      this.#askAt = this.#spare + block / 2;
-      this.#spare = undefined;
+    if (this.#next >= this.#reserveAt) this.#reserve();
+    if (this.#next >= this.#end && this.#nextBlock !== undefined) {
+      this.#next = Math.max(this.#next, this.#nextBlock);
+      this.#end = this.#nextBlock + blockSize;
+      this.#reserveAt = this.#nextBlock + blockSize / 2;
+      this.#nextBlock = undefined;
     }
     const number = this.#next;
     this.#next += 1;
@@ -158,13 +158,13 @@ export class EventBuffer implements RecentEvents {
   }
 
   #reserve(): void {
-    this.#askAt = Number.POSITIVE_INFINITY;
-    this.#log.reserve(block).then(
+    this.#reserveAt = Number.POSITIVE_INFINITY;
+    this.#log.reserve(blockSize).then(
       ({ first }) => {
-        this.#spare = first;
+        this.#nextBlock = first;
       },
       (error: unknown) => {
-        this.#askAt = this.#next + retryAfter;
+        this.#reserveAt = this.#next + retryAfter;
         this.#onFault(error);
       },
     );
@@ -184,9 +184,9 @@ export class EventBuffer implements RecentEvents {
 }
 
 /** The newest events of a device among these, oldest first. */
-export function newestOf(events: readonly GatewayEvent[], device: string, most: number): GatewayEvent[] {
+export function newestOf(events: readonly GatewayEvent[], device: string, max: number): GatewayEvent[] {
   const found: GatewayEvent[] = [];
-  for (let at = events.length - 1; at >= 0 && found.length < most; at -= 1) {
+  for (let at = events.length - 1; at >= 0 && found.length < max; at -= 1) {
     const event = events[at];
     if (event?.device === device) found.push(event);
   }

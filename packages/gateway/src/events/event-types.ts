@@ -1,5 +1,5 @@
 /** The data of events that carry more than a few fields. */
-import type { KeptEvent } from "./event-buffer.ts";
+import type { NumberedEvent } from "./event-buffer.ts";
 
 export interface FinishedCall {
   readonly callId: string;
@@ -35,7 +35,7 @@ export interface EndedConversation {
 }
 
 /** A finished call as the event that reported it. */
-export function finishedCallEvent(sequence: number, at: number, call: FinishedCall): KeptEvent {
+export function finishedCallEvent(sequence: number, at: number, call: FinishedCall): NumberedEvent {
   const { device, ...data } = call;
   return { sequence, type: "call.finished", at, device, data };
 }

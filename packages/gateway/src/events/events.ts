@@ -1,6 +1,6 @@
 /**
- * The one place that records what happened: as events for clients, log lines and metrics. Modules report in the domain's
- * words; no other module logs a line about a device or counts a call.
+ * The one place that records what happened: as events for clients, log lines and metrics. Modules report through
+ * named methods; no other module logs a line about a device or counts a call.
  */
 import type { EventType, GatewayEvent } from "@tendon/protocol";
 import type { Logger } from "pino";
@@ -8,8 +8,8 @@ import type { Clock } from "../clock.ts";
 import {
   EventBuffer,
   type EventLog,
-  type KeptEvent,
   type Missed,
+  type NumberedEvent,
   type RecentEvents,
 } from "./event-buffer.ts";
 import type { EndedConversation, FinishedCall, FirmwareProgress } from "./event-types.ts";
@@ -22,7 +22,7 @@ export { Metrics } from "./metrics.ts";
 export { ReplicatedEvents, type UnnumberedEvent } from "./replicated-events.ts";
 export type EventListener = (event: GatewayEvent) => void;
 
-/** Why a connection of a device ended, where the device came back before it was missed, or another came as it. */
+/** The reason if a device reconnected before its old connection ended, or another device has the same identity. */
 export const takenOver = "a newer connection of this device took over";
 
 export class Events {
@@ -30,8 +30,8 @@ export class Events {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<EventListener>();
-  #memory: RecentEvents | undefined;
-  #untold: (() => void) | undefined;
+  #recent: RecentEvents | undefined;
+  #deferred: (() => void) | undefined;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
     this.#clock = clock;
@@ -45,52 +45,52 @@ export class Events {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Events have numbers from here on, and are kept; before it nothing may be published. */
-  async keepIn(log: EventLog): Promise<void> {
-    this.#memory = await EventBuffer.open(log, (error) =>
-      this.#log.warn({ err: error }, "no numbers for events yet"),
+  /** Numbers and stores events from now on. Nothing may be published before. */
+  async useLog(log: EventLog): Promise<void> {
+    this.#recent = await EventBuffer.open(log, (error) =>
+      this.#log.warn({ err: error }, "event numbers could not be reserved"),
     );
   }
 
-  /** The same with a book that several nodes share; what it gives back later is `show`n. */
-  shareIn(book: RecentEvents): void {
-    this.#memory = book;
+  /** Uses the events of all nodes instead. The owner passes them to `deliver` when they arrive. */
+  useReplicated(events: RecentEvents): void {
+    this.#recent = events;
   }
 
-  show(event: GatewayEvent): void {
+  deliver(event: GatewayEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Has something told that has happened: soon, and in any case before anything else is told or asked for. */
-  tellSoon(tell: () => void): void {
+  /** Defers a report to the end of the event-loop turn, or until the next report or read, whichever is first. */
+  deferReport(report: () => void): void {
     this.settle();
-    this.#untold = tell;
+    this.#deferred = report;
     setImmediate(() => this.settle());
   }
 
-  /** Whatever has happened is told now. */
+  /** Runs a deferred report now. */
   settle(): void {
-    const tell = this.#untold;
-    this.#untold = undefined;
-    tell?.();
+    const report = this.#deferred;
+    this.#deferred = undefined;
+    report?.();
   }
 
-  /** The id of the newest event; what comes later is `since` it. */
+  /** The id of the newest event. */
   get lastId(): string {
     this.settle();
-    return this.#memory?.lastId ?? "";
+    return this.#recent?.lastId ?? "";
   }
 
-  /** The newest events of a device, oldest first; not further back than memory goes. */
-  recentOf(device: string, most: number): GatewayEvent[] {
+  /** The newest events of a device that are in memory, oldest first. */
+  recentOf(device: string, max: number): GatewayEvent[] {
     this.settle();
-    return this.#memory?.recentOf(device, most) ?? [];
+    return this.#recent?.recentOf(device, max) ?? [];
   }
 
-  /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
+  /** Everything after the event with this id; `undefined` if it is too old or not an id of this gateway. */
   since(id: string): Missed | undefined {
     this.settle();
-    return this.#memory?.since(id);
+    return this.#recent?.since(id);
   }
 
   deviceOnline(device: string, data: { transport: string; alias: string; mcp: boolean }): void {
@@ -99,7 +99,7 @@ export class Events {
     this.#publish("device.online", device, data);
   }
 
-  /** It came under a name made from its id, and has said since what board it is. */
+  /** The alias was derived from the id and is now derived from the board. */
   deviceNamed(device: string, alias: string): void {
     this.#log.info({ device, alias }, "device named");
   }
@@ -110,7 +110,7 @@ export class Events {
     this.#publish("device.offline", device, { reason });
   }
 
-  /** Its code stands on the board and nowhere else. */
+  /** The event has no activation code. Only the board shows it. */
   devicePending(
     device: string,
     data: { board: string | null; firmware: string | null; from: string | null; standing: string },
@@ -129,9 +129,9 @@ export class Events {
     this.#publish("device.revoked", device, data);
   }
 
-  /** The node that held it cannot say so itself any more. */
+  /** Reported by another node, because the node of the device has failed. */
   deviceLostWithNode(device: string): void {
-    const reason = "the gateway node that held it is gone";
+    const reason = "the gateway node of this device failed";
     this.#log.warn({ device, reason }, "device offline");
     this.#publish("device.offline", device, { reason });
   }
@@ -145,7 +145,7 @@ export class Events {
       readonly added?: readonly string[];
       readonly removed?: readonly string[];
       readonly accepted?: readonly string[];
-      /** Known tools that are not what they were. */
+      /** Known tools whose definitions changed. */
       readonly changed?: readonly object[];
     },
   ): void {
@@ -167,9 +167,9 @@ export class Events {
     this.#publish("device.notification", device, { method, params: params ?? null });
   }
 
-  /** Gives the number of its event: the history keeps both as one. `detail`: where the outcome alone says too little. */
+  /** Returns the number of the event, which the history stores with the call. `detail` explains the outcome. */
   callFinished(call: FinishedCall, at: number, detail?: string): number {
-    // Written out field by field: this is done for every call, and copying an object with a hole in it is slow.
+    // Field by field, because this runs for every call and object rest is slow.
     const { device, callId, tool, principal, outcome, queuedMs, durationMs } = call;
     const plain = { callId, tool, principal, outcome, queuedMs, durationMs };
     const data = detail === undefined ? plain : { ...plain, detail };
@@ -181,11 +181,11 @@ export class Events {
 
   callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
     this.#metrics.lateReplies.inc();
-    this.#log.info({ device, ...data }, "a device answered a call that was given up");
+    this.#log.info({ device, ...data }, "a device answered a call that had already ended");
     this.#publish("call.late", device, data);
   }
 
-  /** `device` is undefined for a call to many. */
+  /** `device` is undefined for a fan-out. */
   approvalRequested(
     device: string | undefined,
     data: { readonly approvalId: string; readonly tool: string; readonly principal: string },
@@ -204,7 +204,7 @@ export class Events {
       readonly by: string;
     },
   ): void {
-    this.#log.info({ device, ...data }, "a call was decided upon");
+    this.#log.info({ device, ...data }, "an approval was decided");
     this.#publish("approval.decided", device, data);
   }
 
@@ -246,14 +246,14 @@ export class Events {
     this.#publish("voice.ended", device, { upstream: data.upstream, kind: data.kind });
   }
 
-  /** The voice server is gone, and the board has stayed. */
+  /** The voice server disconnected, and the board stays connected. */
   voiceParked(device: string, data: { upstream: string; kind: string; detail: string }): void {
     this.#metrics.voiceEnded.inc({ kind: data.kind });
-    this.#log[data.kind === "closed" ? "info" : "warn"]({ device, ...data }, "voice server gone");
+    this.#log[data.kind === "closed" ? "info" : "warn"]({ device, ...data }, "voice server disconnected");
   }
 
   voiceOtaFailed(device: string, reason: string): void {
-    this.#log.warn({ device, reason }, "a voice server's OTA address failed");
+    this.#log.warn({ device, reason }, "a request to a voice server's OTA address failed");
   }
 
   voiceFrameNotUnderstood(device: string): void {
@@ -271,7 +271,7 @@ export class Events {
     this.#log.warn(why, "device refused");
   }
 
-  /** One of many failed sign-ins from one address: counted, and not told each time. */
+  /** One of many failed sign-ins from one address. Counted but not logged. */
   connectionThrottled(): void {
     this.#metrics.connectionsRefused.inc({ code: "rate_limited" });
   }
@@ -281,7 +281,7 @@ export class Events {
     else
       this.#log.warn(
         { device },
-        `${takenOver}, again and again: do two boards have this identity, or does one restart over and over?`,
+        `${takenOver} repeatedly: two boards have the same identity, or one restarts repeatedly`,
       );
   }
 
@@ -298,17 +298,17 @@ export class Events {
     this.#log[level]({ state, ...(detail === undefined ? {} : { detail }) }, "outside MQTT broker");
   }
 
-  processSaid(device: string, line: string): void {
+  processOutput(device: string, line: string): void {
     this.#log.info({ device, line }, "process");
   }
 
-  /** `asked`: it was told to go. */
-  processEnded(device: string, reason: string, asked: boolean): void {
-    this.#log[asked ? "info" : "warn"]({ device, reason }, "process ended");
+  /** `requested`: the gateway stopped it. */
+  processEnded(device: string, reason: string, requested: boolean): void {
+    this.#log[requested ? "info" : "warn"]({ device, reason }, "process ended");
   }
 
-  notRemembered(device: string, error: unknown): void {
-    this.#log.error({ device, err: error }, "a device could not be written down");
+  notStored(device: string, error: unknown): void {
+    this.#log.error({ device, err: error }, "a device could not be stored");
   }
 
   storage(problem: { readonly kind: string; readonly count?: number }): void {
@@ -340,15 +340,15 @@ export class Events {
     this.#publish("device.firmware", device, { ...data });
   }
 
-  notTold(error: unknown): void {
-    this.#log.error({ err: error }, "the end of a call could not be told to all");
+  callReportFailed(error: unknown): void {
+    this.#log.error({ err: error }, "the end of a call could not be reported");
   }
 
-  noOffer(device: string, error: unknown): void {
-    this.#log.warn({ device, err: error }, "what firmware to offer could not be found out");
+  firmwareOfferFailed(device: string, error: unknown): void {
+    this.#log.warn({ device, err: error }, "the firmware offer could not be determined");
   }
 
-  /** The device is the one that was too many. */
+  /** `device` is the one whose failure reached the limit. */
   firmwareHalted(
     device: string,
     data: { image: string; board: string; version: string; reason: string },
@@ -367,7 +367,7 @@ export class Events {
     this.#log.warn(why, "photo refused");
   }
 
-  /** `who` where it is to be told: the first of many. */
+  /** `who` is set if the request is to be logged: the first of many. */
   limited(by: "principal" | "address" | "sign-in" | "connection", who: string | undefined): void {
     this.#metrics.requestsLimited.inc({ by });
     if (who !== undefined) this.#log.warn({ by, who }, "too many requests");
@@ -383,12 +383,12 @@ export class Events {
     this.#add(type, this.#clock.now(), device, data);
   }
 
-  #add(type: EventType, at: number, device: string | undefined, data: KeptEvent["data"]): number {
-    if (this.#memory === undefined)
-      throw new TypeError("something happened before there were numbers for it");
-    const added = this.#memory.add({ type, at, device, data }, type === "call.finished");
+  #add(type: EventType, at: number, device: string | undefined, data: NumberedEvent["data"]): number {
+    if (this.#recent === undefined)
+      throw new TypeError("an event was published before the event log was opened");
+    const added = this.#recent.add({ type, at, device, data }, type === "call.finished");
     if (added === undefined) return 0;
-    this.show(added.event);
+    this.deliver(added.event);
     return added.number;
   }
 }

@@ -22,7 +22,7 @@ export class Metrics {
   });
   readonly lateReplies = new Counter({
     name: "tendon_late_replies_total",
-    help: "Answers to calls that had been given up",
+    help: "Answers to calls that had already ended",
     registers: [this.registry],
   });
   readonly notifications = new Counter({
@@ -32,7 +32,7 @@ export class Metrics {
   });
   readonly oddFrames = new Counter({
     name: "tendon_odd_frames_total",
-    help: "Frames from devices that were unknown, invalid, salvaged, replies nobody waits for, or not understood in a conversation",
+    help: "Frames from devices by problem: unknown, invalid, salvaged, stray (reply to no request), or voice (invalid in a conversation)",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
@@ -48,24 +48,24 @@ export class Metrics {
   });
   readonly voiceSessions = new Gauge({
     name: "tendon_voice_sessions",
-    help: "Conversations with voice servers under way now",
+    help: "Current conversations with voice servers",
     registers: [this.registry],
   });
   readonly voiceEnded = new Counter({
     name: "tendon_voice_sessions_ended_total",
-    help: "Conversations that ended: left, closed, or how the voice server failed",
+    help: "Ended conversations by kind: left, closed, or the failure of the voice server",
     labelNames: ["kind"] as const,
     registers: [this.registry],
   });
   readonly voicePackets = new Counter({
     name: "tendon_voice_packets_total",
-    help: "Audio packets of conversations that have ended; up is from the device",
+    help: "Audio packets of ended conversations; up is from the device",
     labelNames: ["direction"] as const,
     registers: [this.registry],
   });
   readonly voiceLost = new Counter({
     name: "tendon_voice_packets_lost_total",
-    help: "Audio packets of conversations that have ended which did not get through",
+    help: "Lost audio packets of ended conversations",
     labelNames: ["direction"] as const,
     registers: [this.registry],
   });
@@ -77,19 +77,19 @@ export class Metrics {
   });
   readonly firmwareUpdates = new Counter({
     name: "tendon_firmware_updates_total",
-    help: "Boards that fetched an image, came back with it, or did not",
+    help: "Firmware updates of boards by outcome: fetched, updated or failed",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
   readonly requestsLimited = new Counter({
     name: "tendon_requests_limited_total",
-    help: "Requests refused because there were too many: of a principal, from an address, failed sign-ins, or unread on a connection that was cut off",
+    help: "Requests rejected by a rate limit: of a principal, of an address, of failed sign-ins, or of unread requests on a connection",
     labelNames: ["by"] as const,
     registers: [this.registry],
   });
   readonly photos = new Counter({
     name: "tendon_photos_total",
-    help: "Pictures that boards uploaded: ok, or why not",
+    help: "Photos that boards uploaded, by outcome: ok or a problem code",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
@@ -101,19 +101,19 @@ export class Metrics {
 
   readonly rowsLost = new Counter({
     name: "tendon_storage_rows_lost_total",
-    help: "Rows of the history and of events that could not be written and found no room to wait",
+    help: "Rows of the history and of events that were lost because the database was unavailable and the buffer was full",
     registers: [this.registry],
   });
   readonly partUnready = new Gauge({
     name: "tendon_part_unready",
-    help: "1 for a part that is not ready now, as /readyz says it: gateway, mqtt, cluster, storage",
+    help: "1 for a part that is not ready, as in /readyz: gateway, mqtt, cluster, storage",
     labelNames: ["part"] as const,
     registers: [this.registry],
   });
 
   readonly contentType = this.registry.contentType;
 
-  /** All of it in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   async text(): Promise<string> {
     return `${await this.registry.metrics()}\n${await ofTheProcess().metrics()}`;
   }

@@ -4,9 +4,9 @@
  */
 import { type GatewayEvent, limits } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
-import { type KeptEvent, type Missed, newestOf, type RecentEvents } from "./event-buffer.ts";
+import { type Missed, type NumberedEvent, newestOf, type RecentEvents } from "./event-buffer.ts";
 
-export type UnnumberedEvent = Omit<KeptEvent, "sequence">;
+export type UnnumberedEvent = Omit<NumberedEvent, "sequence">;
 
 /** The stream that all nodes share. */
 const stream = "c";
@@ -48,8 +48,8 @@ export class ReplicatedEvents implements RecentEvents {
     return `${stream}-${this.#last}`;
   }
 
-  recentOf(device: string, most: number): GatewayEvent[] {
-    return newestOf(this.#recent, device, most);
+  recentOf(device: string, max: number): GatewayEvent[] {
+    return newestOf(this.#recent, device, max);
   }
 
   since(id: string): Missed | undefined {

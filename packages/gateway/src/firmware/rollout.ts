@@ -239,7 +239,7 @@ export class Rollout {
     const before = this.#writing.get(deviceId);
     const mine = Promise.allSettled([before, work]).then(([, { status }]) => {
       if (this.#writing.get(deviceId) === mine) this.#writing.delete(deviceId);
-      if (status === "rejected") this.#dependencies.events.notRemembered(deviceId, "firmware");
+      if (status === "rejected") this.#dependencies.events.notStored(deviceId, "firmware");
     });
     this.#writing.set(deviceId, mine);
   }

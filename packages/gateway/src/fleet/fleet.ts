@@ -95,7 +95,7 @@ export class Fleet {
       store,
       clock,
       online: () => this.sessions(),
-      onFault: (device, error) => events.notRemembered(device, error),
+      onFault: (device, error) => events.notStored(device, error),
       pinsOf: (device) => this.drift.pinsOf(device),
       onAliasTaken: (record, holder, parts) => this.replicas.resolveAliasConflict(record, holder, parts),
     });

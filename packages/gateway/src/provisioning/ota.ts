@@ -188,7 +188,7 @@ async function offerOrNone(
   try {
     return await firmwareFor(report, entry.settings.mqtt !== undefined);
   } catch (error) {
-    events.noOffer(report.deviceId, error);
+    events.firmwareOfferFailed(report.deviceId, error);
     return undefined;
   }
 }

@@ -62,10 +62,10 @@ export async function joinCluster({
     (sequence, event) => {
       // First, so that listeners do not get events of devices that this node does not know yet.
       applyEvent(event);
-      events.show(shared.arrived(sequence, event));
+      events.deliver(shared.arrived(sequence, event));
     },
   );
-  events.shareIn(shared);
+  events.useReplicated(shared);
   let settled = async () => {};
   let stopSharing = () => {};
   return {

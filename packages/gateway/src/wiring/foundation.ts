@@ -98,7 +98,7 @@ export async function openFoundation(
     return await joinCluster({ url, clock, events, node, version });
   };
   const cluster = config.cluster === undefined ? undefined : await join(config.cluster);
-  if (cluster === undefined) await events.keepIn(storedEventLog(store, nodeId));
+  if (cluster === undefined) await events.useLog(storedEventLog(store, nodeId));
   else started.push(() => cluster.leave());
   const deviceSecret = await deviceSecretOf(store, dataFolder, log);
   return {

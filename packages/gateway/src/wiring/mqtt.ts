@@ -145,7 +145,7 @@ async function startExternal(
     settings: store.settings,
     secret,
     isAdmitted: (clientId) => credentials.admitsTopic(clientId),
-    onFault: (device, error) => events.notRemembered(device, error),
+    onFault: (device, error) => events.notStored(device, error),
   });
   const broker = new OutsideBroker({
     clock,

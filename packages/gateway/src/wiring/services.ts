@@ -51,7 +51,7 @@ export interface OpenedServices extends Services {
 
 export async function openServices(dependencies: ServiceDependencies): Promise<OpenedServices> {
   const { store, clock, events } = dependencies;
-  const onWriteFault = (what: string, error: unknown) => events.notRemembered(what, error);
+  const onWriteFault = (what: string, error: unknown) => events.notStored(what, error);
   let broadcastStatus = (_id: string, _at: number, _value: JsonObject): void => undefined;
   const mutedLevels = new MutedLevels(store, onWriteFault);
   const boardTools = new BoardTools(clock, dependencies.camera);
