@@ -265,7 +265,7 @@ export class BoardSession implements DeviceSession {
     const voice = this.#voice;
     if (voice?.serves(this.deviceId) !== true) return false;
     this.toolsOnly.end();
-    this.endConversation("the board said hello again");
+    this.endConversation("the board sent a new hello");
     const mcp = speaksMcp(hello.message);
     this.helloReceived(mcp, hello.message.version);
     this.#conversation = voice.begin(new VoiceSession(this, mcp), hello);

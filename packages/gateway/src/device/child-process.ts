@@ -76,13 +76,13 @@ export class SupervisedProcess {
     if (state.kind !== "running") return;
     const { child } = state;
     this.#state = { kind: "ending", child };
-    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
     this.#user.requestExit();
     const timers = [
       this.#clock.after(exitGraceMs, () => child.kill("SIGTERM")),
       this.#clock.after(exitGraceMs + terminateMs, () => child.kill("SIGKILL")),
     ];
-    await gone;
+    await exited;
     for (const timer of timers) timer.cancel();
   }
 

@@ -133,7 +133,7 @@ export class Setup {
   }
 
   async #askPage(round: number, params: JsonObject): Promise<unknown> {
-    if (round !== this.#round) throw new TendonError("device_disconnected", "the device said hello again");
+    if (round !== this.#round) throw new TendonError("device_disconnected", "the device sent a new hello");
     return await this.#ask("tools/list", params);
   }
 

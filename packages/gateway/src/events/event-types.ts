@@ -25,7 +25,7 @@ interface Passed {
   readonly lost: number;
 }
 
-/** A voice session in numbers. What was said is never recorded. */
+/** Statistics of a conversation, without its content. */
 export interface EndedConversation {
   readonly upstream: string;
   readonly kind: string;

@@ -81,11 +81,11 @@ function send(reply: FastifyReply, { size, content, done }: Download, clock: Clo
   // Counts the bytes, because a board disconnects after the last one, before the stream ends.
   let left = size;
   content.on("data", (chunk: Buffer) => {
-    const room = raw.write(chunk, (error) => {
+    const accepted = raw.write(chunk, (error) => {
       left -= error ? 0 : chunk.length;
       if (left === 0) end(true);
     });
-    if (room) return;
+    if (accepted) return;
     content.pause();
     raw.once("drain", () => content.resume());
   });

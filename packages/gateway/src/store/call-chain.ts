@@ -187,16 +187,16 @@ export class CallChain {
    * Updates the chain after calls were deleted in the same transaction. Deleted calls are the oldest of their device,
    * unless the clock was wrong. If older calls remain, the device's calls are linked again.
    */
-  async removed(tx: Database, gone: readonly RemovedCall[]): Promise<void> {
-    if (gone.length === 0) return;
-    const devices = [...new Set(gone.map(({ device }) => device))];
-    const seqs = new Set(gone.map(({ seq }) => seq));
+  async removed(tx: Database, removed: readonly RemovedCall[]): Promise<void> {
+    if (removed.length === 0) return;
+    const devices = [...new Set(removed.map(({ device }) => device))];
+    const seqs = new Set(removed.map(({ seq }) => seq));
     await tx
       .deleteFrom("tendon_last_calls")
       .where("device", "in", devices)
       .where("seq", "<=", Math.max(...seqs))
       .execute();
-    const older = gone.flatMap(({ earlier }) => (earlier === null || seqs.has(earlier) ? [] : [earlier]));
+    const older = removed.flatMap(({ earlier }) => (earlier === null || seqs.has(earlier) ? [] : [earlier]));
     const left = await tx
       .selectFrom("tendon_calls")
       .select("device")

@@ -191,13 +191,13 @@ export class Calls {
 
   async #remove(which: (eb: ExpressionBuilder<Tables, "tendon_calls">) => ExpiredCalls): Promise<number> {
     return await atomically(this.#db, async (tx) => {
-      const gone = await tx.deleteFrom("tendon_calls").where("seq", "in", which).returningAll().execute();
+      const deleted = await tx.deleteFrom("tendon_calls").where("seq", "in", which).returningAll().execute();
       const newest = new Map<string, number>();
-      for (const { node, event } of gone)
+      for (const { node, event } of deleted)
         if (node !== null && event !== null) newest.set(node, Math.max(event, newest.get(node) ?? 0));
       for (const [node, event] of newest) await noteForgotten(tx, { node }, event);
-      await this.#chain?.removed(tx, gone);
-      return gone.length;
+      await this.#chain?.removed(tx, deleted);
+      return deleted.length;
     });
   }
 

@@ -66,13 +66,13 @@ export class Retention {
   }
 
   async #step(): Promise<number> {
-    let gone = 0;
+    let deleted = 0;
     let more = false;
     for (const [what, prune] of this.#parts) {
       if (this.#closed) break;
       try {
         const count = await prune(stepRows);
-        gone += count;
+        deleted += count;
         more ||= count >= stepRows;
       } catch (error) {
         this.#report(what, error);
@@ -82,7 +82,7 @@ export class Retention {
       this.#soon?.cancel();
       this.#soon = this.#clock.after(soonMs, () => this.#run());
     }
-    return gone;
+    return deleted;
   }
 
   /** Ignores an unavailable database: `Health` reports it, and the next step retries. */

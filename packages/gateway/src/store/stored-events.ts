@@ -112,13 +112,13 @@ export class StoredEvents {
   /** One step of retention for every stream. Returns the number of deleted events. */
   async prune(olderThan: number, keepRows: number, limit: number): Promise<number> {
     const streams = await this.#db.selectFrom("tendon_events").select("stream").distinct().execute();
-    let gone = 0;
+    let deleted = 0;
     for (const { stream } of streams) {
       const end = await this.#lastExpired(stream, olderThan, keepRows);
       if (end === undefined) continue;
-      gone += await atomically(this.#db, async (tx) => await pruneUpTo(tx, stream, end, limit));
+      deleted += await atomically(this.#db, async (tx) => await pruneUpTo(tx, stream, end, limit));
     }
-    return gone;
+    return deleted;
   }
 
   async #lastExpired(stream: string, olderThan: number, keepRows: number): Promise<number | undefined> {

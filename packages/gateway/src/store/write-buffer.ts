@@ -117,7 +117,7 @@ export class WriteBuffer<Row> {
     throw error;
   }
 
-  /** Writes only the rows that were buffered at the start, so that a steady stream cannot delay `flush` for ever. */
+  /** Writes only the rows that were buffered at the start, so that a steady stream cannot delay `flush` without limit. */
   async #drain(): Promise<void> {
     let left = this.#waiting.length;
     while (left > 0) {

@@ -14,15 +14,15 @@ const ellipsis = "…";
 
 /** Truncates a text that is too long, itself or encoded as JSON, between two characters. */
 function fitted(text: string): string {
-  const room = visionLimits.explanationBytes.max - Buffer.byteLength(ellipsis);
-  const roomInJson = visionLimits.replyBytes.max - envelopeBytes;
+  const maxBytes = visionLimits.explanationBytes.max - Buffer.byteLength(ellipsis);
+  const maxJsonBytes = visionLimits.replyBytes.max - envelopeBytes;
   let bytes = 0;
   let inJson = 0;
   let end = 0;
   for (const character of text) {
     bytes += Buffer.byteLength(character);
     inJson += Buffer.byteLength(JSON.stringify(character)) - 2;
-    if (bytes > room || inJson > roomInJson) return `${text.slice(0, end).trimEnd()}${ellipsis}`;
+    if (bytes > maxBytes || inJson > maxJsonBytes) return `${text.slice(0, end).trimEnd()}${ellipsis}`;
     end += character.length;
   }
   return text;

@@ -148,10 +148,13 @@ class UploadHandler {
         uploadMs,
         explainMs: clock.monotonic() - startedAt,
       });
-    const gone = new AbortController();
-    reply.raw.once("close", () => gone.abort());
+    const disconnected = new AbortController();
+    reply.raw.once("close", () => disconnected.abort());
     try {
-      const text = await provider?.explain(picture, AbortSignal.any([gone.signal, ticket.ended.signal]));
+      const text = await provider?.explain(
+        picture,
+        AbortSignal.any([disconnected.signal, ticket.ended.signal]),
+      );
       report(undefined);
       return successReply(text ?? unexplained);
     } catch (error) {

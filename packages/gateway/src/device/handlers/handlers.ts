@@ -33,5 +33,5 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
 function handleGoodbye(session: BoardSession, sessionId: string | undefined): void {
   if (sessionId !== session.sessionId) return;
   session.toolsOnly.end();
-  session.endConversation("the board said goodbye");
+  session.endConversation("the board sent a goodbye");
 }
