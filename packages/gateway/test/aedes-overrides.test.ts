@@ -1,4 +1,4 @@
-/** Holds what aedes-overrides.ts leans on: a version of aedes that takes its bytes in another way fails here. */
+/** Checks the assumptions of aedes-overrides.ts: a version of aedes that reads bytes differently fails here. */
 import { Duplex } from "node:stream";
 import { Aedes } from "aedes";
 import mqttPacket from "mqtt-packet";
@@ -23,7 +23,7 @@ const publish = mqttPacket.generate({
   dup: false,
 });
 
-/** A broker with one client, whose bytes a gate sees that admits so many of them. */
+/** A broker with one client, whose bytes pass a gate that admits a given number. */
 async function openBroker(admitted: number) {
   const connects = new Inbox<string>("CONNECT");
   const published = new Inbox<string>("message");
@@ -52,13 +52,13 @@ describe("the bytes of a connection", () => {
   it("all pass the gate, each once, before aedes parses them", async () => {
     const { stream, published, seen } = await openBroker(Number.POSITIVE_INFINITY);
     const all = Buffer.concat([connect, publish, publish]);
-    // In pieces that end in the middle of packets.
+    // In pieces that end within packets.
     for (let at = 0; at < all.length; at += 7) stream.push(all.subarray(at, at + 7));
     expect([await published.take(), await published.take()]).toEqual(["some text", "some text"]);
     expect(seen()).toBe(all.length);
   });
 
-  it("are not parsed once the gate refuses them, and the connection is closed", async () => {
+  it("are not parsed once the gate rejects them, and the connection is closed", async () => {
     const { stream, connects } = await openBroker(0);
     const closed = new Promise((resolve) => stream.once("close", resolve));
     stream.push(connect);
@@ -66,7 +66,7 @@ describe("the bytes of a connection", () => {
     expect(connects.waiting).toEqual([]);
   });
 
-  it("are refused also after CONNECT", async () => {
+  it("are rejected after CONNECT too", async () => {
     const { stream, connects, published } = await openBroker(connect.length);
     const closed = new Promise((resolve) => stream.once("close", resolve));
     stream.push(connect);

@@ -1,7 +1,7 @@
 import { withoutSecrets } from "@tendon/gateway";
 import { describe, expect, it, test } from "vitest";
 
-describe("settings that are shown", () => {
+describe("shown settings", () => {
   test.each([
     ["postgres://tendon:hunter2@db.example:5432/tendon", "postgres://tendon:(hidden)@db.example:5432/tendon"],
     ["postgres://tendon@db.example/tendon", "postgres://tendon@db.example/tendon"],
@@ -24,7 +24,7 @@ describe("settings that are shown", () => {
     expect(withoutSecrets({ storage: written })).toEqual({ storage: shown });
   });
 
-  it("hide keys and tokens by name, at any depth, and what programs are given", () => {
+  it("hide keys and tokens by name, at any depth, and the environment of programs", () => {
     const shown = withoutSecrets({
       vision: { provider: { url: "https://x", apiKey: "hunter2" } },
       voice: { token: "hunter2", upstream: [{ token: "hunter2", tokenFile: "voice.token" }] },

@@ -46,7 +46,7 @@ describe("settings", () => {
     });
   });
 
-  it("come from the file, then the environment, then whoever starts the gateway", () => {
+  it("come from the file, then the environment, then the starting program", () => {
     write("http:\n  port: 1111\n  host: 127.0.0.2\nlog:\n  level: warn\ncalls:\n  queue: 5\n");
     const config = load({
       env: { TENDON_HTTP_PORT: "2222", TENDON_LOG_LEVEL: "error", PATH: "/bin" },
@@ -57,7 +57,7 @@ describe("settings", () => {
     expect(config.calls.queue).toBe(5);
   });
 
-  it("that are written in short are named by their line too", () => {
+  it("in short form are reported with their line too", () => {
     const file = write("http:\n  port: 1111\nvoice:\n  udpPort: 0\n  upstream: http://foo\n");
     expect(problems({ file })[0]).toMatch(`${file}:5: \`voice.upstream.0.url\` must match`);
     const one = write("voice:\n  upstream:\n    url: http://foo\n");
@@ -73,14 +73,14 @@ describe("settings", () => {
   });
 
   test.each(["", "\n# nothing but a comment\n", "---\n", "http:\ndevices:\n"])(
-    "may be an empty file or have empty sections: %j",
+    "can be an empty file or have empty sections: %j",
     (text) => {
       write(text);
       expect(load().http.port).toBe(8000);
     },
   );
 
-  it("left undefined by a program are as if they were not there", () => {
+  it("that are undefined count as missing", () => {
     write("http:\n  port: 1111\n");
     const overrides = { http: { port: undefined } } as unknown as ConfigSources["overrides"];
     expect(load({ ...(overrides === undefined ? {} : { overrides }) }).http.port).toBe(1111);
@@ -100,12 +100,12 @@ describe("the file", () => {
     expect(load({ searchIn: [elsewhere], env: { TENDON_DATA: data } }).log.level).toBe("error");
   });
 
-  it("that is named must be there", () => {
+  it("must exist when it is named", () => {
     const file = path.join(folder, "missing.yaml");
     expect(problems({ file })).toEqual([expect.stringContaining(`${file}: cannot be read`)]);
   });
 
-  it("that is named wins over one that would be found", () => {
+  it("is preferred when it is named", () => {
     write("log:\n  level: warn\n");
     const file = write("log:\n  level: trace\n", "other.yaml");
     expect(load({ file }).log.level).toBe("trace");
@@ -116,7 +116,7 @@ describe("the file", () => {
     expect(problems({ file })[0]).toMatch(new RegExp(`^${file}:[345]: \\S`));
   });
 
-  test.each(["- a\n- b\n", "just text\n", "7\n"])("that is no list of settings is refused: %j", (text) => {
+  test.each(["- a\n- b\n", "just text\n", "7\n"])("is rejected when it is not a mapping: %j", (text) => {
     const file = write(text);
     expect(problems({ file })).toEqual([`${file}:1: must be a list of settings (key: value)`]);
   });
@@ -131,7 +131,7 @@ describe("the file", () => {
     expect(problems({ file })).toEqual([`${file}:3: unknown setting \`devicez\`; did you mean \`devices\`?`]);
   });
 
-  it("with a key that is like none is told what is known", () => {
+  it("with an unknown key is reported with the known keys", () => {
     const file = write("calls:\n  completely_different: 1\n");
     expect(problems({ file })).toEqual([
       `${file}:2: unknown setting \`calls.completely_different\`; known settings are timeoutMs, queue, keepArguments, keepDays, keepCount`,
@@ -164,7 +164,7 @@ describe("the file", () => {
     "https://*.agent.example",
     "https://user@agent.example",
     "https://a.example, https://b.example",
-  ])("with an origin that no browser sends is told what one looks like: %s", (origin) => {
+  ])("with an invalid origin is reported with a description: %s", (origin) => {
     const file = write(`http:\n  allowedOrigins:\n    - ${JSON.stringify(origin)}\n`);
     const [first = "", ...others] = problems({ file });
     expect(first).toContain(`${file}:3: \`http.allowedOrigins.0\` must be an origin as browsers send it`);
@@ -178,7 +178,7 @@ describe("the file", () => {
     expect(load({ env }).http.allowedOrigins).toEqual(good);
   });
 
-  it("with a word that is not one of the choices is told the choices", () => {
+  it("with an invalid choice is reported with the choices", () => {
     const file = write("devices:\n  admission: everybody\n");
     const [first] = problems({ file });
     expect(first).toContain(`${file}:2: \`devices.admission\` must be one of approve, `);
@@ -209,28 +209,28 @@ describe("the file", () => {
       "a: &a [x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]\n",
       /alias/,
     ],
-  ])("that YAML itself refuses is no fault of ours: %j", (text, words) => {
+  ])("is reported without a crash when YAML rejects it: %j", (text, words) => {
     const file = write(text);
     const [first = "", ...others] = problems({ file });
     expect(first).toMatch(words);
     expect(others).toEqual([]);
   });
 
-  it("with very many mistakes is told them all", () => {
+  it("with very many mistakes is reported with all of them", () => {
     const file = write(Array.from({ length: 30 }, (_, at) => `unknown${at}: 1\n`).join(""));
     expect(problems({ file })).toHaveLength(30);
   });
 
-  it("is told everything that is wrong at once", () => {
+  it("is reported with all problems at once", () => {
     const file = write("http:\n  port: -1\n  hots: x\nlog:\n  level: loud\n");
     expect(problems({ file })).toHaveLength(3);
   });
 });
 
-describe("rules of access", () => {
+describe("access rules", () => {
   const rule = (text: string) => `access:\n  rules:\n    - { effect: deny }\n    - ${text}\n`;
 
-  it("are read as they are written", () => {
+  it("are read in their order", () => {
     write(
       rule('{ tool: "self.*", args: { level: { min: 5 }, "/a/b": [x, 1] }, effect: confirm, via: queue }'),
     );
@@ -263,7 +263,7 @@ describe("rules of access", () => {
     ["{ effect: deny, args: { a: { present: 1 } } }", "`access.rules.1.args.a` must be a value"],
     ["{ effect: deny, args: { a: {} } }", "`access.rules.1.args.a` must be a value"],
     ["{ effect: deny, via: queue }", "`access.rules.1.via` is allowed with `effect: confirm` only"],
-  ])("that are wrong stop the start with line and key: %s", (text, message) => {
+  ])("stop the start with line and key when they are invalid: %s", (text, message) => {
     const file = write(rule(text));
     const [first = "", ...others] = problems({ file });
     expect(first.startsWith(`${file}:4: ${message}`)).toBe(true);
@@ -292,7 +292,7 @@ describe("rules of access", () => {
     ]);
   });
 
-  it("from a variable are named by it", () => {
+  it("from a variable are reported with its name", () => {
     const env = { TENDON_ACCESS_RULES: '[{"effect":"deny","args":{"a":{}}}]' };
     expect(problems({ env })[0]).toMatch(/^TENDON_ACCESS_RULES: `access.rules.0.args.a` must/);
     expect(load({ env: { TENDON_ACCESS_URL_HOSTS: '["a.example"]' } }).access.urlHosts).toEqual([
@@ -302,7 +302,7 @@ describe("rules of access", () => {
 });
 
 describe("environment variables", () => {
-  it("are named after the setting, capitals inside a word split", () => {
+  it("are named after the setting, split at capitals", () => {
     const env = {
       TENDON_HTTP_PUBLIC_URL: "https://tendon.example",
       TENDON_CALLS_TIMEOUT_MS: "1500",
@@ -316,7 +316,7 @@ describe("environment variables", () => {
     expect(config.devices.capabilities).toEqual({ vision: { url: "http://127.0.0.1/v" } });
   });
 
-  it("that are no setting are refused by name", () => {
+  it("that are not a setting are rejected by name", () => {
     const [first] = problems({ env: { TENDON_HTTP_PROT: "1" } });
     expect(first).toBe("TENDON_HTTP_PROT: is not a setting; did you mean TENDON_HTTP_PORT?");
     expect(problems({ env: { TENDON_QUITE_ANOTHER: "1" } })[0]).toContain(
@@ -332,32 +332,32 @@ describe("environment variables", () => {
     ["TENDON_HTTP_TRUST_PROXY", "yes"],
     ["TENDON_DEVICES_ADMISSION", "everybody"],
     ["TENDON_DEVICES_CAPABILITIES", "{broken"],
-  ])("with a wrong value are named: %s=%s", (name, value) => {
+  ])("with a wrong value are reported: %s=%s", (name, value) => {
     const found = problems({ env: { [name]: value } });
     expect(found).toHaveLength(1);
     expect(found[0]?.startsWith(`${name}: `)).toBe(true);
   });
 
-  it("that point commands at a gateway are no settings of one", () => {
+  it("that select a gateway for commands are not settings", () => {
     const env = { TENDON_URL: "http://127.0.0.1:1", TENDON_CONFIG: "x", HOME: "/root" };
     expect(problems({ env })).toEqual([]);
   });
 
-  it("give the admin token, which is no part of the settings", () => {
+  it("set the admin token, which is not part of the settings", () => {
     const token = "sixteen-letters!";
     const loaded = loadConfig({ env: { TENDON_TOKEN: token } });
     expect(loaded.adminToken).toBe(token);
     expect(JSON.stringify(loaded.config)).not.toContain(token);
   });
 
-  it("give no admin token that is too short, and do not repeat it", () => {
+  it("reject an admin token that is too short, without printing it", () => {
     const found = problems({ env: { TENDON_TOKEN: "short-secret" } });
     expect(found).toEqual(["TENDON_TOKEN: must have 16 characters or more"]);
   });
 });
 
 describe("a gateway inside another program", () => {
-  it("looks at no file and no environment variable", async () => {
+  it("reads no file and no environment variable", async () => {
     write("nonsense: true\n");
     const tendon = await startTendon(
       { data: folder, http: { port: 0 }, mqtt: { port: 0 }, log: { level: "silent" } },

@@ -8,8 +8,8 @@ function mac(index: number): string {
   return `02:${(digits.match(/../g) ?? []).join(":")}`;
 }
 
-// Asking so often through the public door would mostly measure the disk.
-it("[OTA-2] credentials nobody has used are bounded, and make room as they lapse or are used", async () => {
+// So many requests through the public interface would mostly measure the disk.
+it("[OTA-2] unused credentials are bounded, and expired or used ones make room", async () => {
   const clock = new ManualClock();
   const credentials = new Credentials({
     admission: "open",

@@ -2,7 +2,7 @@ import { PerformanceObserver } from "node:perf_hooks";
 import { expect, it, vi } from "vitest";
 import { Metrics } from "../src/events/metrics.ts";
 
-it("watches the process once, however many gateways it has", async () => {
+it("collects process metrics once, however many gateways run", async () => {
   await new Metrics().text();
   const observe = vi.spyOn(PerformanceObserver.prototype, "observe");
   const metrics = new Metrics();

@@ -1,4 +1,4 @@
-/** Near names in a fleet that is too large to look at each device. */
+/** Suggestions in a fleet that is too large to compare every device. */
 import { describe, expect, it } from "vitest";
 import type { Principal } from "../src/access/principal.ts";
 import { systemClock } from "../src/clock.ts";
@@ -40,17 +40,17 @@ describe("in a large fleet", () => {
     ["2000000012a", ["02:00:00:00:01:2a"]],
     ["lamp", []],
     ["x".repeat(60), []],
-  ])("%s may be %j", (wanted, near) => {
+  ])("%s gets the suggestions %j", (wanted, near) => {
     expect(fleet().near(wanted)).toEqual(near);
   });
 
-  it("a device is told only to whoever may see it", () => {
+  it("a device is suggested only to callers that may see it", () => {
     const hidden = fleet(new Set(["02:00:00:00:01:2a"]));
     expect(hidden.near("devcie-012a")).toEqual([]);
     expect(hidden.near("2000000012a")).toEqual([]);
   });
 
-  it("a token for a few devices is told of slips that are further off", () => {
+  it("a token for a few devices gets more distant suggestions", () => {
     const ids = new Set(["02:00:00:00:01:2a", "02:00:00:00:03:00"]);
     const few: Principal = { ...all, devices: { ids, tags: new Set() } };
     expect(fleet().near("devcie012a", few)).toEqual(["device-012a"]);

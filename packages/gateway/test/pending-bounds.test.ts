@@ -11,7 +11,7 @@ interface Activation {
   readonly challenge?: string;
 }
 
-// Asking so often through the public door would mostly measure the disk, so the codes of others are written past it.
+// So many requests would mostly measure the disk, so the other codes are written directly.
 it.each([
   ["in all", limits.pendingPairs.max, "198.51.100.7"],
   ["from one address", limits.pendingPairsPerSource.max, "127.0.0.1"],
@@ -51,7 +51,7 @@ it.each([
     expect(late.status).toBe(200);
     expect(Object.keys(late.activation).sort()).toEqual(["challenge", "message", "timeout_ms"]);
     expect((await ask("one-more", "activate")).status).toBe(202);
-    // Whoever has a code keeps it.
+    // A board with a code keeps it.
     expect((await ask("the-first")).activation).toMatchObject({ code: waiting.code });
     database.prepare("delete from tendon_pairings where device = '1'").run();
     expect((await ask("one-more")).activation.code).toMatch(/^\d{6}$/);

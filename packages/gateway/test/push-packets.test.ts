@@ -11,7 +11,7 @@ describe("a packet pushed to a device", () => {
     ["devices/p2p/G@@@02_00_00_00_00_01@@@c", 16_345],
     ["devices/p2p/G@@@02_00_00_00_00_01@@@c", 3_000_000],
     [`devices/p2p/${"é".repeat(200)}`, 3],
-  ])("to %s with %i bytes is what the library writes, to the byte", (topic, length) => {
+  ])("to %s with %i bytes equals the library's packet", (topic, length) => {
     const payload = length > 4 ? `🦾${"x".repeat(length - 4)}` : "x".repeat(length);
     const packet: IPublishPacket = { cmd: "publish", topic, payload, qos: 0, retain: false, dup: false };
     expect(pushPackets(topic)(payload).equals(mqttPacket.generate(packet))).toBe(true);

@@ -1,4 +1,4 @@
-/** What the public door cannot show: the far end of the ids and of the memory for late answers. */
+/** What public interfaces cannot test: the limits of ids and of late answers. */
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../../../test/manual-clock.ts";
 import { Requests, randomFirstId } from "../src/device/requests.ts";
@@ -29,14 +29,17 @@ describe("the requests of a connection", () => {
     expect(sent).toEqual([2_147_483_646, 2_147_483_647, 1, 2]);
   });
 
-  it.each([0, 0.5, 0.999_999_999])("[RPC-2] begin within the device's integers for the draw %d", (draw) => {
-    const id = randomFirstId(draw);
-    expect(Number.isInteger(id)).toBe(true);
-    expect(id).toBeGreaterThanOrEqual(1);
-    expect(id).toBeLessThan(2_147_483_647);
-  });
+  it.each([0, 0.5, 0.999_999_999])(
+    "[RPC-2] start within the device's integers for the random value %d",
+    (draw) => {
+      const id = randomFirstId(draw);
+      expect(Number.isInteger(id)).toBe(true);
+      expect(id).toBeGreaterThanOrEqual(1);
+      expect(id).toBeLessThan(2_147_483_647);
+    },
+  );
 
-  it("[RPC-5] remember the last 64 calls that were given up, and no more", async () => {
+  it("[RPC-5] remember only the last 64 timed-out calls", async () => {
     const { requests, sent, late, strays } = makeRequests(1);
     for (let count = 1; count <= 70; count += 1) {
       const caller = new AbortController();
@@ -50,7 +53,7 @@ describe("the requests of a connection", () => {
     expect(strays).toHaveLength(6);
   });
 
-  it("[CALL-4] refuse what comes after the connection's end", async () => {
+  it("[CALL-4] reject new requests after the connection's end", async () => {
     const { requests, sent } = makeRequests(1);
     requests.close("gone", true);
     const answer = requests.request("tools/list", undefined, { timeoutMs: 1_000 });

@@ -13,7 +13,7 @@ it("the list of synonyms is the one in docs/guides/search.md", () => {
   expect(shown).toEqual(rows);
 });
 
-it("each line of it has words in every language, and none of them twice", () => {
+it("each line has words in every language, without duplicates", () => {
   for (const { en, zh, es } of Object.values(synonyms)) {
     for (const list of [en, zh, es]) {
       const words = list.split(", ");

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ManualClock } from "../../../test/manual-clock.ts";
 import { sourceOf, Throttle } from "../src/access/throttle.ts";
 
-it("counts each by itself: so many at once, then one in a while", () => {
+it("counts each key separately: a burst, then a slow rate", () => {
   const clock = new ManualClock();
   const throttle = new Throttle(clock, { burst: 3, everyMs: 1_000 });
   expect([1, 2, 3, 4].map(() => throttle.count("one") > 0)).toEqual([false, false, false, true]);
@@ -16,7 +16,7 @@ it("counts each by itself: so many at once, then one in a while", () => {
   expect([1, 2, 3, 4].map(() => throttle.count("one") > 0)).toEqual([false, false, false, true]);
 });
 
-it("remembers a bounded number, those that came last", () => {
+it("keeps a bounded number of keys, the most recent ones", () => {
   const throttle = new Throttle(new ManualClock(), { burst: 1, everyMs: 1_000 });
   throttle.count("first");
   throttle.count("second");

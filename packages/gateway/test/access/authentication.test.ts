@@ -31,8 +31,8 @@ function open() {
   return { clock, told, ask };
 }
 
-describe("what is remembered of addresses", () => {
-  it("[RATE-1] is one for all of an IPv6 network, and for an IPv4 address however it is written", () => {
+describe("the counters by address", () => {
+  it("[RATE-1] have one entry for an IPv6 network, and for an IPv4 address in any notation", () => {
     const { ask } = open();
     for (const [one, same, other] of [
       ["2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"],
@@ -45,7 +45,7 @@ describe("what is remembered of addresses", () => {
     }
   });
 
-  it("[RATE-4] is bounded: those not seen for longest are forgotten, those in use are not", () => {
+  it("[RATE-4] are bounded: the least recently seen are dropped, those in use are kept", () => {
     const { ask } = open();
     for (let count = 0; count < 3; count += 1) ask("wrong", "10.0.0.1");
     expect(ask("wrong", "10.0.0.1")).toBe("rate_limited");
@@ -58,7 +58,7 @@ describe("what is remembered of addresses", () => {
     expect(ask("wrong", "10.0.0.1")).toBe("nobody");
   });
 
-  it("is told once for a flood, and again for another", () => {
+  it("log a flood once, and another flood again", () => {
     const { ask, told, clock } = open();
     for (let count = 0; count < 50; count += 1) ask("wrong", "10.0.0.1");
     expect(told).toEqual(["sign-in 10.0.0.1"]);
@@ -68,8 +68,8 @@ describe("what is remembered of addresses", () => {
   });
 });
 
-describe("[RATE-5] nodes that tell one another what was spent", () => {
-  it("let through together what one would, for long, to within what was not told yet", () => {
+describe("[RATE-5] nodes that share their counters", () => {
+  it("allow together what one node would, apart from what is not shared yet", () => {
     const clock = new ManualClock();
     const settings = {
       principal: { perSecond: 100, burst: 200 },

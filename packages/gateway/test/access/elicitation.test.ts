@@ -27,7 +27,7 @@ function ruling(change: { elevated?: boolean; queueOnly?: boolean } = {}): Rulin
   };
 }
 
-describe("[APR-7] the person in front of the caller", () => {
+describe("[APR-7] the caller's user", () => {
   const databases = new Databases("sqlite");
 
   async function open() {
@@ -64,7 +64,7 @@ describe("[APR-7] the person in front of the caller", () => {
   const waiting = async (approvals: Approvals) =>
     (await approvals.list(owner, { state: "waiting" })).approvals.map(({ id }) => id);
 
-  it("says yes, and nothing waits in the queue", async () => {
+  it("allows the call, and no approval is queued", async () => {
     const { approvals, asked, grant } = await open();
     expect(await grant("accept")).toBe("elicited");
     expect(asked).toEqual([{ ...request, binding: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
@@ -73,13 +73,13 @@ describe("[APR-7] the person in front of the caller", () => {
     expect(await waiting(approvals)).toEqual([]);
   });
 
-  it("says no, and that is that", async () => {
+  it("declines, and the call is denied", async () => {
     const { approvals, grant } = await open();
     expect(await grant("decline")).toBe("forbidden");
     expect(await waiting(approvals)).toEqual([]);
   });
 
-  it("is not there, or does not answer in time: the queue is asked", async () => {
+  it("does not answer in time, and an approval is queued", async () => {
     const { clock, approvals, asked, grant } = await open();
     expect(await grant("unavailable")).toBe("approval_required");
     const silent = grant("silence");
@@ -89,14 +89,14 @@ describe("[APR-7] the person in front of the caller", () => {
     expect(await waiting(approvals)).toHaveLength(1);
   });
 
-  it.each([{ queueOnly: true }, { elevated: true }])("is not asked where %j", async (change) => {
+  it.each([{ queueOnly: true }, { elevated: true }])("is not asked when %j", async (change) => {
     const { approvals, asked, grant } = await open();
     expect(await grant("accept", ruling(change))).toBe("approval_required");
     expect(asked).toEqual([]);
     expect(await waiting(approvals)).toHaveLength(1);
   });
 
-  it("is not asked again about what somebody has approved or denied in the queue", async () => {
+  it("is not asked about a call that was approved or denied in the queue", async () => {
     const { approvals, asked, grant } = await open();
     await grant("unavailable");
     const [id = ""] = await waiting(approvals);
@@ -109,7 +109,7 @@ describe("[APR-7] the person in front of the caller", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("fails the call with what went wrong while asking", async () => {
+  it("fails the call with the error of the question", async () => {
     const { approvals, clock } = await open();
     const timers = clock.pending;
     const broken: Confirm = () => Promise.reject(new TypeError("the line broke"));

@@ -110,7 +110,7 @@ describe("[ACC-3] a rule looks at arguments", () => {
     [{ "/box/deep": 7 }, { box: { deep: 7 } }, true],
     [{ "/a~1b/c~0d": 1 }, { "a/b": { "c~d": 1 } }, true],
     [{ "/box/deep": 7 }, { box: "text" }, false],
-    // One of a list is enough to be denied.
+    // One item of a list is enough for a denial.
     [{ rooms: "kitchen" }, { rooms: ["hall", "kitchen"] }, true],
     [{ rooms: "kitchen" }, { rooms: ["hall"] }, false],
     [{ rooms: "kitchen" }, { rooms: [] }, false],
@@ -123,7 +123,7 @@ describe("[ACC-3] a rule looks at arguments", () => {
     expect(effectOf({ args }, { args: given })).toBe(named);
   });
 
-  it("and one that allows has to fit all that is given", () => {
+  it("and one that allows must match all given values", () => {
     const only = policy([{ args: { rooms: ["hall", "salon"] }, effect: "allow" }], "deny");
     expect(outcome(only, { args: { rooms: ["hall", "salon"] } })).toBe("allow");
     expect(outcome(only, { args: { rooms: ["hall", "kitchen"] } })).toBe("forbidden");
@@ -163,7 +163,7 @@ describe("[ACC-2] of several rules", () => {
     expect(outcome(policy(rules, other), { audience: "user", who: principal(scopes) })).toBe(expected);
   });
 
-  it("the one that insists on the queue makes it the queue", () => {
+  it("one that requires the approval queue decides", () => {
     const definition = {
       name: "t",
       description: "",
@@ -182,7 +182,7 @@ describe("[ACC-2] of several rules", () => {
   });
 });
 
-describe("[ACC-4] a list of tools says", () => {
+describe("[ACC-4] a tool list shows", () => {
   const loud: AccessRule = { args: { level: { min: 80 } }, effect: "deny" };
   it.each<[readonly AccessRule[], "allow" | "confirm" | "deny", readonly Scope[], "agent" | "user", string]>([
     [[], "allow", ["call"], "agent", "allowed"],
@@ -228,7 +228,7 @@ describe("a pattern", () => {
     expect(compileGlob(pattern)(text)).toBe(fits);
   });
 
-  it("agrees with what a regular expression would say", () => {
+  it("matches like a regular expression", () => {
     const letters = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 8 });
     const text = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 12 });
     fc.assert(
@@ -240,7 +240,7 @@ describe("a pattern", () => {
     );
   });
 
-  it("of many stars costs no more on a text that almost fits", () => {
+  it("with many stars is fast on a text that almost matches", () => {
     const glob = compileGlob(`${"a*".repeat(128)}b`);
     expect(glob("a".repeat(100_000))).toBe(false);
   });

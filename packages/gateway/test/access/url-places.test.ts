@@ -20,7 +20,7 @@ function problems(schema: JsonObject, args: JsonObject) {
   return new UrlHosts(["files.example"]).problems(args, toolWith(schema)) ?? [];
 }
 
-describe("[ACC-5] where a schema says that a text is an address", () => {
+describe("[ACC-5] a text that the schema marks as an address", () => {
   it.each<[string, JsonObject, JsonObject, string[]]>([
     ["a format in capitals", { properties: { a: uri } }, { A: evil }, ["/A"]],
     [
@@ -103,7 +103,7 @@ describe("[ACC-5] where a schema says that a text is an address", () => {
     expect(problems(schema, args).map(({ path }) => path)).toEqual(found);
   });
 
-  it("a default counts where the schema has it: behind a reference, in any case, in an alternative", () => {
+  it("a default counts behind a reference, in any case and in an alternative", () => {
     const schema = {
       properties: {
         Link: { allOf: [{ $ref: "#/$defs/link" }] },
@@ -120,7 +120,7 @@ describe("[ACC-5] where a schema says that a text is an address", () => {
   });
 });
 
-describe("[MCP-15] a schema and arguments in which looking would take too long", () => {
+describe("[MCP-15] a search that would take too long", () => {
   const many = <Item>(count: number, item: (index: number) => Item) =>
     Array.from({ length: count }, (_, index) => item(index));
 
@@ -135,13 +135,13 @@ describe("[MCP-15] a schema and arguments in which looking would take too long",
       { properties: { a: { allOf: many(800, () => ({ additionalProperties: { ...uri } })) } } },
       { a: Object.fromEntries(many(5_000, (at) => [`m${at}`, 1])) },
     ],
-  ])("is refused: %s", (_, schema, args) => {
+  ])("is rejected: %s", (_, schema, args) => {
     expect(problems(schema, args)).toEqual([
       { path: "", malformed: true, message: "are too complex to check" },
     ]);
   });
 
-  it("is none for references that lead round in circles", () => {
+  it("does not include circular references", () => {
     const $defs = Object.fromEntries(
       many(300, (at) => [
         `d${at}`,

@@ -15,7 +15,7 @@ describe("masking", () => {
     expect(withoutSecrets(text)).toBe(masked);
   });
 
-  it("reaches JSON that is a text inside JSON, at any depth", () => {
+  it("covers JSON text inside JSON, at any depth", () => {
     const inner = (depth: number): unknown =>
       depth === 0 ? { secret: "hidden" } : { text: JSON.stringify(inner(depth - 1)) };
     for (const depth of [0, 1, 2, 3]) {
@@ -24,7 +24,7 @@ describe("masking", () => {
     }
   });
 
-  it("shows no secret value, whatever it and its surroundings look like", () => {
+  it("shows no secret value in any context", () => {
     const marked = fc.string().map((text) => `<<${text}>>`);
     fc.assert(
       fc.property(marked, fc.jsonValue(), fc.jsonValue(), (hidden, before, after) => {
@@ -36,7 +36,7 @@ describe("masking", () => {
     );
   });
 
-  it("takes no longer for texts that were made to be slow", () => {
+  it("is fast for texts made to be slow", () => {
     const started = performance.now();
     for (const text of [
       `${"\\".repeat(1000)}"${"token".repeat(200)}`,

@@ -12,7 +12,7 @@ async function waitingIn(store: Store): Promise<Approval[]> {
 describe.each(kinds)("approvals in %s", (kind) => {
   const databases = new Databases(kind);
 
-  it("are asked once, decided once by somebody else, and used once", async () => {
+  it("are requested once, decided once by another principal, and used once", async () => {
     const { store, clock } = await databases.open();
     const { approvals } = store;
     const expiresAt = clock.now() + tenMinutes;
@@ -52,7 +52,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     expect((await approvals.request(request))?.approval.id).not.toBe(id);
   });
 
-  it("that were denied or have run out are never used", async () => {
+  it("are never used when they were denied or have expired", async () => {
     const { store, clock } = await databases.open();
     const { approvals } = store;
     const ask = async (argumentDigest: string) => {
@@ -81,7 +81,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     expect(await approvals.get(denied?.id ?? "")).toBeUndefined();
   });
 
-  it("survive a restart, waiting or granted", async () => {
+  it("survive a restart, waiting or approved", async () => {
     const { store, clock, place } = await databases.open();
     const expiresAt = clock.now() + tenMinutes;
     const ask = async (argumentDigest: string) =>
@@ -98,7 +98,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     });
   });
 
-  it("are listed by state, newest first, in pages, as far as the reader may know of them", async () => {
+  it("are listed by state, newest first, in pages, for devices that the reader may see", async () => {
     const { store, clock } = await databases.open();
     const ids: string[] = [];
     for (const [number, state] of ["waiting", "denied", "approved", "consumed", "expired"].entries()) {
@@ -129,7 +129,7 @@ describe.each(kinds)("approvals in %s", (kind) => {
     await expect(page("nonsense")).rejects.toMatchObject({ code: "bad_request" });
   });
 
-  it("are bounded for each who asks", async () => {
+  it("are bounded per requester", async () => {
     const { store, clock } = await databases.open();
     const ask = async (principal: string, argumentDigest: string) =>
       await store.approvals.request({
@@ -145,9 +145,9 @@ describe.each(kinds)("approvals in %s", (kind) => {
     expect(await ask("agent", "one more")).toBeDefined();
   });
 
-  it("go to exactly one of many who come at once, from several nodes", async () => {
+  it("are used by exactly one of many simultaneous calls, from several nodes", async () => {
     const first = await databases.open();
-    // SQLite is for one process, and two connections in one would wait for each other.
+    // SQLite is for one process, where two connections would wait for each other.
     const second = kind === "postgres" ? await databases.open(first.place) : first;
     const expiresAt = first.clock.now() + tenMinutes;
     const nodes = Array.from({ length: 20 }, (_, number) => (number % 2 === 0 ? first : second).store);
@@ -175,7 +175,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
     return () => left.shift() ?? "none";
   };
 
-  it("gives each pair its own code, the same again until it runs out", async () => {
+  it("gives each pair its own code, the same until it expires", async () => {
     const { store, clock } = await databases.open();
     const expiresAt = clock.now() + 900_000;
     const pair = {
@@ -209,7 +209,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
     expect(await store.pairings.find(deviceId(1), "h1")).toBeUndefined();
   });
 
-  it("takes no more than it can bear, and forgets what has run out in small steps", async () => {
+  it("is bounded, and removes expired codes in small steps", async () => {
     const { store, clock, place } = await databases.open();
     const expiresAt = clock.now() + 900_000;
     await databases.query(
@@ -228,7 +228,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
     expect(await store.pruneOld()).toBe(1_000);
   });
 
-  it("gives one source a part of the codes only, and knows who has proved itself", async () => {
+  it("limits the codes of one source, and stores proofs", async () => {
     const { store, clock, place } = await databases.open();
     const expiresAt = clock.now() + 900_000;
     await databases.query(
@@ -258,7 +258,7 @@ describe.each(kinds)("pairing in %s", (kind) => {
     expect(await store.pairings.count()).toBe(0);
   });
 
-  it("uses a code up together with what it is for, or not at all", async () => {
+  it("consumes a code together with its effect, or not at all", async () => {
     const { store, clock } = await databases.open();
     const expiresAt = clock.now() + 900_000;
     const pair = {

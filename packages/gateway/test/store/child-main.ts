@@ -6,7 +6,7 @@ import { openStore } from "../../src/store/store.ts";
 import type { Place } from "./databases.ts";
 import { call, device, token } from "./samples.ts";
 
-/** Straight into the pipe: what was said must not be lost with the process. */
+/** Written synchronously, so that no output is lost with the process. */
 function say(line: string): void {
   fs.writeSync(1, `${line}\n`);
 }

@@ -1,4 +1,4 @@
-/** Runs child-main.ts in a process of its own. */
+/** Runs child-main.ts as a separate process. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -11,11 +11,11 @@ import type { Place } from "./databases.ts";
 
 const main = fileURLToPath(new URL("./child-main.ts", import.meta.url));
 const root = path.resolve(path.dirname(main), "../../../..");
-/** Below the packages' own folder, where the bundle finds those that it does not contain. */
+/** Inside the packages folder, where the bundle finds external packages. */
 const bundled = path.join(root, "node_modules", ".cache", "tendon-tests", `child-main-${process.pid}.mjs`);
 let bundling: Promise<void> | undefined;
 
-/** Node 20 cannot run TypeScript, and a loader in each child takes longer than its work. */
+/** Bundled, because Node 20 cannot run TypeScript, and a loader would be slower than the work. */
 async function bundle(): Promise<void> {
   const build = await rolldown({
     input: main,
@@ -48,7 +48,7 @@ export class Child {
     this.#ended = once(this.#read, "close");
   }
 
-  /** Resolves when the child has said this. */
+  /** Resolves when the child has printed this. */
   async said(line: string): Promise<void> {
     let ended = false;
     const end = this.#ended.then(() => {
@@ -64,7 +64,7 @@ export class Child {
     this.#process.stdin.write("go\n");
   }
 
-  /** Ends it at once, and gives all that it had said by then. */
+  /** Kills it, and returns its output so far. */
   async kill(): Promise<readonly string[]> {
     this.#process.kill("SIGKILL");
     await this.#ended;

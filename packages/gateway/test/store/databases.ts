@@ -1,4 +1,4 @@
-/** Both databases, as a test sees them: an empty one whenever it asks, and all gone afterwards. */
+/** Both kinds of databases: creates empty ones on request, and removes them afterwards. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -62,7 +62,7 @@ export class Databases {
     return { store, clock, problems, place };
   }
 
-  /** Past the store, straight into the tables. */
+  /** Direct access to the tables. */
   async query(place: Place, text: string): Promise<unknown[]> {
     if (place.url !== undefined) return await this.server.query(place.url, text);
     const database = openSqliteFile(path.join(place.dataFolder, "tendon.db"));

@@ -11,7 +11,7 @@ function tool(name: string, description = "does something"): ToolDefinition {
 describe.each(kinds)("devices in %s", (kind) => {
   const databases = new Databases(kind);
 
-  it("come back as they were saved, also after a restart", async () => {
+  it("are read as they were saved, also after a restart", async () => {
     const { store, place } = await databases.open();
     const full = device(1, {
       aliasChosen: true,
@@ -42,7 +42,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await again.store.devices.get("nobody")).toBeUndefined();
   });
 
-  it("take times with fractions of a millisecond, and keep them whole", async () => {
+  it("accept times with fractions of a millisecond, and round them", async () => {
     const { store, clock } = await databases.open();
     await store.devices.save(device(1, { createdAt: 10.4, lastSeenAt: 20.6 }));
     expect(await store.devices.get(deviceId(1))).toMatchObject({ createdAt: 10, lastSeenAt: 21 });
@@ -52,7 +52,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.devices.get(deviceId(1))).toMatchObject({ lastSeenAt: 30, lastDisconnectAt: 41 });
   });
 
-  it("of a known device writes no more than is named, over what another node has decided", async () => {
+  it("update only the named fields, without overwriting another node's changes", async () => {
     const { store } = await databases.open();
     await store.devices.save(device(1, { firmware: "1.0", tags: ["old"] }));
     await store.devices.save(device(1, { firmware: "1.0", approval: "revoked", tags: ["new"] }));
@@ -66,7 +66,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     });
   });
 
-  it("have aliases of their own, and old ones go on resolving until somebody else takes them", async () => {
+  it("have unique aliases, and old ones resolve until another device uses them", async () => {
     const { store } = await databases.open();
     const { devices } = store;
     await devices.save(device(1, { alias: "desk" }));
@@ -89,7 +89,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await devices.rename(deviceId(1), "desk", true)).toBe("renamed");
   });
 
-  it("are forgotten with everything that hangs on them", async () => {
+  it("are deleted with all their data", async () => {
     const { store } = await databases.open();
     await store.devices.save(device(1, { alias: "desk" }));
     await store.names.claim([{ name: "desk__a", device: deviceId(1), tool: "a" }]);
@@ -108,7 +108,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.devices.save(device(2, { alias: "desk" }))).toBe("saved");
   });
 
-  it("are seen often and written together, the newest word only", async () => {
+  it("have their last-seen times written together, only the newest", async () => {
     const { store, clock } = await databases.open();
     await store.devices.save(device(1));
     await store.devices.save(device(2));
@@ -132,7 +132,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     ]);
   });
 
-  it("keep any text; a name with a NUL is refused, a description with one is not", async () => {
+  it("store any text; a name with NUL is rejected, a description with NUL is not", async () => {
     const { store } = await databases.open();
     const odd = `O'Brien "x" \\ 🦾 ; drop table tendon_devices; -- \n\t %_ \u202e`;
     const strange = device(1, {
@@ -168,7 +168,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     );
   });
 
-  it("keep the names agents know for as long as they exist", async () => {
+  it("keep their exposed names as long as they exist", async () => {
     const { store, place } = await databases.open();
     const names = Array.from({ length: 700 }, (_, number) => ({
       name: `desk__t${number.toString().padStart(3, "0")}`,
@@ -188,7 +188,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(all).toEqual([...names, { ...thief, name: "other__t1" }]);
   });
 
-  it("keep their tools; equal lists are kept once and forgotten when nobody has them", async () => {
+  it("keep their tools; equal lists are stored once and removed when unused", async () => {
     const { store, clock, place } = await databases.open();
     const list = { tools: [tool("a"), tool("b\u0000")], setAside: [{ name: "c", reason: "too large" }] };
     const whole = { ...list, complete: true, problem: undefined };

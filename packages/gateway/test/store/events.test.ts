@@ -7,7 +7,7 @@ const day = 24 * 60 * 60_000;
 describe.each(kinds)("events in %s", (kind) => {
   const databases = new Databases(kind);
 
-  it("get numbers that nobody else has had, each node its own, also after a restart", async () => {
+  it("get unique numbers per node, also after a restart", async () => {
     const { store, place } = await databases.open();
     const [one, two] = await Promise.all([store.events.reserve("n1", 100), store.events.reserve("n1", 100)]);
     expect([one.first, two.first].sort((a, b) => a - b)).toEqual([1, 101]);
@@ -22,7 +22,7 @@ describe.each(kinds)("events in %s", (kind) => {
     expect(await again.events.reserve("n1", 7)).toEqual({ stream: one.stream, first: 208 });
   });
 
-  it("are found between two numbers, in order, each stream by itself, also after a restart", async () => {
+  it("are found between two numbers, in order per stream, also after a restart", async () => {
     const { store, place } = await databases.open();
     expect(await store.events.between("one", 0, 100, 10)).toEqual([]);
     for (let sequence = 1; sequence <= 30; sequence += 1) store.events.append(event(sequence));
@@ -37,7 +37,7 @@ describe.each(kinds)("events in %s", (kind) => {
     ]);
   });
 
-  it("are kept by number, in small steps, whatever gaps their numbers have; what is gone is known", async () => {
+  it("are limited by count, in small steps, despite gaps; the removed range is known", async () => {
     const { store } = await databases.open({ retention: { events: 100, eventsForMs: 1_000 * day } });
     const { stream } = await store.events.reserve("n1", 10);
     expect(await store.events.forgotten(stream)).toBe(0);
@@ -53,7 +53,7 @@ describe.each(kinds)("events in %s", (kind) => {
     expect(await store.events.forgotten("no stream")).toBeUndefined();
   });
 
-  it("are forgotten by age", async () => {
+  it("are removed by age", async () => {
     const { store, clock } = await databases.open({ retention: { eventsForMs: day } });
     const { stream } = await store.events.reserve("n1", 10);
     store.events.append(event(1, { stream, at: clock.now() - 2 * day }));
@@ -64,7 +64,7 @@ describe.each(kinds)("events in %s", (kind) => {
     expect(await store.events.between(stream, 0, 10, 10)).toMatchObject([{ sequence: 2 }]);
   });
 
-  it("of calls are the calls of the history; forgetting those is known too", async () => {
+  it("of calls come from the history; removed ones are known too", async () => {
     const { store, clock } = await databases.open({ retention: { calls: 5, callsForMs: 1_000 * day } });
     const { stream } = await store.events.reserve("n1", 10);
     for (let number = 1; number <= 20; number += 1) {

@@ -37,7 +37,7 @@ describe.each(kinds)("after kill -9 in %s", (kind) => {
 
     const times = told("call").map(([, , at]) => Number(at));
     const last = times.at(-1) ?? 0;
-    // A machine that gives the child no time at all cannot be held against it.
+    // A starved machine is not the child's fault.
     const stall = Math.max(...times.map((at, index) => at - (times[index - 1] ?? at)));
     const written = new Set((await store.calls.query({ limit: 1_000 })).calls.map(({ id }) => id));
     const missing = told("call").filter(([, number]) => !written.has(call(Number(number)).id));
@@ -47,10 +47,10 @@ describe.each(kinds)("after kill -9 in %s", (kind) => {
   }, 60_000);
 });
 
-describe("while PostgreSQL is away", () => {
+describe("while PostgreSQL is unavailable", () => {
   const databases = new Databases("postgres");
 
-  it("history waits and is written later, and everything else fails with words", async () => {
+  it("history waits and is written later, and everything else fails with a message", async () => {
     const { store, clock, problems } = await databases.open();
     await store.devices.save(device(1));
     store.calls.append(call(1));
@@ -89,7 +89,7 @@ describe("while PostgreSQL is away", () => {
     await store.ping();
   }, 60_000);
 
-  it("a start waits for it half a minute and no longer, with a word each time", async () => {
+  it("a start waits for it up to half a minute, with log lines", async () => {
     const place = await databases.newPlace();
     await databases.server.stop();
     const clock = new ManualClock();
@@ -114,7 +114,7 @@ describe("while PostgreSQL is away", () => {
     await databases.server.startAgain();
   }, 60_000);
 
-  it("what finds no room is counted and said, and the newest is kept", async () => {
+  it("dropped rows are counted and logged, and the newest are kept", async () => {
     const { store, clock, problems } = await databases.open();
     await databases.server.stop();
     for (let number = 0; number < 60_000; number += 1) store.calls.append(call(number));
@@ -138,7 +138,7 @@ describe("while PostgreSQL is away", () => {
     expect(calls[0]).toEqual(call(60_999, { arguments: { large } }));
   }, 60_000);
 
-  it("a stop is short and says what is lost", async () => {
+  it("a stop is short and logs what is lost", async () => {
     const { store, problems } = await databases.open();
     await databases.server.stop();
     store.calls.append(call(1));
@@ -148,7 +148,7 @@ describe("while PostgreSQL is away", () => {
     await databases.server.startAgain();
   }, 60_000);
 
-  it("a table that another program has locked is not waited for without end, and the connection is good afterwards", async () => {
+  it("a wait for a locked table is bounded, and the connection works afterwards", async () => {
     const { store, place, problems } = await databases.open();
     await store.devices.save(device(1));
     const unlock = await databases.server.lockTable(place.url ?? "", "tendon_devices");
@@ -181,7 +181,7 @@ describe("while SQLite's file is held by another process", () => {
     ]);
   });
 
-  it("whoever uses the store inside its own transaction is told so, and others go on", async () => {
+  it("nested use of the store in a transaction is rejected, without affecting others", async () => {
     const { store, clock } = await databases.open();
     const stuck = store.transaction(async () => await store.devices.all());
     const refused = expect(stuck).rejects.toMatchObject({ fault: "unavailable" });
@@ -198,8 +198,8 @@ describe("while SQLite's file is held by another process", () => {
   });
 });
 
-describe("on a disk that is full", () => {
-  it("history waits and is written later, nothing is lost, and it is told once", async () => {
+describe("on a full disk", () => {
+  it("history waits and is written later without loss, with one log line", async () => {
     const dataFolder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-full-"));
     const problems: StoreProblem[] = [];
     const onProblem = (problem: StoreProblem) => problems.push(problem);

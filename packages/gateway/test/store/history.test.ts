@@ -8,7 +8,7 @@ const day = 24 * 60 * 60_000;
 describe.each(kinds)("the call history in %s", (kind) => {
   const databases = new Databases(kind);
 
-  it("is handed over at once, written within 100 ms, and not lost by a clean stop", async () => {
+  it("is accepted at once, written within 100 ms, and not lost in a clean stop", async () => {
     const { store, clock, place } = await databases.open();
     const full = call(1, { arguments: { text: "a\u0000b 🦾" }, approval: "approval-1", node: "n1" });
     store.calls.append(full);
@@ -24,13 +24,13 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect((await again.calls.query({})).calls).toEqual([call(3), call(2), full]);
   });
 
-  it("shows what was handed over a moment ago", async () => {
+  it("includes rows that are not written yet", async () => {
     const { store } = await databases.open();
     store.calls.append(call(1));
     expect(await store.calls.query({})).toEqual({ calls: [call(1)], nextCursor: undefined });
   });
 
-  it("is filtered by device, tool, principal, outcome, time and what the asker may know of", async () => {
+  it("is filtered by device, tool, principal, outcome, time and visible devices", async () => {
     const { store } = await databases.open();
     for (let number = 0; number < 60; number += 1) {
       store.calls.append(
@@ -52,7 +52,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     await expect(store.calls.query({ cursor: "nonsense" })).rejects.toMatchObject({ code: "bad_request" });
   });
 
-  it("gives what ended in a span, the newest first, and says where it stopped", async () => {
+  it("returns calls of a time span, newest first, with the stopping point", async () => {
     const { store } = await databases.open();
     for (let number = 0; number < 30; number += 1)
       store.calls.append(call(number, { at: 1_000 + (number >> 1) }));
@@ -68,7 +68,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await read(5)).toEqual({ from: 1_007, first: 1_009, count: 5 });
   });
 
-  it("is read in pages that no new row disturbs", async () => {
+  it("is read in pages that new rows do not affect", async () => {
     const { store } = await databases.open();
     for (let number = 0; number < 95; number += 1)
       store.calls.append(call(number, { at: 1_000 + (number >> 2) }));
@@ -98,7 +98,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(hidden).toEqual({ calls: [], nextCursor: undefined });
   });
 
-  it("has the calls of one device, page by page, over a restart and however many others were made", async () => {
+  it("has the calls of one device in pages, across a restart and among many others", async () => {
     const { store, place } = await databases.open();
     const mine = (number: number) =>
       call(number, { device: number % 3 === 0 ? "mine" : `other-${number % 7}` });
@@ -144,7 +144,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await found(again, 7)).toEqual([call(20_000).id, ...expected(7)]);
   });
 
-  it("goes on from a cursor of another list", async () => {
+  it("continues from a cursor of another list", async () => {
     const { store } = await databases.open();
     for (let number = 0; number < 9; number += 1) store.calls.append(call(number));
     const { nextCursor } = await store.calls.query({ limit: 4 });
@@ -152,10 +152,10 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(calls).toEqual([call(3), call(0)]);
   });
 
-  it("has all that is left of a device when others of its calls, also newer ones, were forgotten", async () => {
+  it("has the remaining calls of a device after others, also newer ones, were removed", async () => {
     const { store, clock } = await databases.open({ retention: { callsForMs: day } });
     const now = clock.now();
-    // While 2 and 5 were made the clock was wrong.
+    // The clock was wrong for rows 2 and 5.
     for (let number = 0; number < 6; number += 1)
       store.calls.append(call(number, { device: "d", at: number % 3 === 2 ? 1_000 : now + number }));
     store.calls.append(call(6, { device: "other", at: 1_000 }));
@@ -170,7 +170,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await numbers("d")).toEqual([7, 4, 3, 1, 0]);
     expect(await numbers("other")).toEqual([8]);
     clock.advance(2 * day);
-    // The clock has started a step of its own by now, at its first moment.
+    // The clock has already started its own first step.
     await store.pruneOld();
     while ((await store.pruneOld()) > 0);
     expect(await numbers("d")).toEqual([]);
@@ -179,7 +179,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await numbers("d")).toEqual([10]);
   });
 
-  it("is forgotten by age and by number, in small steps, by the clock", async () => {
+  it("is removed by age and count, in small steps, by the clock", async () => {
     const { store, clock, place } = await databases.open({ retention: { callsForMs: day, calls: 2_500 } });
     const now = clock.now();
     for (let number = 0; number < 1_500; number += 1)
@@ -195,7 +195,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(await store.pruneOld()).toBe(0);
     expect((await store.calls.query({})).calls[0]?.id).toBe(call(4_999).id);
     clock.advance(2 * day);
-    // The clock has started a step of its own by now, at its first moment.
+    // The clock has already started its own first step.
     await store.pruneOld();
     while ((await store.pruneOld()) > 0);
     expect(await left()).toBe(0);
@@ -203,21 +203,21 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect((await store.calls.query({})).calls).toHaveLength(1);
   });
 
-  it("is forgotten without being asked, again and again while there is more", async () => {
+  it("is removed automatically, repeatedly while there is more", async () => {
     const { store, clock, place } = await databases.open({ retention: { calls: 500 } });
     for (let number = 0; number < 3_000; number += 1) store.calls.append(call(number, { at: clock.now() }));
     await store.flush();
     const left = async () => (await databases.query(place, "select seq from tendon_calls")).length;
     clock.advance(10_000);
     await until(async () => (await left()) === 2_000, "the first step");
-    // Its end is a moment after its last row, and only then is the next one arranged.
+    // The step ends after its last row, and only then schedules the next.
     await until(async () => {
       clock.advance(100);
       return (await left()) === 500;
     }, "the others");
   });
 
-  it("loses a row that the database cannot take, and no other", async () => {
+  it("drops only a row that the database rejects", async () => {
     const { store, problems } = await databases.open();
     for (let number = 0; number < 20; number += 1)
       store.calls.append(call(number, number === 7 ? { durationMs: Number.NaN } : {}));
@@ -231,7 +231,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
     expect(calls.map(({ id }) => Number(id.slice(5)))).toEqual([19, 16, 13, 10, 4, 1]);
   });
 
-  it("says what is handed over after the end", async () => {
+  it("logs rows that arrive after the end", async () => {
     const { store, problems } = await databases.open();
     await store.close();
     store.calls.append(call(1));
@@ -242,7 +242,7 @@ describe.each(kinds)("the call history in %s", (kind) => {
 describe("the call history after a connection broke in mid-commit", () => {
   const databases = new Databases("postgres");
 
-  it("is told a row again and keeps it once", async () => {
+  it("keeps a repeated row once", async () => {
     const { store } = await databases.open();
     store.calls.append(call(1));
     await store.flush();

@@ -8,8 +8,7 @@ const name = "tendon.db";
 let migrated: Promise<Buffer> | undefined;
 
 /**
- * Puts the file of a store that was opened and closed again into a data folder: making its tables takes a third of a
- * gateway's start.
+ * Copies a migrated database file into a data folder, because creating the tables takes a third of a gateway's start.
  */
 export async function placeMigratedFile(dataFolder: string): Promise<void> {
   migrated ??= makeFile();

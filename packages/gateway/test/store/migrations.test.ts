@@ -31,7 +31,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     await databases.query(place, "select version, name from tendon_schema order by version");
   const newest = migrations.map(({ name }, index) => ({ version: index + 1, name }));
 
-  it("is made in an empty database and left alone in a new one", async () => {
+  it("is created in an empty database and unchanged in a current one", async () => {
     const { store, place } = await databases.open();
     expect(await versions(place)).toEqual(newest);
     await store.close();
@@ -39,7 +39,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     expect(await versions(place)).toEqual(newest);
   });
 
-  it("is brought up from any older version, with what was in it", async () => {
+  it("is migrated from any older version, with its data", async () => {
     for (let version = 1; version < migrations.length; version += 1) {
       const place = await databases.newPlace();
       await migrate(place, migrations.slice(0, version));
@@ -58,7 +58,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     }
   });
 
-  it("finds the calls of a device that an older version wrote, and goes on with them", async () => {
+  it("finds the calls that an older version wrote, and continues with them", async () => {
     const place = await databases.newPlace();
     await migrate(place, migrations.slice(0, 10));
     for (let number = 0; number < 6; number += 1) {
@@ -75,7 +75,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     expect(calls.map(({ id }) => id)).toEqual([call(9).id, call(3).id, call(0).id]);
   });
 
-  it("of a newer program is refused in words, and not touched", async () => {
+  it("of a newer version is rejected with a message, and not changed", async () => {
     const { store, place } = await databases.open();
     await store.close();
     await databases.query(
@@ -90,7 +90,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     expect(await versions(place)).toEqual([...newest, { version: 99, name: "later" }]);
   });
 
-  it("is as it was when a migration fails", async () => {
+  it("is unchanged when a migration fails", async () => {
     const place = await databases.newPlace();
     const broken: Migration = {
       name: "broken",
@@ -108,7 +108,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
     await expect(databases.query(place, "select id from tendon_half")).rejects.toThrow();
   });
 
-  it("is made once by several processes that start at the same time", async () => {
+  it("is created once by several processes that start at the same time", async () => {
     const place = await databases.newPlace();
     const children = await Promise.all(Array.from({ length: 4 }, () => Child.start("open", place)));
     await Promise.all(children.map((child) => child.said("ready")));
@@ -119,10 +119,10 @@ describe.each(kinds)("the schema in %s", (kind) => {
   }, 60_000);
 });
 
-describe("a place that cannot be used", () => {
+describe("an unusable location", () => {
   const databases = new Databases("sqlite");
 
-  it("is refused in words", async () => {
+  it("is rejected with a message", async () => {
     const { dataFolder } = await databases.newPlace();
     const cases = [
       { url: "mysql://x", words: /must be `sqlite:` or begin with `postgres:/ },
@@ -140,7 +140,7 @@ describe("a place that cannot be used", () => {
     }
   });
 
-  it("that is no database is refused in words", async () => {
+  it("that is not a database is rejected with a message", async () => {
     const { dataFolder } = await databases.newPlace();
     fs.writeFileSync(
       `${dataFolder}/tendon.db`,

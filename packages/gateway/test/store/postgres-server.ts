@@ -1,4 +1,4 @@
-/** A real PostgreSQL of the test's own: on a free port of the loopback address, in a temporary folder. */
+/** A real PostgreSQL on a free loopback port, in a temporary folder. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -27,7 +27,7 @@ export class PostgresServer {
 
   private constructor(folder: string) {
     this.#folder = folder;
-    // PostgreSQL refuses to run as root; the Debian package brings a user for it.
+    // PostgreSQL does not run as root; the Debian package creates a user for it.
     this.#run = { cwd: folder, env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" }, ...otherThanRoot() };
     const { uid, gid } = this.#run;
     if (uid !== undefined && gid !== undefined) fs.chownSync(folder, uid, gid);
@@ -56,7 +56,7 @@ export class PostgresServer {
     return this.#url(name);
   }
 
-  /** A database that has the tables of a store, as a gateway leaves it that has been started and stopped. */
+  /** A database with the tables of a store, as after a gateway's start and stop. */
   async newStore(): Promise<string> {
     this.#migrated ??= this.#migrate();
     await this.#migrated;
@@ -100,7 +100,7 @@ export class PostgresServer {
     return () => client.end();
   }
 
-  /** How many statements that begin with these words wait for a lock. */
+  /** The number of statements with this start that wait for a lock. */
   async waitingForLock(url: string, statement: string): Promise<number> {
     const rows = await this.query(
       url,
@@ -109,12 +109,12 @@ export class PostgresServer {
     return rows.length;
   }
 
-  /** The same data on the same port. */
+  /** Restarts with the same data on the same port. */
   async startAgain(): Promise<void> {
     if (!(await this.#launch())) throw new PostgresProblem("the port is taken");
   }
 
-  /** Nothing of it moves any more, and no connection of it breaks. */
+  /** Freezes all its processes without breaking connections. */
   freeze(): void {
     this.#signal("SIGSTOP");
   }
@@ -128,12 +128,12 @@ export class PostgresServer {
       try {
         process.kill(pid, signal);
       } catch {
-        // Its workers come and go.
+        // Its worker processes change.
       }
     }
   }
 
-  /** The server and those it has started. */
+  /** The server process and its children. */
   #processes(): number[] {
     const server = this.#process?.pid;
     if (server === undefined) return [];
@@ -163,7 +163,7 @@ export class PostgresServer {
     return `postgres://${user}@127.0.0.1:${this.#port}/${database}`;
   }
 
-  /** False when it ends instead of getting ready. */
+  /** False if it exits instead of becoming ready. */
   async #launch(): Promise<boolean> {
     const settings = {
       port: this.#port,
@@ -171,7 +171,7 @@ export class PostgresServer {
       unix_socket_directories: "",
       max_connections: 40,
       log_min_messages: "log",
-      // Tests end this server and this process, never the machine.
+      // Without fsync, because tests end this server and this process, never the machine.
       fsync: "off",
       full_page_writes: "off",
       autovacuum: "off",
@@ -190,7 +190,7 @@ export class PostgresServer {
       server.once("exit", () => resolve(false));
     });
     if (ready) this.#process = server;
-    // A test run that breaks off must not leave it behind.
+    // Stopped with an aborted test run too.
     const onExit = () => server.kill("SIGQUIT");
     process.once("exit", onExit);
     server.once("exit", () => process.off("exit", onExit));
@@ -198,7 +198,7 @@ export class PostgresServer {
   }
 }
 
-/** What `initdb` makes, made once for all test files of a run: it takes longer than most of them. */
+/** The result of `initdb`, created once per test run, because it takes longer than most tests. */
 function blankCluster(): string {
   const folder = path.join(os.tmpdir(), "tendon-blank-postgres");
   if (fs.existsSync(folder)) return folder;
@@ -216,7 +216,7 @@ function blankCluster(): string {
   try {
     fs.renameSync(making, folder);
   } catch {
-    // Another worker was quicker.
+    // Another worker created it first.
     fs.rmSync(making, { recursive: true, force: true });
   }
   return folder;
@@ -234,7 +234,7 @@ function otherThanRoot(): { uid: number; gid: number } | undefined {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Debian keeps each version's programs in a folder of its own, the newest of which will do. */
+/** Debian has a folder for each version; the newest is used. */
 function program(name: string): string {
   const debian = "/usr/lib/postgresql";
   const versions = fs.existsSync(debian) ? fs.readdirSync(debian) : [];

@@ -59,7 +59,7 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await again.tokens.get("token-1")).toEqual(token(1, { revokedAt: 77 }));
   });
 
-  it("of settings: whoever comes first decides", async () => {
+  it("of settings: the first writer decides", async () => {
     const { store, place } = await databases.open();
     const other = (await databases.open(place)).store;
     expect(await store.settings.get("key")).toBeUndefined();
@@ -96,7 +96,7 @@ describe.each(kinds)("records in %s", (kind) => {
     ]);
   });
 
-  it("of firmware: whoever halts first, halts; offering it again forgets why", async () => {
+  it("of firmware: the first halt sets the reason; offering it again clears it", async () => {
     const { store, place } = await databases.open();
     const other = (await databases.open(place)).store;
     await store.firmware.add(image(1, { force: true }));
@@ -110,7 +110,7 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await store.firmware.get("image-9")).toBeUndefined();
   });
 
-  it("of updates: offers are counted, moves are made once, overdue ones are found", async () => {
+  it("of updates: offers are counted, transitions happen once, overdue ones are found", async () => {
     const { store, clock } = await databases.open();
     const updates = store.firmwareUpdates;
     const one = { image: "image-1", device: deviceId(1) };

@@ -1,4 +1,4 @@
-/** A data folder that knows a fleet, as an earlier run would have left it; nothing of it was ever connected. */
+/** A data folder with the records of a fleet that never connected. */
 import type { ToolDefinition } from "@tendon/protocol";
 import { ManualClock } from "../../../../test/manual-clock.ts";
 import { openStore } from "../../src/store/store.ts";

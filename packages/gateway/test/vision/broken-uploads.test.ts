@@ -1,4 +1,4 @@
-/** Uploads that end too early, too late or nowhere: each is answered where somebody can hear it, none does harm. */
+/** Uploads that end too early, too late or never: each is answered if possible, without other effects. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fileHead, firmwareForm, formEnd, joined, questionHead } from "./form.ts";
@@ -17,10 +17,10 @@ afterEach(async () => {
 const uploadMs = 30_000;
 
 describe("an upload that ends too early", () => {
-  it("at any byte of its form is told so", async () => {
+  it("at any byte of its form is rejected with a message", async () => {
     const picture = jpeg(120);
     const form = Buffer.concat(firmwareForm("What?", picture));
-    // Behind the boundary that ends the picture, all that matters is here.
+    // After the boundary that ends the image, the upload is complete.
     const whole = form.length - "--\r\n".length;
     for (let at = 0; at < whole; at += 1) {
       const token = site.openTicket();
@@ -32,21 +32,24 @@ describe("an upload that ends too early", () => {
     expect(site.files()).toEqual([]);
   });
 
-  it.each([0, 1, 3, 5, 8])("because its connection breaks after %i chunks, reaches nobody", async (count) => {
-    const token = site.openTicket();
-    const { request } = site.begin({ token });
-    await site.clock.running(uploadMs);
-    const chunks = firmwareForm("What?", jpeg(2_000));
-    for (const chunk of chunks.slice(0, count)) {
-      await new Promise((resolve) => request.write(chunk, resolve));
-    }
-    request.destroy();
-    expect((await site.refused.take()).code).toBe("cut_off");
-    expect(site.photos.pictureOf(token)).toBeUndefined();
-    expect(site.files()).toEqual([]);
-  });
+  it.each([0, 1, 3, 5, 8])(
+    "because its connection breaks after %i chunks, delivers no photo",
+    async (count) => {
+      const token = site.openTicket();
+      const { request } = site.begin({ token });
+      await site.clock.running(uploadMs);
+      const chunks = firmwareForm("What?", jpeg(2_000));
+      for (const chunk of chunks.slice(0, count)) {
+        await new Promise((resolve) => request.write(chunk, resolve));
+      }
+      request.destroy();
+      expect((await site.refused.take()).code).toBe("cut_off");
+      expect(site.photos.pictureOf(token)).toBeUndefined();
+      expect(site.files()).toEqual([]);
+    },
+  );
 
-  it("because its connection breaks before the last chunk, reaches nobody", async () => {
+  it("because its connection breaks before the last chunk, delivers no photo", async () => {
     const token = site.openTicket();
     const { request } = site.begin({ token });
     for (const chunk of firmwareForm("What?", jpeg())) {
@@ -59,7 +62,7 @@ describe("an upload that ends too early", () => {
 });
 
 describe("an upload that does not end", () => {
-  it("is answered after 30 s, and cut off", async () => {
+  it("is answered and disconnected after 30 s", async () => {
     const token = site.openTicket();
     const { request, answer } = site.begin({ token, headers: { Connection: "keep-alive" } });
     request.write(joined(questionHead(), "?\r\n", fileHead(), jpeg()));
@@ -71,7 +74,7 @@ describe("an upload that does not end", () => {
     expect(site.photos.pictureOf(token)).toBeUndefined();
   });
 
-  it("is answered after 30 s also when nobody waits for it", async () => {
+  it("is answered after 30 s even if its call has ended", async () => {
     const token = site.openTicket();
     site.photos.closeTicket(token);
     const { answer } = site.begin({ token });
@@ -86,7 +89,7 @@ describe("an upload that does not end", () => {
     ["in a question", joined(questionHead())],
     ["in the head of a part", Buffer.from(fileHead().slice(0, 70))],
     ["behind its end", joined(fileHead(), jpeg(), "\r\n", formEnd)],
-  ])("is cut off after 8 MiB %s", async (_where, start) => {
+  ])("is disconnected after 8 MiB %s", async (_where, start) => {
     const token = site.openTicket();
     const { request, answer } = site.begin({ token });
     request.write(start);
@@ -100,7 +103,7 @@ describe("an upload that does not end", () => {
     };
     request.on("drain", more);
     more();
-    // Whoever still sends may find the connection gone before the answer.
+    // A client that still sends may lose the connection before the answer.
     const words = await answer.then(wordsOf).catch(() => undefined);
     request.destroy();
     expect(words?.success ?? false).toBe(false);
@@ -109,8 +112,8 @@ describe("an upload that does not end", () => {
   });
 });
 
-describe("an upload that was only refused", () => {
-  it("may be followed by another on the same connection", async () => {
+describe("a rejected upload", () => {
+  it("can be followed by another on the same connection", async () => {
     const upload = { token: site.openTicket(), headers: { Connection: "keep-alive" } };
     const { request, answer } = site.begin(upload);
     request.end(joined(fileHead(), "GIF89a", "\r\n", formEnd));
@@ -119,8 +122,8 @@ describe("an upload that was only refused", () => {
   });
 });
 
-describe("more uploads than are received at once", () => {
-  it("are asked to come again", async () => {
+describe("too many simultaneous uploads", () => {
+  it("are asked to retry", async () => {
     const begun = Array.from({ length: 128 }, () => site.begin({ token: site.openTicket() }));
     await site.clock.running(uploadMs, 128);
     const form = firmwareForm("?", jpeg());
@@ -136,7 +139,7 @@ describe("more uploads than are received at once", () => {
 });
 
 describe("any bytes", () => {
-  it("are answered in form", async () => {
+  it("get a valid answer", async () => {
     const pieces = [
       questionHead(),
       fileHead(),

@@ -1,4 +1,4 @@
-/** A site whose pictures are explained by a fake of a test's making; all of it is stopped after the test. */
+/** A site with a fake vision provider, stopped after the test. */
 import type { ServerResponse } from "node:http";
 import { afterEach, expect } from "vitest";
 import { startProvider } from "./fake-provider.ts";

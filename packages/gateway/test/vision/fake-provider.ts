@@ -1,4 +1,4 @@
-/** Somebody who explains pictures, well or badly, on a real socket. */
+/** A vision provider on a real socket, with scripted answers. */
 import http, { type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Inbox } from "../../../../test/inbox.ts";
@@ -10,7 +10,7 @@ export interface Asked {
     readonly model: string;
     readonly messages: readonly { role: string; content: readonly Record<string, unknown>[] }[];
   };
-  /** Resolves when the one who asked has gone. */
+  /** Resolves when the client has disconnected. */
   readonly gone: Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What an upload calls its picture stays outside. */
+/** File names in uploads are never used. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { fileHead, firmwareForm, formEnd, joined } from "./form.ts";
 import { jpeg } from "./pictures.ts";
 import { startSite, wordsOf } from "./vision-site.ts";
 
-describe("the names that an upload brings", () => {
+describe("file names in an upload", () => {
   it.each(["../../evil.jpg", "/etc/passwd", "..\\\\evil.jpg", "%2e%2e%2fevil", "a\0b.jpg", "camera.php"])(
     "never become names of files: %s",
     async (filename) => {
@@ -20,7 +20,7 @@ describe("the names that an upload brings", () => {
     },
   );
 
-  it("are not needed: two pictures with the same name are two", async () => {
+  it("do not identify photos: two with the same name are separate", async () => {
     const site = await startSite();
     for (const question of ["a", "b"]) {
       await site.upload(firmwareForm(question, jpeg()), { token: site.openTicket() });

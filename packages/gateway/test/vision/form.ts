@@ -1,4 +1,4 @@
-/** Forms as the firmware streams them, and others. */
+/** Multipart forms as the firmware streams them, and others. */
 const boundary = "----ESP32_CAMERA_BOUNDARY";
 export const formType = `multipart/form-data; boundary=${boundary}`;
 
@@ -15,7 +15,7 @@ export const formEnd = `--${boundary}--\r\n`;
 
 const encoderBlock = 512;
 
-/** [question head, question, line end], [file head, blocks of the encoder, line end], end: each a chunk of its own. */
+/** [question head, question, line end], [file head, blocks of the encoder, line end], end: each in its own chunk. */
 export function firmwareForm(question: string, picture: Buffer): Buffer[] {
   const blocks: Buffer[] = [];
   for (let at = 0; at < picture.length; at += encoderBlock)

@@ -1,4 +1,4 @@
-/** A folder of pictures without a server before it. It goes when the test that made it ends. */
+/** A photo folder without a server, removed after the test. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -36,7 +36,7 @@ export class PhotoBox {
   }
 }
 
-/** One picture, taken and its call over; its id. */
+/** Stores one photo of a finished call, and returns its id. */
 export async function keep(
   photos: Photos,
   bytes = jpeg(),

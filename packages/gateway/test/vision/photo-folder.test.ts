@@ -1,4 +1,4 @@
-/** The folder of pictures: how long, how many, how much. */
+/** The photo folder: age, count and size limits. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { hour, keep, PhotoBox } from "./photo-box.ts";
 import { jpeg, png } from "./pictures.ts";
 import { deviceId } from "./vision-site.ts";
 
-describe("a picture", () => {
+describe("a photo", () => {
   it("is kept for an hour, and can be read by its id", async () => {
     const box = new PhotoBox();
     const photos = await box.start();
@@ -20,7 +20,7 @@ describe("a picture", () => {
     expect(box.files()).toEqual([]);
   });
 
-  it("is kept as long as the settings say", async () => {
+  it("is kept for the configured time", async () => {
     const box = new PhotoBox();
     const photos = await box.start({ ttlMs: 5_000 });
     await keep(photos);
@@ -32,7 +32,7 @@ describe("a picture", () => {
     expect(box.files()).toEqual([]);
   });
 
-  it("is out of reach when its time is over, also while its file is still there", async () => {
+  it("is not readable after its time, even if its file still exists", async () => {
     const box = new PhotoBox();
     const photos = await box.start({ ttlMs: 1_500 });
     const id = await keep(photos);
@@ -71,7 +71,7 @@ describe("a picture", () => {
     expect(box.files()).toEqual([`${second}.jpg`, `${third}.jpg`].sort());
   });
 
-  it("that comes with many others leaves as many as there may be", async () => {
+  it("that arrives with many others leaves the allowed number", async () => {
     const box = new PhotoBox();
     const photos = await box.start({ maxCount: 4 });
     await Promise.all(Array.from({ length: 40 }, () => keep(photos)));
@@ -92,7 +92,7 @@ describe("a picture", () => {
     expect(left).toEqual([86, 22, 0, 0]);
   });
 
-  it("reaches its call also where it cannot be written", async () => {
+  it("reaches its call even if it cannot be written", async () => {
     const box = new PhotoBox();
     const photos = await box.start();
     fs.rmSync(box.folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** What a start finds in the folder of pictures, and what it leaves alone. */
+/** How a start handles the files in the photo folder. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { hour, keep, PhotoBox } from "./photo-box.ts";
 import { jpeg, png } from "./pictures.ts";
 
 describe("a restart", () => {
-  it("finds what is still to be kept and removes what is too old", async () => {
+  it("keeps current photos and removes old ones", async () => {
     const box = new PhotoBox();
     const before = await box.start();
     const old = await keep(before);
@@ -43,7 +43,7 @@ describe("a restart", () => {
     );
   });
 
-  it("removes what was not finished, and touches nothing that is not of its making", async () => {
+  it("removes unfinished files, and does not touch foreign files", async () => {
     const box = new PhotoBox();
     fs.mkdirSync(box.folder);
     const foreign = ["holiday.jpg", "ABCDEF.part", `${"0".repeat(32)}.gif`, `${"0".repeat(31)}g.jpg`];
@@ -59,7 +59,7 @@ describe("a restart", () => {
     expect(await photos.read("2".repeat(32))).toBeUndefined();
   });
 
-  it("does not believe a file from the future", async () => {
+  it("handles a file with a future date", async () => {
     const box = new PhotoBox();
     fs.mkdirSync(box.folder);
     const name = `${"4".repeat(32)}.jpg`;
@@ -72,7 +72,7 @@ describe("a restart", () => {
     expect(box.files()).toEqual([]);
   });
 
-  it("is refused where the folder cannot be made", async () => {
+  it("fails if the folder cannot be created", async () => {
     const box = new PhotoBox();
     fs.writeFileSync(box.folder, "a file");
     await expect(box.start()).rejects.toMatchObject({ name: "StartError" });

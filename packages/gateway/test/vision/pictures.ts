@@ -1,4 +1,4 @@
-/** Pictures with honest heads; what follows them is filler, because nobody here decodes it. */
+/** Images with valid headers and filler data, because no test decodes them. */
 
 export function jpeg(size = 200, width = 320, height = 240): Buffer {
   const head = Buffer.from(

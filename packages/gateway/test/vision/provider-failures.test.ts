@@ -1,4 +1,4 @@
-/** Whoever explains pictures fails, in every way there is; the picture reaches its call all the same. */
+/** Failures of the vision provider; the photo still reaches its call. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../../../../test/manual-clock.ts";
@@ -17,7 +17,7 @@ const answering = (status: number, body: string) => (response: ServerResponse) =
 };
 
 describe("a provider", () => {
-  it("that never answers is given up in time for the board", async () => {
+  it("that never answers times out before the board does", async () => {
     const { site, provider, token } = await setUp(() => undefined);
     const answer = site.upload(firmwareForm("?", jpeg()), { token });
     const { gone } = await provider.asked.take();
@@ -29,7 +29,7 @@ describe("a provider", () => {
     await gone;
   });
 
-  it("that begins its answer and does not end it is given up as well", async () => {
+  it("that never finishes its answer times out too", async () => {
     let begun: (() => void) | undefined;
     const started = new Promise<void>((resolve) => {
       begun = resolve;
@@ -44,7 +44,7 @@ describe("a provider", () => {
     expect(wordsOf(await answer).message).toContain("in time");
   });
 
-  it("is no longer needed when the call is over or the board is gone", async () => {
+  it("is cancelled when the call has ended or the board has disconnected", async () => {
     const { site, provider, token } = await setUp(() => undefined);
     const answer = site.upload(firmwareForm("?", jpeg()), { token });
     const first = await provider.asked.take();
@@ -78,13 +78,13 @@ describe("a provider", () => {
     ["empty words", says(" \n\u0000"), "provider_unreadable"],
     ["too much", says("x".repeat(300_000)), "provider_unreadable"],
     ["a closed door", (response: ServerResponse) => response.destroy(), "provider_unreachable"],
-  ])("that answers with %s costs only the words", async (_name, answer, code) => {
+  ])("that answers with %s affects only the explanation", async (_name, answer, code) => {
     const { words, problem } = await explain(answer);
     expect(words).toEqual({ success: false, message: expect.stringContaining("is delivered to the caller") });
     expect(problem).toBe(code);
   });
 
-  it("whose answer has no end is cut off", async () => {
+  it("with an endless answer is disconnected", async () => {
     const { words } = await explain((response) => {
       response.writeHead(200);
       const more = () => {
@@ -96,7 +96,7 @@ describe("a provider", () => {
     expect(words.success).toBe(false);
   });
 
-  it("that is not there costs only the words", async () => {
+  it("that is unreachable affects only the explanation", async () => {
     const provider = await startProvider(says("ok"));
     await provider.stop();
     const site = stopLater(await startSite({ provider: { url: provider.url } }));
@@ -111,7 +111,7 @@ describe("a provider", () => {
     ["another protocol", { url: "ftp://127.0.0.1/", model: "m" }],
     ["a key in the address", { url: `http://user:${apiKey}@127.0.0.1/v1`, model: "m" }],
     ["a key with a line end in it", { url: "http://127.0.0.1/v1", model: "m", apiKey: `${apiKey}\nx: y` }],
-  ])("is refused at the start with %s, without a word of the key", (_name, settings) => {
+  ])("is rejected at the start with %s, without revealing the key", (_name, settings) => {
     const make = () => new VisionProvider(settings, new ManualClock());
     expect(make).toThrow(expect.objectContaining({ name: "StartError" }));
     expect(make).not.toThrow(apiKey);

@@ -1,4 +1,4 @@
-/** Whose picture it is: tickets, their end, and those who come without one. */
+/** Tickets for photo uploads, their expiry, and uploads without one. */
 import net from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { firmwareForm, formType } from "./form.ts";
@@ -18,13 +18,13 @@ const form = firmwareForm("Who?", jpeg());
 const uploadMs = 30_000;
 
 describe("a ticket", () => {
-  it("is random, and says nothing", () => {
+  it("is random, without information", () => {
     const tokens = new Set(Array.from({ length: 100 }, () => site.openTicket()));
     expect(tokens.size).toBe(100);
     for (const token of tokens) expect(token).toMatch(/^[\w-]{32}$/);
   });
 
-  it("has no picture before one came, and none after it was closed", async () => {
+  it("has no photo before the upload, and none after it was closed", async () => {
     const token = site.openTicket();
     expect(site.photos.pictureOf(token)).toBeUndefined();
     await site.upload(form, { token });
@@ -35,7 +35,7 @@ describe("a ticket", () => {
     expect(site.photos.pictureOf("no such ticket")).toBeUndefined();
   });
 
-  it("is good for one picture", async () => {
+  it("is valid for one photo", async () => {
     const token = site.openTicket();
     await site.upload(form, { token });
     const first = site.photos.pictureOf(token);
@@ -46,7 +46,7 @@ describe("a ticket", () => {
     expect(site.refused.waiting).toMatchObject([{ code: "already_sent", device: deviceId }]);
   });
 
-  it("is good for one of two that come at the same time", async () => {
+  it("is valid for one of two simultaneous uploads", async () => {
     const token = site.openTicket();
     const slow = site.begin({ token });
     await site.clock.running(uploadMs);
@@ -57,7 +57,7 @@ describe("a ticket", () => {
     expect(site.photos.pictureOf(token)?.question).toBe("Who?");
   });
 
-  it("is used up by an upload that fails", async () => {
+  it("is consumed by a failed upload", async () => {
     const token = site.openTicket();
     expect(wordsOf(await site.upload(firmwareForm("?", Buffer.from("GIF89a")), { token })).success).toBe(
       false,
@@ -66,7 +66,7 @@ describe("a ticket", () => {
     expect(site.photos.pictureOf(token)).toBeUndefined();
   });
 
-  it("that was closed brings its picture to nobody, also to no other call of the device", async () => {
+  it("that was closed delivers its photo to no call", async () => {
     const token = site.openTicket();
     site.photos.closeTicket(token);
     const next = site.openTicket();
@@ -76,7 +76,7 @@ describe("a ticket", () => {
     expect(site.files()).toEqual([]);
   });
 
-  it("that is closed while its picture comes in brings it to nobody", async () => {
+  it("that is closed during the upload delivers no photo", async () => {
     const token = site.openTicket();
     const { request, answer } = site.begin({ token });
     await site.clock.running(uploadMs);
@@ -88,7 +88,7 @@ describe("a ticket", () => {
     expect(site.refused.waiting).toMatchObject([{ code: "call_over", callId: "call-1" }]);
   });
 
-  it("ends by itself when nobody closes it, and is forgotten after as long again", async () => {
+  it("expires automatically, and is removed after the same time again", async () => {
     const token = site.openTicket();
     site.clock.advance(300_000);
     expect(wordsOf(await site.upload(form, { token })).message).toContain("has ended");
@@ -104,7 +104,7 @@ describe("a ticket", () => {
     expect(() => site.openTicket()).not.toThrow();
   });
 
-  it("is remembered for a while when it is closed, as one of a bounded number", async () => {
+  it("is remembered for a while after it was closed, within a bound", async () => {
     const first = site.openTicket();
     site.photos.closeTicket(first);
     for (let count = 0; count < 1_000; count += 1) site.photos.closeTicket(site.openTicket());
@@ -115,7 +115,7 @@ describe("a ticket", () => {
   });
 });
 
-describe("an upload without a ticket of its own", () => {
+describe("an upload without its own ticket", () => {
   const expectStranger = async (upload: Parameters<Site["begin"]>[0]) => {
     const { request, answer } = site.begin(upload);
     const { status, headers, text } = await answer;
@@ -128,7 +128,7 @@ describe("an upload without a ticket of its own", () => {
     expect(site.files()).toEqual([]);
   };
 
-  it("is refused before it has sent a byte of its body", async () => {
+  it("is rejected before the first byte of its body", async () => {
     site.openTicket();
     await expectStranger({});
     await expectStranger({ token: "guess" });
@@ -137,19 +137,19 @@ describe("an upload without a ticket of its own", () => {
     await expectStranger({ type: ";;" });
   });
 
-  it("is refused with the ticket of another device, which stays good", async () => {
+  it("is rejected with the ticket of another device, which stays valid", async () => {
     const token = site.openTicket("aa:bb:cc:dd:ee:02");
     await expectStranger({ token });
     expect(wordsOf(await site.upload(form, { token, device: "AA-BB-CC-DD-EE-02" })).success).toBe(true);
   });
 
-  it("is refused with the closed ticket of another device", async () => {
+  it("is rejected with the closed ticket of another device", async () => {
     const token = site.openTicket("aa:bb:cc:dd:ee:02");
     site.photos.closeTicket(token);
     await expectStranger({ token });
   });
 
-  it("is refused when it does not say which device it is of", async () => {
+  it("is rejected without a Device-Id", async () => {
     const token = site.openTicket();
     await expectStranger({ token, device: "" });
     await expectStranger({ token, device: "../../etc" });
@@ -157,7 +157,7 @@ describe("an upload without a ticket of its own", () => {
     expect(wordsOf(await site.upload(form, { token })).success).toBe(true);
   });
 
-  it("is cut off, however much it sends", async () => {
+  it("is disconnected, however much it sends", async () => {
     const socket = net.connect(site.port, "127.0.0.1");
     const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
     socket.on("error", () => undefined);
@@ -176,7 +176,7 @@ describe("an upload without a ticket of its own", () => {
     if (received.length > 0) expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it("is no upload when it does not post", async () => {
+  it("is rejected unless it is a POST", async () => {
     const response = await fetch(`http://127.0.0.1:${site.port}/vision/explain`);
     expect(response.status).toBe(404);
   });

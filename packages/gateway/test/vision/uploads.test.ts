@@ -1,4 +1,4 @@
-/** A board's upload, byte by byte as the firmware sends it, and everything that can be wrong with it. */
+/** A board's upload, byte by byte as the firmware sends it, and invalid variants. */
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
@@ -28,7 +28,7 @@ const refusal = async (form: Buffer, type?: string) => {
 };
 
 describe("an upload", () => {
-  it("as the firmware sends it reaches its call, is kept, and is answered", async () => {
+  it("as the firmware sends it reaches its call, is stored, and is answered", async () => {
     const token = site.openTicket();
     const picture = jpeg(20_000);
     const answer = await site.upload(firmwareForm("Who is there? 谁？", picture), { token });
@@ -55,20 +55,20 @@ describe("an upload", () => {
     expect(site.refused.waiting).toEqual([]);
   });
 
-  it("may have a slash at the end of its address", async () => {
+  it("can have a slash at the end of its address", async () => {
     const token = site.openTicket();
     const answer = await site.upload(firmwareForm("?", jpeg()), { token, path: "/vision/explain/" });
     expect(wordsOf(answer).success).toBe(true);
   });
 
-  it("may be a PNG, whatever it calls itself", async () => {
+  it("can be a PNG with any declared type", async () => {
     const token = site.openTicket();
     expect(wordsOf(await site.upload(firmwareForm("?", png()), { token })).success).toBe(true);
     expect(site.photos.pictureOf(token)?.mimeType).toBe("image/png");
     expect(site.files()[0]).toMatch(/\.png$/);
   });
 
-  it("may have a JPEG with filler before its marks, and with its frame far behind", async () => {
+  it("can be a JPEG with fill bytes before its markers, and with a late frame header", async () => {
     const [head, rest] = [jpeg().subarray(0, 20), jpeg().subarray(20)];
     const comment = joined(Buffer.from("fffffffeffff", "hex"), Buffer.alloc(65_533, 0x20));
     const token = site.openTicket();
@@ -76,7 +76,7 @@ describe("an upload", () => {
     expect(wordsOf(await site.upload(form, { token })).success).toBe(true);
   });
 
-  it("may come in chunks of one byte", async () => {
+  it("can arrive in chunks of one byte", async () => {
     const token = site.openTicket();
     const form = Buffer.concat(firmwareForm("What?", jpeg(120)));
     const chunks = [...form].map((byte) => Buffer.from([byte]));
@@ -85,7 +85,7 @@ describe("an upload", () => {
     expect(site.photos.pictureOf(token)?.question).toBe("What?");
   });
 
-  it("may be split at any byte", async () => {
+  it("can be split at any byte", async () => {
     const form = Buffer.concat(firmwareForm("What?", jpeg(120)));
     for (let at = 1; at < form.length; at += 1) {
       const token = site.openTicket();
@@ -97,7 +97,7 @@ describe("an upload", () => {
     }
   });
 
-  it("may have a length and no chunks, and a line that looks like a boundary in its picture", async () => {
+  it("can have a Content-Length, and a line like a boundary inside its image", async () => {
     const token = site.openTicket();
     const picture = joined(jpeg(), "\r\n----ESP32_CAMERA_BOUNDARY\r\n--\r\n------ESP32_CAMERA");
     const form = Buffer.concat(firmwareForm("?", picture));
@@ -106,7 +106,7 @@ describe("an upload", () => {
     expect(site.photos.pictureOf(token)?.bytes.equals(picture)).toBe(true);
   });
 
-  it.each([100, 70_000, 1_000_000])("may have its question behind a picture of %i bytes", async (size) => {
+  it.each([100, 70_000, 1_000_000])("can have its question after an image of %i bytes", async (size) => {
     const token = site.openTicket();
     const form = joined(fileHead(), jpeg(size), "\r\n", questionHead(), "Behind?", "\r\n", formEnd);
     expect(wordsOf(await site.upload([form], { token })).success).toBe(true);
@@ -114,14 +114,14 @@ describe("an upload", () => {
     expect(site.photos.pictureOf(token)?.bytes.length).toBe(size);
   });
 
-  it("may have no question, and parts that nobody knows", async () => {
+  it("can have no question, and unknown parts", async () => {
     const token = site.openTicket();
     const form = joined(questionHead("toast"), "x\r\n", fileHead(), jpeg(), "\r\n", formEnd);
     expect(wordsOf(await site.upload([form], { token })).success).toBe(true);
     expect(site.photos.pictureOf(token)?.question).toBe("");
   });
 
-  it("of 4 MiB is taken, one byte more is not", async () => {
+  it("of 4 MiB is accepted, one byte more is not", async () => {
     const most = 4 * 1024 * 1024;
     const token = site.openTicket();
     expect(wordsOf(await site.upload(firmwareForm("?", jpeg(most)), { token })).success).toBe(true);
@@ -132,7 +132,7 @@ describe("an upload", () => {
   });
 });
 
-describe("an upload is refused in words", () => {
+describe("an upload is rejected with a message", () => {
   const withFile = (bytes: Buffer | string) =>
     joined(questionHead(), "?\r\n", fileHead(), bytes, "\r\n", formEnd);
 
@@ -152,7 +152,7 @@ describe("an upload is refused in words", () => {
     expect(await refusal(withFile(bytes))).toBe("not_a_picture");
   });
 
-  it("without a picture, or with an empty one", async () => {
+  it("without an image, or with an empty one", async () => {
     expect(await refusal(joined(questionHead(), "?\r\n", formEnd))).toBe("no_picture");
     expect(await refusal(withFile(""))).toBe("no_picture");
     const elsewhere = joined(fileHead("camera.jpg", "image/jpeg", "image"), jpeg(), "\r\n", formEnd);
@@ -167,7 +167,7 @@ describe("an upload is refused in words", () => {
     expect(wordsOf(await site.upload(form(4_096), { token })).success).toBe(true);
   });
 
-  it("with more parts than four, or more pictures than one", async () => {
+  it("with more than four parts, or more than one image", async () => {
     const field = joined(questionHead("a"), "1\r\n");
     const five = joined(field, field, field, field, fileHead(), jpeg(), "\r\n", formEnd);
     expect(await refusal(five)).toBe("too_many_parts");

@@ -1,4 +1,4 @@
-/** The routes on a real server, a folder of their own, and boards that upload to it over real sockets. */
+/** The vision routes on a real server with their own folder, and boards that upload over real sockets. */
 import fs from "node:fs";
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,7 +36,7 @@ export interface UploadOptions {
   readonly device?: string;
   readonly type?: string | undefined;
   readonly path?: string;
-  /** Sent with a length instead of in chunks. */
+  /** Sent with a Content-Length instead of in chunks. */
   readonly length?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -77,7 +77,7 @@ export async function startSite(options: SiteOptions = {}) {
   await http.listen({ host: "127.0.0.1", port: 0 });
   const { port } = http.server.address() as AddressInfo;
 
-  /** Headers and nothing yet; each write becomes one chunk. */
+  /** Sends only the headers; each write becomes one chunk. */
   const begin = (upload: UploadOptions): OpenUpload => {
     const type = "type" in upload ? upload.type : formType;
     const request = httpRequest({
@@ -111,7 +111,7 @@ export async function startSite(options: SiteOptions = {}) {
         });
       });
     });
-    // A test that cuts its upload off does not wait for the answer.
+    // A test that aborts its upload does not wait for the answer.
     answer.catch(() => undefined);
     return { request, answer };
   };
@@ -143,7 +143,7 @@ export async function startSite(options: SiteOptions = {}) {
 
 export type Site = Awaited<ReturnType<typeof startSite>>;
 
-/** What a board reads out: exactly 200, JSON, less than 8 KB. */
+/** Checks the answer as a board does: exactly 200, JSON, less than 8 KB. */
 export function wordsOf(answer: Answer): { success: boolean; result?: string; message?: string } {
   if (answer.status !== 200) throw new TypeError(`status ${answer.status}: ${answer.text}`);
   if (Buffer.byteLength(answer.text) >= 8_000) throw new TypeError("the reply is too long for a board");

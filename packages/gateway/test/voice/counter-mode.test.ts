@@ -1,4 +1,4 @@
-/** Against the library's own counter mode, which is good for one packet. */
+/** Compared with the library's counter mode, which works for one packet. */
 import { createCipheriv, randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { CounterMode } from "../../src/voice/counter-mode.ts";
@@ -11,7 +11,7 @@ function crypt(mode: CounterMode, first: Buffer, bytes: Buffer): Buffer {
 }
 
 describe("counter mode", () => {
-  it("gives what the library gives, for packets of all lengths under one key", () => {
+  it("equals the library's output for packets of all lengths with one key", () => {
     const key = randomBytes(16);
     const mode = new CounterMode(key);
     for (const length of [0, 1, 15, 16, 17, 120, 1_484, 1_535, 1_536, 1_537, 65_491]) {
@@ -21,7 +21,7 @@ describe("counter mode", () => {
     }
   });
 
-  it("carries over like the library, from the last counter to the first too", () => {
+  it("carries like the library, also from the last counter to the first", () => {
     const key = randomBytes(16);
     const mode = new CounterMode(key);
     for (const full of [1, 4, 8, 16]) {
