@@ -53,7 +53,7 @@ describe("admission", () => {
         { ...pair, Authorization: "Bearer wrong" },
         { ...pair, Authorization: `Bearer ${token}x` },
         { ...pair, Authorization: `Bearer ${adminToken}` },
-        { ...pair, "Client-Id": "somebody-else", Authorization: `Bearer ${token}` },
+        { ...pair, "Client-Id": "another-client", Authorization: `Bearer ${token}` },
         { "Device-Id": firstDevice, Authorization: `Bearer ${token}` },
       ];
       for (const headers of wrong) {

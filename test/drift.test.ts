@@ -179,7 +179,7 @@ describe("[DRI-3] with a quarantine", () => {
     expect(
       (await site.rest("POST", `/devices/${firstDevice}/tools/none/accept`, { digest: "x" })).body["code"],
     ).toBe("tool_unknown");
-    expect((await site.rest("GET", "/devices/nobody/changes")).body["code"]).toBe("device_unknown");
+    expect((await site.rest("GET", "/devices/no-such-device/changes")).body["code"]).toBe("device_unknown");
   });
 
   it("[DRI-2] allows a tool again when it returns to its accepted version", async () => {

@@ -55,9 +55,9 @@ describe("examples/mqtt-app.mjs", () => {
   it("[APP-3] fails when the call fails, when the token is wrong, and without arguments", async () => {
     const { site } = await openDevice();
     const at = site.tendon.addresses.mqtt;
-    const nobody = run(process.execPath, ["examples/mqtt-app.mjs", "02:00:00:00:00:99", at]);
-    expect([await nobody.ended, nobody.output()]).toEqual([1, expect.stringContaining("device_unknown")]);
-    const stranger = run(process.execPath, ["examples/mqtt-app.mjs", "x", at], "a-token-nobody-has");
+    const unknown = run(process.execPath, ["examples/mqtt-app.mjs", "02:00:00:00:00:99", at]);
+    expect([await unknown.ended, unknown.output()]).toEqual([1, expect.stringContaining("device_unknown")]);
+    const stranger = run(process.execPath, ["examples/mqtt-app.mjs", "x", at], "an-unknown-token-here");
     expect(await stranger.ended).toBe(1);
     const lost = run(process.execPath, ["examples/mqtt-app.mjs"]);
     expect([await lost.ended, lost.output()]).toEqual([2, expect.stringContaining("usage:")]);
@@ -124,7 +124,7 @@ describe("examples/function-calling.mjs", () => {
     const stranger = run(
       process.execPath,
       ["examples/function-calling.mjs", "x", site.url],
-      "a-token-nobody-has",
+      "an-unknown-token-here",
     );
     expect([await stranger.ended, stranger.output()]).toEqual([1, "the gateway answers 401\n"]);
     const lost = run(process.execPath, ["examples/function-calling.mjs"]);
@@ -198,7 +198,7 @@ describe("examples/own-device.mjs", () => {
     const site = await openSite(approving);
     const free = await freePort();
     for (const [args, token, text] of [
-      [["--url", site.url], "a-token-nobody-has", "cannot connect: unauthenticated: "],
+      [["--url", site.url], "an-unknown-token-here", "cannot connect: unauthenticated: "],
       [["--url", site.url], "", "cannot connect: no token: set TENDON_TOKEN"],
       [["--url", `http://127.0.0.1:${free}`], adminToken, "no gateway answers at http://127.0.0.1:"],
       [["--url", site.url, "--id", "my lamp"], adminToken, "cannot connect: bad_request: `id` is not"],

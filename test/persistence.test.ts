@@ -124,14 +124,14 @@ describe("after a restart", () => {
     const second = await start(data, "open");
     const stranger = webSocketTransport.connect(second.url, {
       deviceId,
-      clientId: "somebody-else",
+      clientId: "another-client",
       token: "guess",
     });
     await expect(stranger).rejects.toMatchObject({ status: 401 });
     const asked = await askAll(second.url, {
       method: "POST",
       path: "/xiaozhi/ota/",
-      headers: { "device-id": deviceId, "client-id": "somebody-else" },
+      headers: { "device-id": deviceId, "client-id": "another-client" },
       body: "{}",
     });
     expect(asked.status).toBe(200);

@@ -18,7 +18,7 @@ async function token(
   site: Site,
   request: { scopes: string[]; devices?: unknown },
 ): Promise<Record<string, string>> {
-  const made = await site.rest("POST", "/tokens", { name: "somebody", ...request });
+  const made = await site.rest("POST", "/tokens", { name: "limited", ...request });
   return { authorization: `Bearer ${made.body["token"] as string}` };
 }
 

@@ -168,7 +168,7 @@ describe("a waiting board", () => {
       expect([first.status, first.headers.location]).toEqual([202, undefined]);
       await site.rest("POST", "/devices/approve", { code });
       expect((await board.activate()).status).toBe(200);
-      const other = new OtaBoard(site.url, { clientId: "somebody-else" });
+      const other = new OtaBoard(site.url, { clientId: "another-client" });
       expect((await other.activate()).status).toBe(202);
       expect((await board.ask(path)).status).toBe(200);
     },
@@ -344,8 +344,8 @@ describe("a revoked device", () => {
   it("[PRV-3] cannot be revoked, approved or deleted when it is unknown", async () => {
     const site = await approveSite();
     for (const [method, path] of [
-      ["POST", "/devices/nobody/revoke"],
-      ["POST", "/devices/nobody/approve"],
+      ["POST", "/devices/no-such-device/revoke"],
+      ["POST", "/devices/no-such-device/approve"],
       ["POST", "/devices/02:00:00:00:00:01/approve"],
       ["DELETE", "/devices/02:00:00:00:00:01"],
     ] as const) {

@@ -17,9 +17,9 @@ describe("a REST request", () => {
     const site = await openSite();
     for (const [method, path, body] of [
       ["GET", "/devices", undefined],
-      ["GET", "/devices/nobody", undefined],
-      ["POST", "/devices/nobody/tools/x/call", "{broken"],
-      ["POST", "/devices/nobody/mcp", "[]"],
+      ["GET", "/devices/no-such-device", undefined],
+      ["POST", "/devices/no-such-device/tools/x/call", "{broken"],
+      ["POST", "/devices/no-such-device/mcp", "[]"],
       ["GET", "/events", undefined],
       ["POST", "/devices/provision", "{}"],
     ] as const) {
@@ -168,7 +168,7 @@ describe("a REST request", () => {
     device.cut();
     await until(async () => (await site.device(device.id))["online"] === false);
     const codes = [
-      (await site.call("nobody", "nothing", { x: "bad" })).body["code"],
+      (await site.call("no-such-device", "nothing", { x: "bad" })).body["code"],
       (await site.call(device.id, "nothing", { x: "bad" })).body["code"],
       (await site.call(device.id, "a", { x: "bad" })).body["code"],
       (await site.call(device.id, "a", { x: 1 })).body["code"],
@@ -200,10 +200,10 @@ describe("a device in a path", () => {
     const site = await openSite();
     const rpc = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     for (const answer of [
-      await site.rest("GET", "/devices/nobody"),
-      await site.rest("GET", "/devices/nobody/tools"),
-      await site.call("nobody", "a"),
-      await site.rest("POST", "/devices/nobody/mcp", rpc),
+      await site.rest("GET", "/devices/no-such-device"),
+      await site.rest("GET", "/devices/no-such-device/tools"),
+      await site.call("no-such-device", "a"),
+      await site.rest("POST", "/devices/no-such-device/mcp", rpc),
     ]) {
       expect([answer.status, answer.body["code"]]).toEqual([404, "device_unknown"]);
     }

@@ -60,7 +60,7 @@ describe("a token", () => {
     for (const at of ["/tokens", "/calls"]) {
       expect((await site.rest("GET", at, undefined, as(caller.token))).body["code"]).toBe("forbidden");
     }
-    const provision = { id: second, clientId: "somebody" };
+    const provision = { id: second, clientId: "another-client" };
     expect((await site.rest("POST", "/devices/provision", provision, as(person.token))).body["code"]).toBe(
       "forbidden",
     );

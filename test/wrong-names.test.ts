@@ -28,7 +28,7 @@ async function detail(site: Site, device: string, toolName: string, token?: stri
 }
 
 describe("an unknown device", () => {
-  const nobody = (name: string) => `no device has the id or alias \`${name}\``;
+  const unknown = (name: string) => `no device has the id or alias \`${name}\``;
 
   it.each([
     ["kitchn", "kitchen"],
@@ -40,12 +40,12 @@ describe("an unknown device", () => {
   ])("named %s gets the suggestion %s", async (name, meant) => {
     const site = await twoDevices();
     const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
-    expect(await detail(site, name, volume)).toBe(`${nobody(name)}${near}`);
+    expect(await detail(site, name, volume)).toBe(`${unknown(name)}${near}`);
   });
 
   it("gets suggestions at every interface", async () => {
     const site = await twoDevices();
-    const meant = `${nobody("kitchn")}; did you mean \`kitchen\`?`;
+    const meant = `${unknown("kitchn")}; did you mean \`kitchen\`?`;
     expect((await site.rest("GET", "/devices/kitchn")).body["detail"]).toBe(meant);
     for (const [method, at] of [
       ["POST", "/devices/kitchn/revoke"],
@@ -71,13 +71,13 @@ describe("an unknown device", () => {
   it("never gets hidden devices as suggestions, and none without the scope read", async () => {
     const site = await twoDevices();
     const one = await tokenWith(site, ["read", "call"], { ids: [firstDevice] });
-    expect(await detail(site, "bedrom", volume, one)).toBe(nobody("bedrom"));
-    expect(await detail(site, "bedroom", volume, one)).toBe(nobody("bedroom"));
+    expect(await detail(site, "bedrom", volume, one)).toBe(unknown("bedrom"));
+    expect(await detail(site, "bedroom", volume, one)).toBe(unknown("bedroom"));
     expect(await detail(site, "02:00:00:00:00:03", volume, one)).toContain(
       `did you mean \`${firstDevice}\`?`,
     );
     const blind = await tokenWith(site, ["call"]);
-    expect(await detail(site, "bedrom", volume, blind)).toBe(nobody("bedrom"));
+    expect(await detail(site, "bedrom", volume, blind)).toBe(unknown("bedrom"));
     expect(await detail(site, "bedroom", "self.light.blnik", blind)).toBe(
       "`bedroom` has no tool `self.light.blnik`",
     );
@@ -161,7 +161,7 @@ describe("an exposed name in a fleet beyond the tool budget", () => {
     ["kitchn__light_blink", "kitchen__light_blink"],
     ["kitchen__blink", "kitchen__light_blink"],
     ["bedrom__set_volume", "bedroom__audio_speaker_set_volume"],
-    ["nobody__light_blink", undefined],
+    ["unknown__light_blink", undefined],
   ])("%s gets the suggestion %s", async (name, meant) => {
     const site = await twoDevices({ agents: { toolBudget: 8 } });
     const agent = await openAgent(site, "legacy");

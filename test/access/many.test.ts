@@ -55,7 +55,7 @@ describe("a fan-out", () => {
 
   it("[APR-5] that becomes a job is rejected as a whole, and runs once it is approved", async () => {
     const { site, device, agent, decide } = await openGuarded();
-    const devices = [device.id, ...Array.from({ length: 500 }, (_, number) => `nobody-${number}`)];
+    const devices = [device.id, ...Array.from({ length: 500 }, (_, number) => `offline-${number}`)];
     const fanOut = () =>
       site.rest(
         "POST",
@@ -82,7 +82,7 @@ describe("a fan-out", () => {
     const { site, device, agent } = await openGuarded({ rules: [{ device: second, effect: "confirm" }] });
     await site.join({ deviceId: second, tools: [setVolume] });
     const request = {
-      target: { devices: [device.id, "nobody"] },
+      target: { devices: [device.id, "unknown"] },
       tool: "set_volume",
       arguments: { volume: 1 },
     };

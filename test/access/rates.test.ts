@@ -67,7 +67,7 @@ describe("the requests from one address", () => {
     const { site, clock } = await open({ address: { perSecond: 1, burst: 40 } });
     const { last } = await untilLimited(() => site.rest("GET", "/devices"));
     expect(last.body["code"]).toBe("rate_limited");
-    expect((await look(site, "a-token-nobody-has")).status).toBe(429);
+    expect((await look(site, "an-unknown-token-here")).status).toBe(429);
     const settings = await askAll(site.url, {
       method: "POST",
       path: "/xiaozhi/ota/",
@@ -93,7 +93,7 @@ describe("failed sign-ins from one address", () => {
     const { site, clock } = await open(limits);
     const [known, late] = [await makeToken(site, { name: "known" }), await makeToken(site, { name: "late" })];
     expect((await look(site, known.token)).status).toBe(200);
-    const wrong = () => look(site, "a-token-nobody-has");
+    const wrong = () => look(site, "an-unknown-token-here");
     const missing = () => askAll(site.url, { path: "/api/v1/devices" });
     for (const fail of [wrong, missing, wrong, missing, wrong]) expect((await fail()).status).toBe(401);
     for (const fail of [wrong, missing]) {
@@ -116,7 +116,7 @@ describe("failed sign-ins from one address", () => {
   it("[RATE-2] count over MQTT too", async () => {
     const { site } = await open(limits);
     for (let count = 0; count < 5; count += 1)
-      await expect(MqttApp.open(site, { token: "a-token-nobody-has" })).rejects.toThrow();
-    expect((await look(site, "a-token-nobody-has")).status).toBe(429);
+      await expect(MqttApp.open(site, { token: "an-unknown-token-here" })).rejects.toThrow();
+    expect((await look(site, "an-unknown-token-here")).status).toBe(429);
   });
 });

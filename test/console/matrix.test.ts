@@ -180,7 +180,7 @@ const namesOfOthers =
 
 function judge({ text, wide }: Seen, where: string): void {
   expect(wide, `${where}: wider than the screen`).toBeLessThanOrEqual(0);
-  expect(text, `${where}: a value that nobody filled in`).not.toMatch(/\{\w+\}|undefined|NaN|\[object/);
+  expect(text, `${where}: an unfilled placeholder`).not.toMatch(/\{\w+\}|undefined|NaN|\[object/);
   const own = text.split("\n").filter((line) => keys.test(line) && !namesOfOthers.test(line));
   expect(own, `${where}: a key instead of words`).toEqual([]);
 }

@@ -7,7 +7,7 @@ import { openUpstream, type Upstream } from "../voice/voice-site.ts";
 import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
 
-const sentence = "a sentence that is nobody's business";
+const sentence = "a private sentence";
 
 async function openVoiceSite(): Promise<{ site: Site; upstream: Upstream; host: string }> {
   // The voice server answers when the test tells it to.

@@ -195,8 +195,11 @@ describe("the answer", () => {
   it("[CTL-4] delivery failures have their own code and status", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock });
-    const nobody = await site.rest("POST", "/devices/nobody/control", { action: "mute", request_id: 1 });
-    expect([nobody.status, nobody.body]).toMatchObject([
+    const unknown = await site.rest("POST", "/devices/no-such-device/control", {
+      action: "mute",
+      request_id: 1,
+    });
+    expect([unknown.status, unknown.body]).toMatchObject([
       404,
       {
         type: "device_control_response",

@@ -227,6 +227,6 @@ describe("changing one", () => {
     for (const body of [{ share: -1 }, { share: 1.5 }, { state: "withdrawn" }, { version: "1" }, []]) {
       expect((await site.rest("PATCH", at, body)).status).toBe(400);
     }
-    expect((await site.rest("PATCH", "/firmware/nobody", { share: 1 })).status).toBe(404);
+    expect((await site.rest("PATCH", "/firmware/no-such-image", { share: 1 })).status).toBe(404);
   });
 });

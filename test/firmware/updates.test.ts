@@ -226,7 +226,7 @@ describe("a firmware offer", () => {
     for (const version of ["2.5.0", "2.10.0", "2.9.0"]) await handIn(site, makeImage({ version }));
     expect((await offerOf(site))?.version).toBe("2.10.0");
     // Another board with a known id gets no offer, and does not affect the first.
-    expect(await offerOf(site, { clientId: "somebody-else" })).toBeUndefined();
+    expect(await offerOf(site, { clientId: "another-client" })).toBeUndefined();
     const closed = await openSite({ config: { devices: { admission: "closed" } } });
     await handIn(closed, makeImage());
     expect(await offerOf(closed)).toBeUndefined();

@@ -33,7 +33,7 @@ describe.each(eras)("an agent of the %s era", (era) => {
     const wrong = await agent.callTool({ name, arguments: { volume: "loud" } });
     expect(wrong.isError).toBe(true);
     expect(textOf(wrong)).toMatch(/^arguments_invalid: \/volume /);
-    await expect(agent.callTool({ name: "nobody__nothing", arguments: {} })).rejects.toMatchObject({
+    await expect(agent.callTool({ name: "unknown__nothing", arguments: {} })).rejects.toMatchObject({
       code: -32602,
     });
     device.close();

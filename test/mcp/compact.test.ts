@@ -120,7 +120,7 @@ describe.each(eras)("the compact tools in the %s era", (era) => {
       expect(result.isError).toBe(true);
       return textOf(result);
     };
-    expect(await said("device_state", { device: "nobody" })).toMatch(/^device_unknown: /);
+    expect(await said("device_state", { device: "unknown" })).toMatch(/^device_unknown: /);
     expect(await said("device_state", {})).toMatch(/^arguments_invalid: /);
     expect(await said("devices_list", { colour: "red" })).toMatch(/^arguments_invalid: /);
     expect(await said("device_call", { device: first, tool: "missing" })).toMatch(/^tool_unknown: /);

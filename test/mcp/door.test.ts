@@ -74,7 +74,7 @@ describe("[SRV-2] the endpoint /mcp", () => {
 
   it("serves a device's address only if the token can see the device", async () => {
     const site = await openSite();
-    const { status, body } = await say(site, { ...modern("tools/list"), at: "/mcp/devices/nobody" });
+    const { status, body } = await say(site, { ...modern("tools/list"), at: "/mcp/devices/no-such-device" });
     expect([status, body["code"]]).toEqual([404, "device_unknown"]);
   });
 });

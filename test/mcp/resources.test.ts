@@ -57,7 +57,7 @@ describe.each(eras)("[SRV-11] resources in the %s era", (era) => {
   });
 
   it.each([
-    "device://nobody/state",
+    "device://no-such-device/state",
     `device://${id}/photos/1`,
     `device://${id}/secrets`,
     "device://%E0%A4%A/state",

@@ -34,7 +34,7 @@ describe("a session's HTTP", () => {
 
   it.each([
     ["an Accept without events", { accept: "application/json" }, list(1), 406, -32000],
-    ["a version nobody knows", { "mcp-protocol-version": "1999-01-01" }, list(1), 400, -32000],
+    ["an unknown version", { "mcp-protocol-version": "1999-01-01" }, list(1), 400, -32000],
     ["a second initialize", {}, initialize(), 400, -32600],
     ["something else than JSON-RPC", {}, { hello: true }, 400, -32600],
     ["an empty batch", {}, [], 400, -32600],

@@ -107,7 +107,7 @@ describe("a call over MQTT", () => {
       { request_id: "r" },
     ],
     ["a request_id that is an object", '{"request_id":{},"tool":"a"}', "tool_unknown", { request_id: null }],
-    ["a tool nobody has", '{"request_id":"r","tool":"nobody.has"}', "tool_unknown", { request_id: "r" }],
+    ["an unknown tool", '{"request_id":"r","tool":"unknown.tool"}', "tool_unknown", { request_id: "r" }],
     [
       "arguments that do not fit",
       `{"request_id":"r","tool":"${speaker.name}"}`,
@@ -146,8 +146,8 @@ describe("a call over MQTT", () => {
   it("[APP-3] handles unknown devices, offline devices and other spellings of an id", async () => {
     const { site, device, app } = await open();
     await app.wire.subscribe("tendon/devices/+/call/reply");
-    const nobody = await app.ask("tendon/devices/02:00:00:00:00:99/call", { request_id: 1, tool: "a" });
-    expect(nobody).toMatchObject({ ok: false, error: { code: "device_unknown", status: 404 } });
+    const unknown = await app.ask("tendon/devices/02:00:00:00:00:99/call", { request_id: 1, tool: "a" });
+    expect(unknown).toMatchObject({ ok: false, error: { code: "device_unknown", status: 404 } });
     const running = app.ask("tendon/devices/02-00-00-00-00-01/call", {
       request_id: 2,
       tool: speaker.name,
@@ -168,7 +168,7 @@ describe("a call over MQTT", () => {
     const { app } = await open();
     await app.wire.subscribe("tendon/devices/+/call/reply");
     app.publish(`tendon/devices/${name}/call`, { request_id: "lost", tool: "a" });
-    expect(await app.ask(callTopic, { request_id: "next", tool: "nobody.has" })).toMatchObject({
+    expect(await app.ask(callTopic, { request_id: "next", tool: "unknown.tool" })).toMatchObject({
       request_id: "next",
     });
     expect(app.wire.messages).toHaveLength(1);
@@ -237,9 +237,9 @@ describe("device_control over MQTT", () => {
     ["an action that is a number", controlTopic, '{"action":5}', "bad_request"],
     ["an unknown action", controlTopic, '{"action":"explode"}', "action_unknown"],
     ["no device", "tendon/control", '{"action":"mute"}', "device_unknown"],
-    ["a session nobody has", "tendon/control", '{"action":"mute","session_id":"x"}', "device_unknown"],
+    ["an unknown session", "tendon/control", '{"action":"mute","session_id":"x"}', "device_unknown"],
     ["an empty session", "tendon/control", '{"action":"mute","session_id":""}', "device_unknown"],
-    ["a device nobody has", "tendon/control", '{"action":"mute","device":"nobody"}', "device_unknown"],
+    ["an unknown device", "tendon/control", '{"action":"mute","device":"unknown"}', "device_unknown"],
   ])("[CTL-4] with %s is answered once, with a code and a request_id", async (_, topic, text, code) => {
     const { device, app } = await open();
     const given = text.includes('"r"') ? "r" : expect.stringMatching(/^req_\d+$/);

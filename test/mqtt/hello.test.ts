@@ -199,7 +199,7 @@ describe("a hello over MQTT", () => {
 
   it.each([
     ["its own session", (answer: Frame) => answer["session_id"]],
-    ["another session", () => "somebody-elses"],
+    ["another session", () => "another-session"],
     ["no session", () => undefined],
   ])("[DEV-23] keeps connection and tools after the device's goodbye for %s", async (_, idOf) => {
     const site = await openSite({ clock: new ManualClock() });

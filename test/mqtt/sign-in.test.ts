@@ -48,7 +48,7 @@ const wrongClaims: readonly [
   ["its password less a character", 4, ({ password }) => ({ password: password.slice(0, -1) })],
   ["another device's password", 4, (_, { password }) => ({ password })],
   ["an app's token as the password", 4, () => ({ password: adminToken })],
-  ["a wrong user", 4, () => ({ username: "somebody" })],
+  ["a wrong user", 4, () => ({ username: "another-user" })],
   ["a blank user", 4, () => ({ username: " " })],
   ["another device's user", 4, (_, { username }) => ({ username })],
   ["another group", 4, ({ client_id }) => ({ client_id: client_id.replace(/^[^@]+/, "OTHER") })],
@@ -58,7 +58,7 @@ const wrongClaims: readonly [
   ["a client id of four parts", 4, ({ client_id }) => ({ client_id: `${client_id}@@@more` })],
   ["a mark alone", 4, () => ({ client_id: "@@@" })],
   ["another device's client id", 4, (_, { client_id }) => ({ client_id })],
-  ["another Client-Id", 4, () => ({ client_id: `TENDON@@@${mac}@@@somebody-else` })],
+  ["another Client-Id", 4, () => ({ client_id: `TENDON@@@${mac}@@@another-client` })],
   [
     "another first byte of its MAC address",
     4,
@@ -198,7 +198,7 @@ describe("a device that signs in over MQTT", () => {
     const last = await MqttWire.open(settings);
     await last.nextText();
     last.cut();
-    await until(async () => (await site.metric("tendon_devices_online")) === 0, "nobody online");
+    await until(async () => (await site.metric("tendon_devices_online")) === 0, "no device online");
     expect(await site.device(firstDevice)).toMatchObject({ online: false });
   });
 
@@ -327,7 +327,7 @@ describe("an app that signs in over MQTT", () => {
     await MqttApp.open(site, { clientId: "phone" });
     await first.wire.ended;
     await other.wire.ping();
-    const impostor = await MqttApp.open(site, { clientId: "tablet", token: "a-token-nobody-has" }).catch(
+    const impostor = await MqttApp.open(site, { clientId: "tablet", token: "an-unknown-token-here" }).catch(
       (error: unknown) => error,
     );
     expect(impostor).toBeInstanceOf(MqttRefused);

@@ -1,4 +1,4 @@
-// A line-JSON program with a lamp, written by somebody else. Arguments make it misbehave.
+// A line-JSON program with a lamp, independent of the project. Arguments make it misbehave.
 import readline from "node:readline";
 
 const faults = new Set(process.argv.slice(2));

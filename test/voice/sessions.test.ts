@@ -92,7 +92,7 @@ describe("active conversations", () => {
 });
 
 describe("the content of a conversation", () => {
-  const sentence = "a sentence that is nobody's business";
+  const sentence = "a private sentence";
 
   async function framesAfterTalk(keepTexts: boolean): Promise<string> {
     const upstream = await openUpstream({ script: { sentences: [sentence], recognizedText: sentence } });

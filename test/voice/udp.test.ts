@@ -298,7 +298,7 @@ describe("audio over UDP", () => {
 
   it("[DEV-23] a goodbye of another session ends nothing", async () => {
     const { connection, device, board } = await talking();
-    device.send({ type: "goodbye", session_id: "somebody-else" });
+    device.send({ type: "goodbye", session_id: "another-client" });
     device.send({ type: "goodbye" });
     await board.send(packet(1), 1);
     await hears(connection, 1);

@@ -3,7 +3,7 @@ import { ManualClock } from "../../../../test/manual-clock.ts";
 import { Authentication } from "../../src/access/authentication.ts";
 import type { Principal } from "../../src/access/principal.ts";
 
-const somebody: Principal = { id: "t1", name: "somebody", scopes: new Set(["call"]), devices: undefined };
+const caller: Principal = { id: "t1", name: "caller", scopes: new Set(["call"]), devices: undefined };
 
 function open() {
   const clock = new ManualClock();
@@ -14,7 +14,7 @@ function open() {
   const rates = new Authentication({
     clock,
     events: { limited } as unknown as ConstructorParameters<typeof Authentication>[0]["events"],
-    tokens: { identify: (token) => (token === "right" ? somebody : undefined) },
+    tokens: { identify: (token) => (token === "right" ? caller : undefined) },
     settings: {
       principal: { perSecond: 10, burst: 1_000_000 },
       address: { perSecond: 10, burst: 1_000_000 },
@@ -23,7 +23,7 @@ function open() {
   });
   const ask = (token: string, from: string) => {
     try {
-      return rates.identify(token, from)?.name ?? "nobody";
+      return rates.identify(token, from)?.name ?? "unauthenticated";
     } catch (error) {
       return (error as { code: string }).code;
     }
@@ -38,10 +38,10 @@ describe("the counters by address", () => {
       ["2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"],
       ["10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2"],
     ] as const) {
-      expect([ask("wrong", one), ask("wrong", same)]).toEqual(["nobody", "nobody"]);
+      expect([ask("wrong", one), ask("wrong", same)]).toEqual(["unauthenticated", "unauthenticated"]);
       expect(ask("wrong", one)).toBe("rate_limited");
       expect(ask("wrong", same)).toBe("rate_limited");
-      expect(ask("wrong", other)).toBe("nobody");
+      expect(ask("wrong", other)).toBe("unauthenticated");
     }
   });
 
@@ -53,9 +53,9 @@ describe("the counters by address", () => {
       ask("wrong", `11.${number >> 16}.${(number >> 8) & 255}.${number & 255}`);
       if (number % 1_000 === 0) expect(ask("wrong", "10.0.0.1")).toBe("rate_limited");
     }
-    expect(ask("wrong", "11.0.0.1")).toBe("nobody");
+    expect(ask("wrong", "11.0.0.1")).toBe("unauthenticated");
     for (let number = 0; number < 10_000; number += 1) ask("wrong", `12.0.${number >> 8}.${number & 255}`);
-    expect(ask("wrong", "10.0.0.1")).toBe("nobody");
+    expect(ask("wrong", "10.0.0.1")).toBe("unauthenticated");
   });
 
   it("log a flood once, and another flood again", () => {
@@ -83,7 +83,7 @@ describe("[RATE-5] nodes that share their counters", () => {
           events: { limited: () => undefined } as unknown as ConstructorParameters<
             typeof Authentication
           >[0]["events"],
-          tokens: { identify: () => somebody },
+          tokens: { identify: () => caller },
           settings,
         }),
     );
@@ -96,7 +96,7 @@ describe("[RATE-5] nodes that share their counters", () => {
     for (let at = 0; at < seconds * 100; at += 1) {
       for (const node of nodes) {
         try {
-          node.spend(somebody);
+          node.spend(caller);
           allowed += 1;
         } catch (error) {
           expect(error).toMatchObject({ code: "rate_limited" });

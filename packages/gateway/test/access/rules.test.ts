@@ -59,7 +59,7 @@ describe("[ACC-1] a rule names a call", () => {
     [{ device: "old-desk" }, true],
     [{ device: device.id }, true],
     [{ device: "other" }, false],
-    [{ device: "nobody" }, false],
+    [{ device: "unknown" }, false],
     [{ device: "des*" }, true],
     [{ device: "02:00:*" }, true],
     [{ device: "old-*" }, false],

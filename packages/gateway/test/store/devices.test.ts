@@ -39,7 +39,7 @@ describe.each(kinds)("devices in %s", (kind) => {
     const again = await databases.open(place);
     expect(await again.store.devices.all()).toEqual([full, bare]);
     expect(await again.store.devices.get(full.id)).toEqual(full);
-    expect(await again.store.devices.get("nobody")).toBeUndefined();
+    expect(await again.store.devices.get("unknown")).toBeUndefined();
   });
 
   it("accept times with fractions of a millisecond, and round them", async () => {

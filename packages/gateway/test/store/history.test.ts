@@ -114,11 +114,11 @@ describe.each(kinds)("the call history in %s", (kind) => {
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     expect(seen).toEqual(Array.from({ length: 3_000 }, (_, number) => call(8_997 - number * 3).id));
-    expect((await again.calls.query({ device: "nobody" })).calls).toEqual([]);
+    expect((await again.calls.query({ device: "unknown" })).calls).toEqual([]);
     const first = await again.calls.query({ device: "mine", outcome: "ok", tool: mine(0).tool, limit: 1 });
     expect(first.calls).toEqual([mine(8_997)]);
     const none = { calls: [], nextCursor: undefined };
-    expect(await again.calls.query({ device: "mine", principal: "nobody" })).toEqual(none);
+    expect(await again.calls.query({ device: "mine", principal: "unknown" })).toEqual(none);
     expect(await again.calls.query({ device: "mine", since: call(9_000).at })).toEqual(none);
   });
 

@@ -44,14 +44,14 @@ describe.each(kinds)("records in %s", (kind) => {
     await expect(store.tokens.create(token(3, { hash: limited.hash }))).rejects.toMatchObject({
       fault: "refused",
     });
-    expect(await store.tokens.get("nobody")).toBeUndefined();
+    expect(await store.tokens.get("unknown")).toBeUndefined();
     expect([await store.tokens.revoke("token-1", 77), await store.tokens.revoke("token-1", 78)]).toEqual([
       true,
       false,
     ]);
     store.presence.tokenUsed("token-2", 5);
     store.presence.tokenUsed("token-2", 6);
-    store.presence.tokenUsed("nobody", 6);
+    store.presence.tokenUsed("unknown", 6);
     clock.advance(1_000);
     await store.close();
     const again = (await databases.open(place)).store;
