@@ -1,11 +1,11 @@
-/** How long a test waits for something that must come; only a failing test ever does. */
+/** The longest wait for something that must come; only a failing test reaches it. */
 const patienceMs = 15_000;
 
 class NothingCame extends Error {
   override readonly name = "NothingCame";
 }
 
-/** First in, first out, with somebody waiting. */
+/** A queue (first in, first out) whose reader waits for the next item. */
 export class Inbox<Item> {
   readonly #items: Item[] = [];
   readonly #takers: ((item: Item) => void)[] = [];
@@ -15,7 +15,7 @@ export class Inbox<Item> {
     this.#what = what;
   }
 
-  /** What has come and nobody has taken. */
+  /** Items that have arrived and were not taken yet. */
   get waiting(): readonly Item[] {
     return this.#items;
   }
@@ -43,7 +43,7 @@ export class Inbox<Item> {
   }
 }
 
-/** Asks again and again until the answer is neither false nor undefined. */
+/** Polls until the answer is neither false nor undefined. */
 export async function until<Value>(
   ask: () => Value | Promise<Value>,
   what = "what was waited for",
@@ -53,7 +53,7 @@ export async function until<Value>(
     const value = await ask();
     if (value !== false && value !== undefined) return value as Exclude<Value, false | undefined>;
     if (performance.now() > end) throw new NothingCame(`${what} did not come within ${patienceMs} ms`);
-    // Short at first, so that nothing waits long; longer then, so that asking does not hold up what is waited for.
+    // Short pauses at first, for speed; longer ones later, so that polling does not slow down what it waits for.
     await new Promise((resolve) => {
       setTimeout(resolve, pauseMs);
     });

@@ -8,18 +8,18 @@ interface Entry {
 }
 
 /**
- * The clock of every test, for the gateway and for virtual devices: time passes in `advance` only. Timers fire in the
- * order of their moments, those set meanwhile too.
+ * The manual clock of all tests, for the gateway and for virtual devices. Time passes only in `advance`. Timers fire in
+ * the order of their due times, also those that were set meanwhile.
  */
 export class ManualClock implements Clock {
   readonly #start: number;
   readonly #entries = new Set<Entry>();
   readonly #watchers: (() => void)[] = [];
-  /** Every delay that was asked for, in order. */
+  /** Every delay that was requested, in order. */
   readonly requested: number[] = [];
   #elapsed = 0;
 
-  /** Ids of calls carry the machine's own time: who looks one up starts with that. */
+  /** Starts at the machine's time, because call ids contain it and are looked up by it. */
   constructor(start = Date.UTC(2026, 0, 1)) {
     this.#start = start;
   }
@@ -29,7 +29,7 @@ export class ManualClock implements Clock {
     return this.#entries.size;
   }
 
-  /** How many timers there are once none has come or gone for a while: nothing is under way any more. */
+  /** The number of timers once it has not changed for a while. */
   async settled(): Promise<number> {
     for (let count = this.pending, same = 0; ; ) {
       await new Promise((resolve) => setTimeout(resolve, 5));

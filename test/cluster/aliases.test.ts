@@ -1,4 +1,4 @@
-/** Names of devices that several nodes meet for the first time at the same moment. */
+/** Aliases of devices that connect to several nodes for the first time at the same moment. */
 import { describe, expect, it } from "vitest";
 import type { Answer } from "../http-client.ts";
 import { until } from "../inbox.ts";
@@ -20,7 +20,7 @@ async function listOf(site: Site): Promise<Listed[]> {
   return (body["devices"] as unknown as Listed[]).map(({ id, alias }) => ({ id, alias }));
 }
 
-/** A device up to the last answer of its setting up, which makes it known. */
+/** A device just before the last reply of its setup, which makes it known. */
 async function almostThere(site: Site, deviceId: string): Promise<{ device: RawDevice; finish: () => void }> {
   const device = await site.connect({ deviceId });
   await device.greet();
@@ -31,7 +31,7 @@ async function almostThere(site: Site, deviceId: string): Promise<{ device: RawD
   return { device, finish: () => device.reply(id, { tools: [tool("self.ring")] }) };
 }
 
-/** Rings by the name agents know, at this node; gives the device that rang. */
+/** Calls the tool by its exposed name on this node; returns the device that got the call. */
 async function ring(site: Site, name: string, devices: readonly RawDevice[]): Promise<string> {
   const calling: Promise<Answer> = say(site, {
     ...modern("tools/call", { name, arguments: {} }),
@@ -43,8 +43,8 @@ async function ring(site: Site, name: string, devices: readonly RawDevice[]): Pr
   return rung.id;
 }
 
-describe("two devices of one default alias, first met by two nodes at the same time", () => {
-  it("get an alias each, the same on every node, and names of tools that lead to the right one", async () => {
+describe("two devices with the same default alias, new to two nodes at the same time", () => {
+  it("get one alias each, the same on every node, and tool names that reach the right device", async () => {
     const fleet = await engines.newFleet();
     const [one, two] = (await fleet.nodes(2)) as [Site, Site];
     const comers = await Promise.all(
@@ -76,7 +76,7 @@ describe("two devices of one default alias, first met by two nodes at the same t
     }
   });
 
-  it("and one chosen for two devices at two nodes is one's, and the other is told", async () => {
+  it("an alias set for two devices on two nodes goes to one; the other request fails", async () => {
     const [one, two] = (await (await engines.newFleet()).nodes(2)) as [Site, Site];
     const ids = ["02:00:00:00:00:01", "02:00:00:00:00:02"] as const;
     await one.join({ deviceId: ids[0], tools: [tool("a")] });

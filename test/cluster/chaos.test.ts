@@ -1,6 +1,6 @@
 /**
- * Devices and nodes die at random while calls flow. `npm run chaos` runs it for ten minutes; CHAOS_SEED repeats the
- * choices of a run, CHAOS_SECONDS sets how long it is.
+ * Devices and nodes fail at random while calls run. `npm run chaos` runs it for ten minutes; CHAOS_SEED repeats the
+ * choices of a run, CHAOS_SECONDS sets its length.
  */
 import { expect, it } from "vitest";
 import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
@@ -15,7 +15,7 @@ const ring = tool("self.ring", { number: { type: "integer" } }, ["number"]);
 const boards = 12;
 const callers = 6;
 const deadlineMs = 2_000;
-/** Beyond its deadline a call's answer has to come back from a busy machine. */
+/** The time that a reply may take beyond its deadline on a busy machine. */
 const slackMs = 6_000;
 
 /** Small and repeatable (mulberry32). */
@@ -41,7 +41,7 @@ it(
     const standing = () => nodes.filter(({ running }) => running);
     const over = new AbortController();
 
-    /** How often each call was carried out. */
+    /** How often each call ran. */
     const ran = new Map<number, number>();
     const cut = new Map<string, () => void>();
     const board = async (id: string) => {
@@ -81,7 +81,7 @@ it(
             arguments: { number },
             timeoutMs: deadlineMs,
           })
-          // The node was killed with the call in its hands.
+          // The node was killed while the call ran.
           .catch(() => undefined);
         const took = performance.now() - from;
         if (answer !== undefined && took > deadlineMs + slackMs) slow.push(Math.round(took));
@@ -115,7 +115,7 @@ it(
     try {
       const living = [...ids.map(board), ...Array.from({ length: callers }, caller)];
       const killed = await misfortune();
-      // Calm: every board is there, and every node says so.
+      // All boards are online on every node.
       await until(async () => {
         for (const node of standing()) {
           const { devices } = await node.get("/devices?online=true&limit=100");
@@ -131,12 +131,12 @@ it(
       expect(twice, "calls that ran twice").toEqual([]);
       expect(slow, "calls answered after their deadline").toEqual([]);
       const codes = ["ok", "node died", "device_offline", "device_disconnected", "device_timeout"];
-      // Of a board that died before its first list was read nobody knows a tool, and at first not the board.
+      // The tools of a board that fails before its first listing are unknown, and at first the board is too.
       const early = ["tool_unknown", "device_unknown"];
       const known = new Set([...codes, ...early, "node_unreachable", "shutting_down", "queue_full"]);
       expect([...outcomes.keys()].filter((outcome) => !known.has(outcome))).toEqual([]);
       expect(outcomes.get("ok")).toBeGreaterThan(10);
-      // A node that was killed takes the last tenth of a second of its history along; the others write theirs soon.
+      // A killed node loses the last 100 ms of its history; the others write theirs soon.
       await until(async () => {
         const kept = await history(standing()[0], answered.length);
         return answered.filter((callId) => !kept.has(callId)).length <= killed * 100;

@@ -1,4 +1,4 @@
-/** Gateways that share one fleet: what one holds the others use as their own. */
+/** Gateways that share one fleet: each node can use the devices of the others. */
 import { connect, headers } from "@nats-io/transport-node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Speaker, stockTools, volumeTool } from "../control/speaker.ts";
@@ -26,7 +26,7 @@ async function twoNodes(): Promise<Two> {
   return { fleet, one, two };
 }
 
-/** A device at one node that the other knows of too. */
+/** A device on one node that the other nodes know. */
 async function joined(at: Site, ...others: readonly Site[]): Promise<RawDevice> {
   const device = await at.join({ tools: [volume], userTools: [tool("self.reboot")] });
   for (const other of others) await online(other, true);
@@ -50,7 +50,7 @@ function call(site: Site, more = {}) {
 }
 
 describe("a device on another node", () => {
-  it("is seen, listed and called, and its answer comes back", async () => {
+  it("is listed and called like a local one", async () => {
     const { one, two } = await twoNodes();
     const device = await joined(one, two);
     expect(await two.toolNames(firstDevice)).toEqual(await one.toolNames(firstDevice));
@@ -60,7 +60,7 @@ describe("a device on another node", () => {
     device.reply(sent.id, done);
     const { status, body } = await calling;
     expect([status, body]).toMatchObject([200, { device: firstDevice, result: { isError: false } }]);
-    // One line of history, on every node the same.
+    // Every node has the same single history entry.
     for (const site of [one, two]) {
       await until(async () => {
         const { body } = await site.rest("GET", "/calls");
@@ -73,13 +73,13 @@ describe("a device on another node", () => {
     }
   });
 
-  it("[DEV-10] that has come to this node stays here when the store is late to tell of its old connection", async () => {
+  it("[DEV-10] keeps its new connection to this node when the store answers late about the old one", async () => {
     const { fleet, one, two } = await twoNodes();
     const unlock = await engines.postgres.lockTable(fleet.storage, "tendon_devices");
     const reading = () => engines.postgres.waitingForLock(fleet.storage, "select");
     const before = await one.join({ tools: [volume] });
     await until(async () => (await reading()) > 0, "the other node reads the device");
-    // The directory does not hear of the new connection before the old one has been read.
+    // The directory does not get the new claim before the old one has been read.
     engines.nats.freeze();
     onTestFinished(() => engines.nats.thaw());
     before.cut();
@@ -93,7 +93,7 @@ describe("a device on another node", () => {
     expect(await two.device(firstDevice)).toMatchObject({ online: true });
   });
 
-  it("[CTL-7] that was muted at one node and has come to the other is unmuted there, once", async () => {
+  it("[CTL-7] that was muted on one node is unmuted on the other after it moved, once", async () => {
     const { one, two } = await twoNodes();
     const act = (site: Site, action: string) =>
       site.rest("POST", `/devices/${firstDevice}/control`, { action });
@@ -106,13 +106,13 @@ describe("a device on another node", () => {
     expect((await act(two, "unmute")).body).toMatchObject({ ok: true, tools: [] });
   });
 
-  it("[CTL-7] is unmuted to what it was last set to, at whatever node that was", async () => {
+  it("[CTL-7] is unmuted to the level that was set last, on any node", async () => {
     const { one, two } = await twoNodes();
     const act = (site: Site, action: string) =>
       site.rest("POST", `/devices/${firstDevice}/control`, { action });
     const first = new Speaker(await one.join({ tools: stockTools }), 35);
     await act(one, "mute");
-    // What one node answers another comes after what it has broadcast before.
+    // A node's reply arrives after its earlier broadcasts.
     await until(
       async () => (await two.device(firstDevice))["online"] === true,
       "the device at the other node",
@@ -130,7 +130,7 @@ describe("a device on another node", () => {
     expect(back.volume).toBe(60);
   });
 
-  it("[MCP-16] that is asked to upgrade and comes back to another node with another version is updated", async () => {
+  it("[MCP-16] is reported as updated when it reconnects to another node with a new version", async () => {
     const { one, two } = await twoNodes();
     const offer = { tools: [volume], userTools: [tool("self.upgrade_firmware")] };
     const device = await one.join({ ...offer, firmware: "2.4.2" });
@@ -146,7 +146,7 @@ describe("a device on another node", () => {
     });
   });
 
-  it("[APP-2] is found by its session from an app at the other node, and by a wrong one nowhere", async () => {
+  it("[APP-2] is found by its session id from an app on the other node; an unknown id fails", async () => {
     const { one, two } = await twoNodes();
     const device = await one.join({ tools: stockTools });
     const { sessionId: session_id } = device;
@@ -160,13 +160,13 @@ describe("a device on another node", () => {
       ok: true,
     });
     expect(speaker.volume).toBe(20);
-    expect(await app.ask("tendon/control", { ...asked, session_id: "of-nobody" })).toMatchObject({
+    expect(await app.ask("tendon/control", { ...asked, session_id: "unknown" })).toMatchObject({
       ok: false,
       code: "device_unknown",
     });
   });
 
-  it("refuses with the same codes, wherever it is asked", async () => {
+  it("fails with the same codes on every node", async () => {
     const { one, two } = await twoNodes();
     await joined(one, two);
     for (const site of [one, two]) {
@@ -179,7 +179,7 @@ describe("a device on another node", () => {
     }
   });
 
-  it("is freed when a caller on another node hangs up", async () => {
+  it("is free for other calls when a caller on another node disconnects", async () => {
     const { one, two } = await twoNodes();
     const device = await joined(one, two);
     const controller = new AbortController();
@@ -195,7 +195,7 @@ describe("a device on another node", () => {
     expect((await next).status).toBe(200);
   });
 
-  it("steps its volume without a race when two nodes ask at once", async () => {
+  it("changes its volume without a race when two nodes ask at once", async () => {
     const { one, two } = await twoNodes();
     const status = tool("self.get_device_status");
     const device = await one.join({ tools: [volume, status] });
@@ -221,7 +221,7 @@ describe("a device on another node", () => {
 });
 
 describe("an Idempotency-Key", () => {
-  it("holds on every node: a repeat elsewhere waits for the first answer", async () => {
+  it("applies on every node: a repeat on another node waits for the first result", async () => {
     const { one, two } = await twoNodes();
     const device = await joined(one, two);
     const at = `/devices/${firstDevice}/tools/${volume.name}/call`;
@@ -237,7 +237,7 @@ describe("an Idempotency-Key", () => {
 });
 
 describe("presence", () => {
-  it("follows the device to the newest node; the older connection is closed and says nothing", async () => {
+  it("follows the device to the newest node; the older connection is closed without an event", async () => {
     const { one, two } = await twoNodes();
     const old = await joined(one, two);
     const events = await two.events(`?device=${firstDevice}`);
@@ -254,7 +254,7 @@ describe("presence", () => {
     ]);
   });
 
-  it("ends on every node when the device leaves, and a call fails at once with since when", async () => {
+  it("ends on every node when the device disconnects; a call fails at once with `offlineSince`", async () => {
     const { one, two } = await twoNodes();
     const device = await joined(one, two);
     device.cut();
@@ -264,7 +264,7 @@ describe("presence", () => {
     expect(body["offlineSince"]).toEqual(expect.any(String));
   });
 
-  it("is entered again where others took its node for gone and cleared it away", async () => {
+  it("is restored when other nodes removed it because they counted its node as failed", async () => {
     const { fleet, one, two } = await twoNodes();
     const device = await joined(one, two);
     const { connectedAt } = await two.device(firstDevice);
@@ -282,7 +282,7 @@ describe("presence", () => {
     cleared.set("KV-Operation", "DEL");
     connection.publish(subject, "", { headers: cleared });
     await until(() => written.length === 2, "an entry again");
-    // A loaded server may deliver a publisher's own message after the answer to it.
+    // A loaded server may deliver a publisher's own message after the reaction to it.
     expect(written.toSorted()).toEqual(["DEL", "PUT"]);
     await online(two, true);
     expect(await two.device(firstDevice)).toMatchObject({ connectedAt });
@@ -291,7 +291,7 @@ describe("presence", () => {
     expect((await calling).status).toBe(200);
   });
 
-  it("is known to a node that comes later", async () => {
+  it("is known to a node that joins later", async () => {
     const { fleet, one } = await twoNodes();
     const device = await joined(one);
     const three = await fleet.node();
@@ -301,7 +301,7 @@ describe("presence", () => {
     expect((await calling).status).toBe(200);
   });
 
-  it("ends at once when its node stops, and comes back with the device", async () => {
+  it("ends at once when its node stops, and returns with the device", async () => {
     const { one, two } = await twoNodes();
     await joined(one, two);
     await one.tendon.stop();
@@ -313,8 +313,8 @@ describe("presence", () => {
   });
 });
 
-describe("what one node is told", () => {
-  it("is true on the others: alias, tags, tokens, their end, a device's end", async () => {
+describe("a change on one node", () => {
+  it("applies on the others: alias, tags, tokens, revocations, deleted devices", async () => {
     const { one, two } = await twoNodes();
     await joined(one, two);
     await two.rest("PATCH", `/devices/${firstDevice}`, { alias: "desk", tags: ["room"] });
@@ -328,7 +328,7 @@ describe("what one node is told", () => {
     expect((await one.rest("GET", "/devices/desk")).status).toBe(404);
   });
 
-  it("reaches subscribers of all nodes once, in one order, and is resumed at another node", async () => {
+  it("reaches subscribers of all nodes once, in one order; they can resume on another node", async () => {
     const { one, two } = await twoNodes();
     const [here, there] = [await one.events(), await two.events()];
     const device = await joined(one, two);
@@ -355,15 +355,15 @@ describe("what one node is told", () => {
     expect([await resumed.next(), await resumed.next()]).toEqual(ours.slice(3));
   });
 
-  it("needs a database that all share", async () => {
+  it("needs a shared database", async () => {
     const { fleet } = await twoNodes();
     const { startTendon } = await import("@tendon/gateway");
     await expect(startTendon({ cluster: fleet.cluster }, { adminToken })).rejects.toThrow(/postgres/);
   });
 });
 
-describe("somebody signed in at the console", () => {
-  it("is signed in at every node, also at one that comes later, and out of all of them", async () => {
+describe("a console session", () => {
+  it("is valid on every node, also on one that joins later, and ends on all of them", async () => {
     const { fleet, one, two } = await twoNodes();
     const page = (site: Site) => ({ origin: site.url, "x-tendon-console": "1" });
     const path = "/api/v1/session";

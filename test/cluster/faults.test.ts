@@ -1,4 +1,4 @@
-/** Nodes and engines that die, freeze and come back, under gateways that are processes of their own. */
+/** Nodes, NATS and PostgreSQL that fail, freeze and return. Each node is a process. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
 import { until } from "../inbox.ts";
@@ -14,7 +14,7 @@ afterAll(async () => {
   await postgres.remove();
 });
 
-/** Safe to repeat, so that every failure of the gateway says so. */
+/** Idempotent, so that every failure of the gateway is retryable. */
 const ring = tool("self.set_bell");
 const [first, second] = ["02:00:00:00:00:01", "02:00:00:00:00:02"] as const;
 
@@ -52,7 +52,7 @@ async function online(node: ProcessNode, device: string, wanted: boolean): Promi
 }
 
 describe("a node that is killed", () => {
-  it("takes its devices with it within 15 s; calls then fail at once, and go on when the device is back", async () => {
+  it("makes its devices offline within 15 s; calls then fail at once, and work again when the device is back", async () => {
     const { nodes } = await fleet(2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await ringing(one, first);
@@ -70,7 +70,7 @@ describe("a node that is killed", () => {
 });
 
 describe("a node that freezes", () => {
-  it("loses its device to the node the device went to, and gives way when it wakes", async () => {
+  it("loses its device to the node that the device moved to, also after it resumes", async () => {
     const { nodes } = await fleet(2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     const old = await ringing(one, first);
@@ -85,7 +85,7 @@ describe("a node that freezes", () => {
     expect(fresh.calls()).toBeGreaterThanOrEqual(2);
   });
 
-  it("answers late or never, and its callers are told in time that nobody knows", async () => {
+  it("does not delay its callers: they learn in time that the outcome is unknown", async () => {
     const { nodes } = await fleet(2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     const { calls } = await ringing(one, first);
@@ -94,14 +94,14 @@ describe("a node that freezes", () => {
     const { status, body } = await two.call(first, ring.name, { timeoutMs: 500 });
     expect([status, body["code"]]).toEqual([504, "device_timeout"]);
     one.thaw();
-    // It came too late to be of use to anybody, and is at most the one call that was asked for.
+    // The late call runs once at most.
     await until(async () => (await two.call(first, ring.name)).status === 200);
     expect(calls()).toBeLessThanOrEqual(2);
   });
 });
 
-describe("NATS that is gone", () => {
-  it("leaves each node its own devices; others' fail with a code until it is back", async () => {
+describe("NATS that is unreachable", () => {
+  it("leaves each node its own devices; calls to others fail with a code until NATS is back", async () => {
     const { nats, nodes } = await fleet(2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await ringing(one, first);
@@ -120,8 +120,8 @@ describe("NATS that is gone", () => {
   });
 });
 
-describe("PostgreSQL that is gone", () => {
-  it("stops no call on any node, and has the whole history when it is back", async () => {
+describe("PostgreSQL that is unreachable", () => {
+  it("stops no call on any node, and has the complete history when it is back", async () => {
     const { nodes } = await fleet(2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await ringing(one, first);
@@ -136,8 +136,8 @@ describe("PostgreSQL that is gone", () => {
   }, 60_000);
 });
 
-describe("a device that is new while PostgreSQL is gone", () => {
-  it("ends no other node, and is known there when the database is back", async () => {
+describe("a device that is new while PostgreSQL is unreachable", () => {
+  it("does not stop other nodes, and is known to them when the database is back", async () => {
     const { nodes } = await fleet(2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await postgres.stop();
@@ -151,11 +151,11 @@ describe("a device that is new while PostgreSQL is gone", () => {
 });
 
 describe("a rolling restart", () => {
-  it("fails calls only with a code that says to try again", async () => {
+  it("fails calls only with retryable codes", async () => {
     const { nodes, nats, storage } = await fleet(3);
     const standing = () => nodes.filter(({ running }) => running);
     const over = new AbortController();
-    // The device goes to whichever node takes it, as behind a load balancer.
+    // The device connects to any node that accepts it, as behind a load balancer.
     const living = (async () => {
       while (!over.signal.aborted) {
         const home = standing()[0];

@@ -1,4 +1,4 @@
-/** Firmware handed in at one node, for boards that ask and fetch at another. */
+/** Firmware uploaded to one node, for boards that use another. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -18,16 +18,16 @@ function filesOf(site: Site): string[] {
   return fs.readdirSync(path.join(site.folder, "firmware"));
 }
 
-/** The same address at another node, as behind a balancer. */
+/** The same URL on another node, as behind a load balancer. */
 function at(site: Site, url: string | undefined): string {
   return `${site.url}${new URL(url ?? "").pathname}`;
 }
 
-describe("an image that was handed in at one node", () => {
-  // More than one message of NATS takes.
+describe("an image that was uploaded to one node", () => {
+  // Larger than one NATS message.
   const image = makeImage({ codeBytes: 3_000_000 });
 
-  it("is offered and fetched at others, whole, and kept there", async () => {
+  it("is offered and downloaded complete on other nodes, and stored there", async () => {
     const [one, two, three] = (await nodes(3)) as [Site, Site, Site];
     const { id } = (await handIn(one, image)).body;
     for (const site of [one, two, three])
@@ -41,7 +41,7 @@ describe("an image that was handed in at one node", () => {
     expect((await fetchImage(at(two, offer?.url))).bytes.equals(image)).toBe(true);
   });
 
-  it("is fetched over once for many boards, and gone from all nodes when it is removed", async () => {
+  it("is copied once for many boards, and removed from all nodes when it is deleted", async () => {
     const [one, two] = (await nodes(2)) as [Site, Site];
     const { id } = (await handIn(one, image)).body;
     const offers = await Promise.all([1, 2, 3, 4].map((number) => offerOf(two, { id: boardId(number) })));
@@ -51,7 +51,7 @@ describe("an image that was handed in at one node", () => {
     expect((await fetchImage(at(one, offers[0]?.url))).status).toBe(404);
   });
 
-  it("that no node has unharmed is offered nowhere, and nothing of it is kept", async () => {
+  it("that is damaged on every node is not offered, and no node stores it", async () => {
     const [one, two] = (await nodes(2)) as [Site, Site];
     const { id } = (await handIn(one, image)).body;
     const file = path.join(one.folder, "firmware", `${String(id)}.bin`);

@@ -1,4 +1,4 @@
-/** [RATE-5] How much somebody may ask for who goes from node to node. */
+/** [RATE-5] Rate limits of a client that uses several nodes. */
 import { describe, expect, it } from "vitest";
 import { as, makeToken } from "../access/tokens.ts";
 import { askAll } from "../http-client.ts";
@@ -8,14 +8,14 @@ import { Engines } from "./nodes.ts";
 
 const engines = new Engines();
 const burst = 60;
-/** One in a hundred seconds: what comes back during a test is next to nothing. */
+/** One token in a hundred seconds, so that next to nothing is refilled during a test. */
 const slow = { perSecond: 0.01, burst };
 
 async function threeNodes(limits: object): Promise<Site[]> {
   return await (await engines.newFleet()).nodes(3, { config: { limits } });
 }
 
-/** From node to node, one after the other, until every node refuses; how often it was let in. */
+/** Sends requests to the nodes in turn until every node rejects one; returns how many were accepted. */
 async function spendAll(sites: readonly Site[], ask: (site: Site) => Promise<number>): Promise<number> {
   let allowed = 0;
   for (let refused = 0, turn = 0; refused < sites.length; turn += 1) {
@@ -29,7 +29,7 @@ async function spendAll(sites: readonly Site[], ask: (site: Site) => Promise<num
 }
 
 describe("[RATE-5] on three nodes", () => {
-  it("a token has one burst, not three, and others go on", async () => {
+  it("a token has one burst, not three; other tokens are not affected", async () => {
     const sites = await threeNodes({ principal: slow });
     const [first] = sites as [Site];
     const { token } = await makeToken(first, {});
@@ -41,7 +41,7 @@ describe("[RATE-5] on three nodes", () => {
     expect((await first.rest("GET", "/devices", undefined, as(another.token))).status).toBe(200);
   });
 
-  it("what was spent at one node alone is known to the others within moments", async () => {
+  it("requests to one node count on the others within a moment", async () => {
     const sites = await threeNodes({ principal: slow });
     const [one, two, three] = sites as [Site, Site, Site];
     const { token } = await makeToken(one, {});
@@ -51,10 +51,11 @@ describe("[RATE-5] on three nodes", () => {
       await until(async () => (await look(site)) === 429, "a refusal there too");
   });
 
-  it("somebody who guesses tokens has the guesses of one", async () => {
+  it("a client that guesses tokens has the guesses of one node", async () => {
     const sites = await threeNodes({ failedSignIns: slow });
     const guess = async (site: Site) =>
-      (await askAll(site.url, { path: "/api/v1/devices", headers: as("a-token-of-nobody-at-all") })).status;
+      (await askAll(site.url, { path: "/api/v1/devices", headers: as("an-unknown-token-of-24-chars") }))
+        .status;
     const allowed = await spendAll(sites, guess);
     expect(allowed).toBeGreaterThanOrEqual(burst);
     expect(allowed).toBeLessThanOrEqual(burst + Math.ceil((2 * burst) / 20) + 6);

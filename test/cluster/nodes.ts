@@ -29,7 +29,7 @@ export class Engines {
     return this.#postgres;
   }
 
-  /** A fleet of the test's own: a database, and a name on NATS. */
+  /** A new fleet: a database and a cluster name on NATS. */
   async newFleet(): Promise<Fleet> {
     this.#names += 1;
     return new Fleet(`${this.nats.url}/fleet${this.#names}`, await this.postgres.newStore());
@@ -50,7 +50,7 @@ export class Fleet {
     return await openSite({ ...rest, config: { ...config, cluster: this.cluster, storage: this.storage } });
   }
 
-  /** Nodes that know one another. */
+  /** Nodes that know each other. */
   async nodes(count: number, options: SiteOptions = {}): Promise<Site[]> {
     const sites: Site[] = [];
     for (let number = 0; number < count; number += 1) sites.push(await this.node(options));
@@ -67,7 +67,7 @@ export class Fleet {
 /** Starts a gateway whose settings name programs as devices. */
 export type StartPrograms = (options: SiteOptions) => Promise<Site>;
 
-/** Two of three nodes that run no program themselves: agents connect to the first, the third one runs the programs. */
+/** Three nodes: agents connect to the first one, and the third one runs the programs. */
 export class ProgramNodes {
   readonly #engines = new Engines();
 

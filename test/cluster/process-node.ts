@@ -1,4 +1,4 @@
-/** One node as a process of its own, with devices that connect to it and calls that come in at it. */
+/** One node as a process, with devices that connect to it and calls to it. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -38,7 +38,7 @@ export class ProcessNode {
     return node;
   }
 
-  /** Not told to stop yet. */
+  /** Whether the process runs and was not asked to stop. */
   get running(): boolean {
     return this.#running;
   }

@@ -1,6 +1,6 @@
 /**
- * The site of a scenario as three gateways: devices connect to one, calls and changes come in at the second, and what
- * is looked at is looked at on the third. Nodes that a scenario has no wishes for serve one scenario after the other.
+ * A site of three gateways for the scenarios: devices connect to the first, calls and changes go to the second, and reads
+ * go to the third. Scenarios without special options share the nodes, one after the other.
  */
 import type { Clock } from "@tendon/gateway";
 import { afterAll, onTestFinished } from "vitest";
@@ -15,7 +15,7 @@ type Three = readonly [Site, Site, Site];
 
 export class ThreeNodes {
   readonly #engines = new Engines();
-  /** The last ones of each configuration; the server has room for the connections of three times three. */
+  /** The nodes of each configuration. The database server allows the connections of three configurations. */
   readonly #kept = new Map<string, Promise<Three>>();
 
   constructor() {
@@ -24,13 +24,13 @@ export class ThreeNodes {
     });
   }
 
-  /** This transport's scenarios, on three nodes. */
+  /** Runs the scenarios of this transport on three nodes. */
   of(transport: DeviceTransport): DeviceTransport {
     return { ...transport, openSite: (options) => this.#open(options) };
   }
 
   async #open(options: SiteOptions): Promise<Site> {
-    // A clock is one test's own, and so are the gateways that go by it.
+    // A test with its own clock needs its own gateways.
     const { clock } = options;
     if (clock !== undefined) {
       const three = await this.#start(options);
@@ -41,7 +41,7 @@ export class ThreeNodes {
         const stopping = stopAll(three).finally(() => {
           stopped = true;
         });
-        // They stop at the same moment: what one still tells another, that one does not hear, and it takes its time.
+        // All stop at once, so some wait for replies of nodes that are already gone.
         await until(() => {
           if (clock instanceof ManualClock) clock.advance(100);
           return stopped;
@@ -79,7 +79,7 @@ export class ThreeNodes {
       ...(clock === undefined ? {} : { clock: withShortWaits(clock) }),
       config: { ...options.config, cluster, storage },
     };
-    // The first one makes the tables; the others need not wait for one another.
+    // The first one creates the tables; the others start in parallel.
     const first = await startSite(each);
     const [second, third] = await Promise.all([1, 2].map(() => startSite(each)));
     if (second === undefined || third === undefined) throw new TypeError("three were started");
@@ -96,7 +96,7 @@ export class ThreeNodes {
 
 const shortMs = 10;
 
-/** What nodes gather for a few milliseconds before they tell one another does not wait for a scenario's clock. */
+/** Batches of a few milliseconds between nodes do not wait for the scenario's manual clock. */
 function withShortWaits(clock: Clock): Clock {
   return {
     now: () => clock.now(),
@@ -136,7 +136,7 @@ class SpreadSite extends Site {
     return await (method === "GET" ? this.#lookout : this.#entrance).rest(method, ...rest);
   }
 
-  /** As it is added up by whoever watches the nodes, from the beginning of this scenario. */
+  /** The sum over the nodes, since the start of this scenario. */
   override async metric(name: string): Promise<number> {
     const now = await metricsOf(this.#all);
     return (now.get(name) ?? 0) - (this.#before.get(name) ?? 0);
@@ -146,7 +146,7 @@ class SpreadSite extends Site {
     for (const site of this.#all) await site.listed(reference);
   }
 
-  /** That a device has come travels from node to node: what a scenario does next is done by somebody who knows. */
+  /** Waits until every node knows of the device, before the scenario continues. */
   protected override async arrived(device: string): Promise<void> {
     const { connectedAt, mcp, online } = await this.#holder.device(device);
     for (const site of [this.#entrance, this.#lookout]) {
@@ -157,18 +157,18 @@ class SpreadSite extends Site {
     }
   }
 
-  /** Its devices have gone, on every node. */
+  /** Disconnects its devices, on every node. */
   async leave(): Promise<void> {
     this.hangUp();
     for (const site of this.#all) await none(site, "?online=true");
   }
 
-  /** Nothing is left of it for the next scenario. */
+  /** Removes everything before the next scenario. */
   async clear(): Promise<void> {
     await this.leave();
     for (const { id } of await devicesOf(this.#holder)) {
       const { status } = await this.#entrance.rest("DELETE", `/devices/${id}`);
-      // One that left before the others could hear of it is known to one node only.
+      // A device that disconnected early may be known to one node only.
       if (status === 404) await this.#holder.rest("DELETE", `/devices/${id}`);
     }
     for (const site of this.#all) await none(site);

@@ -1,4 +1,4 @@
-/** What agents see of a fleet is the same at every node. */
+/** Agents see the same tools on every node. */
 import { describe, expect, it } from "vitest";
 import { data, run, shown } from "../functions.ts";
 import { until } from "../inbox.ts";
@@ -16,7 +16,7 @@ async function becomes(site: Site, names: readonly string[]): Promise<void> {
 }
 
 describe("two nodes", () => {
-  it("[AGT-2, AGT-11] show, find and run the same tools, wherever a device is", async () => {
+  it("[AGT-2, AGT-11] list, find and run the same tools, on whichever node the device is", async () => {
     const fleet = await engines.newFleet();
     const [one, two] = (await fleet.nodes(2)) as [Site, Site];
     const device = await one.join({ tools: [lamp] });
@@ -36,7 +36,7 @@ describe("two nodes", () => {
     }
   });
 
-  it("[DRI-3, DRI-4] keep a changed tool shut, and open it when it is accepted at either", async () => {
+  it("[DRI-3, DRI-4] quarantine a changed tool, and release it when it is accepted on either node", async () => {
     const fleet = await engines.newFleet();
     const [one, two] = (await fleet.nodes(2, { config: { access: { quarantine: true } } })) as [Site, Site];
     const device = await one.join({ tools: [lamp] });

@@ -106,6 +106,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     isStopping: () => stopping,
   });
   await cluster?.open({
+    store: foundation.store,
     services,
     tokens,
     authentication,

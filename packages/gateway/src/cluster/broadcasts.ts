@@ -46,6 +46,9 @@ export class Broadcasts {
   readonly #dependencies: BroadcastsDependencies;
   readonly #stops: (() => void)[] = [];
   readonly #awaited = new Map<string, { left: number; done: () => void }>();
+  /** The last broadcast of each object that this node could not apply. */
+  readonly #failed = new Map<string, Broadcast>();
+  #apply: (broadcast: Broadcast) => Promise<void> = async () => undefined;
 
   constructor(dependencies: BroadcastsDependencies) {
     this.#dependencies = dependencies;
@@ -62,6 +65,7 @@ export class Broadcasts {
 
   onBroadcast(apply: (broadcast: Broadcast) => Promise<void>): void {
     const { link, instance } = this.#dependencies;
+    this.#apply = apply;
     this.#stops.push(
       link.subscribe(link.subject("news"), (body) => {
         const {
@@ -79,12 +83,27 @@ export class Broadcasts {
           return;
         }
         // A failure is acknowledged too, so that the sender does not wait for its timeout.
-        void apply(broadcast).then(
-          () => link.publish(link.subject("taken", from), { id }),
-          () => link.publish(link.subject("taken", from), { id }),
-        );
+        void this.#applyOrKeep(broadcast).then(() => link.publish(link.subject("taken", from), { id }));
       }),
     );
+  }
+
+  /** Applies what failed before, for example because the store was unavailable. */
+  async retryFailed(): Promise<void> {
+    const failed = [...this.#failed.values()];
+    this.#failed.clear();
+    for (const broadcast of failed) await this.#applyOrKeep(broadcast);
+  }
+
+  async #applyOrKeep(broadcast: Broadcast): Promise<void> {
+    const key = "id" in broadcast ? broadcast.id : undefined;
+    try {
+      if (key !== undefined) this.#failed.delete(`${broadcast.kind} ${key}`);
+      await this.#apply(broadcast);
+    } catch {
+      // Without an id it is of the moment, and the next one replaces it.
+      if (key !== undefined) this.#failed.set(`${broadcast.kind} ${key}`, broadcast);
+    }
   }
 
   /** Resolves when every other node has applied the broadcast, or after a second. */

@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
+import type { Store } from "../store/store.ts";
 import type { OpenedServices } from "./services.ts";
 
 export interface ClusterDependencies {
@@ -20,6 +21,7 @@ type Sessions = Console["authentication"]["sessions"];
 
 interface ClusterParts {
   readonly services: OpenedServices;
+  readonly store: Pick<Store, "onAvailable">;
   readonly tokens: Tokens;
   readonly credentials: Credentials;
   readonly authentication: Authentication;
@@ -83,6 +85,7 @@ export async function joinCluster({
       );
       tokens.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "token", id }));
       cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
+      parts.store.onAvailable(() => void cluster.broadcasts.retryFailed());
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
       settled = () => remote.settled();

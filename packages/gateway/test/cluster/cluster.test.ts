@@ -1,4 +1,4 @@
-/** Two or three members on a real NATS: who is there, who holds what, questions and answers, news and events. */
+/** Two or three nodes on a real NATS server: members, directory, RPC, broadcasts and event replication. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../../../test/inbox.ts";
 import { ManualClock } from "../../../../test/manual-clock.ts";
@@ -16,7 +16,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-/** A cluster of the test's own on the shared server. */
+/** The name of a new cluster on the shared server. */
 function newName(): string {
   names += 1;
   return `test${names}`;
@@ -61,7 +61,7 @@ function claim(instance: string, connectedAt = 1) {
 }
 
 describe("members", () => {
-  it("see one another at once, and that one has left", async () => {
+  it("see each other at once, and see when one has left", async () => {
     const [one, two] = await pair();
     expect(one.cluster.nodes().map(({ node }) => node)).toEqual(["one", "two"]);
     const changes: [string, boolean][] = [];
@@ -71,7 +71,7 @@ describe("members", () => {
     expect(changes).toEqual([[two.cluster.instance, false]]);
   });
 
-  it("take nobody for gone after a pause of their own, and somebody who is silent meanwhile for gone", async () => {
+  it("do not count others as failed after their own pause, and do count one that stays silent", async () => {
     const clocks = [new ManualClock(), new ManualClock()] as const;
     const name = newName();
     const one = await join(name, "one", nats.url, clocks[0]);
@@ -79,12 +79,12 @@ describe("members", () => {
     await until(() => one.cluster.nodes().length === 2);
     const changes: [string, boolean][] = [];
     one.cluster.members.onChange((instance, alive) => changes.push([instance, alive]));
-    // Frozen for a minute: all its timers are due at once, before anything is read.
+    // Frozen for a minute: all timers are due at once, before any message is read.
     clocks[0].advance(60_000);
     expect([changes, one.cluster.nodes().length]).toEqual([[], 2]);
     clocks[1].advance(2_000);
     await two.cluster.flush();
-    // From here on it runs and hears itself, and the other says nothing.
+    // From here on this node runs, and the other one is silent.
     let beats = 0;
     while (changes.length === 0 && beats < 20) {
       beats += 1;
@@ -98,7 +98,7 @@ describe("members", () => {
 });
 
 describe("the directory", () => {
-  it("tells everybody who holds a device, also those who come later", async () => {
+  it("tells every node which one holds a device, also nodes that join later", async () => {
     const name = newName();
     const one = await join(name, "one");
     const revision = await one.cluster.directory.claim("aa:bb", claim(one.cluster.instance));
@@ -106,7 +106,7 @@ describe("the directory", () => {
     expect(two.placed.get("aa:bb")).toEqual({ claim: claim(one.cluster.instance), revision });
   });
 
-  it("lets the newest claim win, and an old one clean up nothing", async () => {
+  it("lets the newest claim win; releasing an older one has no effect", async () => {
     const [one, two] = await pair();
     const first = await one.cluster.directory.claim("aa:bb", claim(one.cluster.instance));
     const second = await two.cluster.directory.claim("aa:bb", claim(two.cluster.instance));
@@ -119,8 +119,8 @@ describe("the directory", () => {
   });
 });
 
-describe("the courier", () => {
-  it("asks the node that holds a device, and nobody where none does", async () => {
+describe("RPC", () => {
+  it("reaches the node that holds a device, and fails when none does", async () => {
     const [one, two] = await pair();
     const unserve = two.cluster.rpc.serveDevice("aa:bb", async (body) => ({ heard: body }));
     const subject = one.cluster.rpc.deviceSubject("aa:bb");
@@ -132,7 +132,7 @@ describe("the courier", () => {
     await expect(ask()).rejects.toMatchObject({ code: "device_offline" });
   });
 
-  it("answers a request that was on its way when the device left", async () => {
+  it("answers a request that was in flight when the device left", async () => {
     const [one, two] = await pair();
     const subject = one.cluster.rpc.deviceSubject("aa:bb");
     const ask = () => one.cluster.rpc.ask(subject, two.cluster.instance, 7, { timeoutMs: 5_000 });
@@ -141,7 +141,7 @@ describe("the courier", () => {
       const unserve = two.cluster.rpc.serveDevice("aa:bb", async () => "here");
       await two.cluster.flush();
       const answers = [ask(), ask(), ask()];
-      // NATS has passed them on: they are in the other node's socket, or have been read there.
+      // NATS has delivered them: they are in the other node's socket, or already read.
       await one.cluster.flush();
       unserve();
       for (const outcome of await Promise.allSettled(answers))
@@ -150,7 +150,7 @@ describe("the courier", () => {
     expect([...codes]).toEqual(["here"]);
   });
 
-  it("carries answers larger than a message, letter for letter", async () => {
+  it("transfers replies that are larger than a message unchanged", async () => {
     const [one, two] = await pair();
     const large = "ü\u0001€😀x".repeat(400_000);
     two.cluster.rpc.serveNode("large", async () => ({ large }));
@@ -160,7 +160,7 @@ describe("the courier", () => {
     expect((answer as { large: string }).large === large).toBe(true);
   });
 
-  it("passes errors on with their code, and stops the work of whoever stops waiting", async () => {
+  it("returns errors with their code, and cancels the work when the caller stops waiting", async () => {
     const [one, two] = await pair();
     let aborted = false;
     two.cluster.rpc.serveNode(
@@ -190,7 +190,7 @@ describe("the courier", () => {
     await until(() => aborted);
   });
 
-  it("says that a call's fate is unknown when the node is lost, and when NATS is", async () => {
+  it("reports an unknown outcome when the node or NATS is lost", async () => {
     const own = await NatsServer.start();
     onTestFinished(() => own.stop());
     const one = await join("lost", "one", own.url);
@@ -214,8 +214,8 @@ describe("the courier", () => {
   });
 });
 
-describe("news", () => {
-  it("is taken in by every other node before the teller goes on", async () => {
+describe("broadcasts", () => {
+  it("are applied by every other node before the sender continues", async () => {
     const [one, two] = await pair();
     const taken: string[] = [];
     two.cluster.broadcasts.onBroadcast(async (news) => {
@@ -229,10 +229,27 @@ describe("news", () => {
     await one.cluster.broadcasts.sendAndWait({ kind: "device", id: "aa:bb" });
     expect(taken).toEqual([JSON.stringify({ kind: "device", id: "aa:bb" })]);
   });
+
+  it("that a node could not apply are applied when it tries again", async () => {
+    const [one, two] = await pair();
+    const applied: string[] = [];
+    let isAvailable = false;
+    two.cluster.broadcasts.onBroadcast(async (broadcast) => {
+      if (!isAvailable) throw new TypeError("the store is unavailable");
+      applied.push(JSON.stringify(broadcast));
+    });
+    const change = { kind: "device", id: "aa:bb" } as const;
+    for (let time = 0; time < 3; time += 1) await one.cluster.broadcasts.sendAndWait(change);
+    await two.cluster.broadcasts.retryFailed();
+    isAvailable = true;
+    await two.cluster.broadcasts.retryFailed();
+    await two.cluster.broadcasts.retryFailed();
+    expect(applied).toEqual([JSON.stringify(change)]);
+  });
 });
 
-describe("the exchange of events", () => {
-  it("gives all nodes the same events in the same order, and the past to those who come later", async () => {
+describe("event replication", () => {
+  it("gives all nodes the same events in the same order, and earlier events to nodes that join later", async () => {
     const name = newName();
     const one = await join(name, "one");
     const two = await join(name, "two");
@@ -256,7 +273,7 @@ describe("the exchange of events", () => {
     expect(seen["three"]).toEqual(seen["one"]);
   });
 
-  it("counts an event that no message holds as lost, and goes on with the others", async () => {
+  it("counts an event that is too large for a message as lost, and continues", async () => {
     const one = await join(newName(), "one");
     const seen: string[] = [];
     const exchange = await one.cluster.openEventReplication<string>(100, (_sequence, event) =>
@@ -270,7 +287,7 @@ describe("the exchange of events", () => {
     expect(exchange.lost).toBe(1);
   });
 
-  it("hands over what it has just been told before its node leaves", async () => {
+  it("delivers the last events before its node leaves", async () => {
     const name = newName();
     const one = await join(name, "one");
     const two = await join(name, "two");

@@ -1,4 +1,4 @@
-/** Talks with voice servers, seen from any node. */
+/** Voice sessions, read from any node. */
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import type { Site } from "../site.ts";
@@ -11,8 +11,8 @@ async function talks(site: Site): Promise<{ readonly device: string; readonly al
   return (await site.rest("GET", "/voice/sessions")).body["sessions"] as never;
 }
 
-describe("a talk on another node", () => {
-  it("is told at every node, under the board's name, as long as it lasts", async () => {
+describe("a voice session on another node", () => {
+  it("is listed on every node with the board's alias while it lasts", async () => {
     const upstream = await openUpstream();
     const config = { voice: { udpPort: 0, upstream: [{ url: upstream.server.url }] } };
     const fleet = await engines.newFleet();
@@ -32,7 +32,7 @@ describe("a talk on another node", () => {
     await until(async () => (await talks(two)).length === 0, "the end of the talk");
   }, 60_000);
 
-  it("is left out when its node has gone, and nobody waits for it", async () => {
+  it("is not listed when its node has failed, and does not delay the list", async () => {
     const upstream = await openUpstream();
     const config = { voice: { udpPort: 0, upstream: [{ url: upstream.server.url }] } };
     const fleet = await engines.newFleet();

@@ -1,4 +1,4 @@
-/** A person's word, and what a token may do, where calls come in at any node. */
+/** Approvals and token scopes, for calls to any node. */
 import { describe, expect, it } from "vitest";
 import { makeToken } from "../access/tokens.ts";
 import type { Answer } from "../http-client.ts";
@@ -19,7 +19,7 @@ interface Two {
   readonly fleet: Fleet;
   readonly one: Site;
   readonly two: Site;
-  /** Connected to the first node, and known to both. */
+  /** Connected to the first node and known to both. */
   readonly device: RawDevice;
 }
 
@@ -32,7 +32,7 @@ async function twoNodes(): Promise<Two> {
   return { fleet, one, two, device };
 }
 
-/** A call of an agent's own token, by REST. */
+/** A call over REST with the agent's token. */
 function caller(token: string) {
   const headers = { authorization: `Bearer ${token}` };
   return (site: Site, name: string): Promise<Answer> =>
@@ -40,7 +40,7 @@ function caller(token: string) {
 }
 
 describe("an approval", () => {
-  it("asked for at one node and given at another lets one call through, wherever it is repeated", async () => {
+  it("requested on one node and given on another allows one call, on any node", async () => {
     const { one, two, device } = await twoNodes();
     const call = caller((await makeToken(two, {})).token);
     const { status, body } = await call(two, "lock");
@@ -55,7 +55,7 @@ describe("an approval", () => {
     expect((await two.rest("GET", approval)).body).toMatchObject({ consumedAt: expect.any(String) });
   });
 
-  it("is not used up by a call that finds the device's queue full at its node", async () => {
+  it("is not used up by a call that fails because the device's queue is full", async () => {
     const { one, two, device } = await twoNodes();
     const call = caller((await makeToken(one, {})).token);
     const approval = `/approvals/${String((await call(two, "lock")).body["approvalId"])}`;
@@ -72,7 +72,7 @@ describe("an approval", () => {
   });
 });
 
-describe("[SRV-12] a yes that an agent carries", () => {
+describe("[SRV-12] a confirmation in an agent's request state", () => {
   const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
   const yes = { tendon_confirm: { action: "accept", content: { allow: true } } };
 
@@ -87,7 +87,7 @@ describe("[SRV-12] a yes that an agent carries", () => {
     return (await say(site, { ...said, token })).body as Round;
   }
 
-  it("is good for one call, at whatever nodes it is shown, and at one that comes later", async () => {
+  it("allows one call, on whichever nodes it is used, also on one that joins later", async () => {
     const { fleet, one, two, device } = await twoNodes();
     const { token } = await makeToken(two, {});
     const asked = await send(two, token);
@@ -107,7 +107,7 @@ describe("[SRV-12] a yes that an agent carries", () => {
 });
 
 describe("a token", () => {
-  it("may do at every node what it may do at one", async () => {
+  it("has the same scopes on every node", async () => {
     const { one, two, device } = await twoNodes();
     const reader = caller((await makeToken(one, { scopes: ["read"] })).token);
     const stranger = caller((await makeToken(one, { devices: { ids: ["02:00:00:00:00:99"] } })).token);

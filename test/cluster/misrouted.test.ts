@@ -1,4 +1,4 @@
-/** What comes to the wrong node: an older client's session, a board's picture, somebody's job. */
+/** Requests that reach the wrong node: MCP sessions, photo uploads, jobs. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -17,7 +17,7 @@ async function twoNodes(): Promise<[Site, Site]> {
   return [one, two];
 }
 
-/** Every request to the other node, as behind a load balancer that knows nothing of sessions. */
+/** Sends each request to the other node, as a load balancer without sticky sessions does. */
 function inTurn(sites: readonly Site[]): typeof fetch {
   let turn = 0;
   return async (input, init) => {
@@ -28,8 +28,8 @@ function inTurn(sites: readonly Site[]): typeof fetch {
   };
 }
 
-describe("a session of an older MCP client", () => {
-  it("is served from every node, streams and changes included", async () => {
+describe("a session of an MCP client of the older era", () => {
+  it("works on every node, with streams and notifications", async () => {
     const [one, two] = await twoNodes();
     const device = await one.join({ tools: [tool("self.ring")] });
     await until(async () => (await two.device(firstDevice))["toolCount"] === 1);
@@ -61,8 +61,8 @@ describe("a session of an older MCP client", () => {
   });
 });
 
-describe("a picture", () => {
-  it("that is uploaded to another node reaches its call", async () => {
+describe("a photo", () => {
+  it("that is uploaded to another node is in the result of its call", async () => {
     const fleet = await engines.newFleet();
     const two = await fleet.node();
     const one = await fleet.node({ config: { http: { publicUrl: two.url } } });
@@ -87,7 +87,7 @@ describe("a picture", () => {
 });
 
 describe("credentials", () => {
-  it("given by one node open every other, and end on all of them", async () => {
+  it("that one node issued are valid on every node, and are revoked on all", async () => {
     const [one, two] = await twoNodes();
     const clientId = "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a02";
     const { websocket } = one.tendon.provision(firstDevice, clientId);
@@ -103,7 +103,7 @@ describe("credentials", () => {
 });
 
 describe("a job", () => {
-  it("that another node runs is read by agents at every node, and by nobody else", async () => {
+  it("that another node runs can be read by its own agents on every node", async () => {
     const [one, two] = await twoNodes();
     const devices = Array.from({ length: 501 }, (_, number) => `nobody-${number}`);
     const { body } = await one.rest("POST", "/calls", { target: { devices }, tool: "ring" });
