@@ -13,7 +13,7 @@ import { type Answer, ask, askAll, type Json } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { type Fields, firmwareHello, type Offer, RawDevice } from "./raw-device.ts";
 import { secretWatch } from "./secret-watch.ts";
-import type { CallDoor, DeviceClaim, DeviceTransport } from "./transport.ts";
+import type { CallInterface, DeviceClaim, DeviceTransport } from "./transport.ts";
 import { webSocketTransport } from "./websocket-wire.ts";
 
 export const adminToken = "an-admin-token-for-tests";
@@ -64,7 +64,7 @@ export class Site {
   readonly folder: string;
   readonly #devices: RawDevice[] = [];
   readonly #readers: EventReader[] = [];
-  #callDoor: CallDoor | undefined;
+  #callInterface: CallInterface | undefined;
 
   constructor(tendon: Tendon, folder: string) {
     this.tendon = tendon;
@@ -104,7 +104,7 @@ export class Site {
   }
 
   async call(device: string, tool: string, args: Fields = {}, more: Fields = {}): Promise<Answer> {
-    if (this.#callDoor !== undefined) return await this.#callDoor(this, device, tool, args, more);
+    if (this.#callInterface !== undefined) return await this.#callInterface(this, device, tool, args, more);
     const at = `/devices/${device}/tools/${encodeURIComponent(tool)}/call`;
     return await this.rest("POST", at, { arguments: args, ...more });
   }
@@ -137,7 +137,7 @@ export class Site {
   /** A connection that has not sent anything yet. */
   async connect(options: JoinOptions = {}): Promise<RawDevice> {
     const transport = options.transport ?? webSocketTransport;
-    this.#callDoor = transport.callDoor;
+    this.#callInterface = transport.callInterface;
     const deviceId = options.deviceId ?? firstDevice;
     const { token, pongs } = options;
     const claim = { deviceId, clientId: options.clientId ?? clientId, token, pongs };

@@ -39,13 +39,13 @@ export interface DeviceTransport {
   readonly sentAwayCode: number;
   connect(gatewayUrl: string, claim: DeviceClaim): Promise<DeviceWire>;
   /** The interface for calls; REST by default. */
-  readonly callDoor?: CallDoor;
+  readonly callInterface?: CallInterface;
   /** The gateway for devices and callers; a new one by default. */
   readonly openSite?: (options: SiteOptions) => Promise<Site>;
 }
 
 /** A call through another interface than REST, with an answer in REST's format. */
-export type CallDoor = (
+export type CallInterface = (
   site: Site,
   device: string,
   tool: string,

@@ -6,7 +6,7 @@ import type { TokenRequest } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 import { type Fields, type RawDevice, textContent, tool } from "../raw-device.ts";
 import { firstDevice, openSite, type Site } from "../site.ts";
-import { openDoors } from "./doors.ts";
+import { openInterfaces } from "./interfaces.ts";
 import { as, makeToken } from "./tokens.ts";
 
 const config = {
@@ -154,17 +154,17 @@ describe("access", () => {
     async (name, column) => {
       const { site, calls } = await open();
       const { token } = await makeToken(site, askers[name] ?? {});
-      for (const [door, call] of await openDoors(site, token)) {
+      for (const [name, call] of await openInterfaces(site, token)) {
         const before = calls();
         const found: [string, Fields, string][] = [];
         for (const [asked, args] of table) {
           const { code, approvalId } = await call(firstDevice, asked, args);
-          expect(approvalId !== undefined, `${door} ${asked}`).toBe(code === ask);
+          expect(approvalId !== undefined, `${name} ${asked}`).toBe(code === ask);
           found.push([asked, args, code]);
         }
         const expected = table.map(([asked, args, ...codes]) => [asked, args, codes[column]]);
-        expect(found, door).toEqual(expected);
-        expect(calls() - before, door).toBe(expected.filter(([, , code]) => code === yes).length);
+        expect(found, name).toEqual(expected);
+        expect(calls() - before, name).toBe(expected.filter(([, , code]) => code === yes).length);
       }
     },
     60_000,
@@ -173,12 +173,12 @@ describe("access", () => {
   it("[APR-1, ACC-8] creates one approval for calls through all interfaces, and accepts it through any", async () => {
     const { site, calls } = await open();
     const agent = await makeToken(site, { name: "agent", scopes: ["call"] });
-    const doors = await openDoors(site, agent.token);
+    const interfaces = await openInterfaces(site, agent.token);
     const ids = new Set<string | undefined>();
-    for (const [name, call] of doors)
+    for (const [name, call] of interfaces)
       if (name !== "fan-out") ids.add((await call(firstDevice, "asked_user", {})).approvalId);
     expect(ids.size).toBe(1);
-    for (const [name, call] of doors) {
+    for (const [name, call] of interfaces) {
       const { approvalId } = await call(firstDevice, "asked_user", {});
       expect((await site.rest("POST", `/approvals/${approvalId}/approve`)).status).toBe(200);
       const before = calls();
@@ -193,18 +193,18 @@ describe("access", () => {
     const results: Record<string, string[]> = {};
     for (const name of ["agent", "person"]) {
       const { token } = await makeToken(site, askers[name] ?? {});
-      const doors = await openDoors(site, token);
+      const interfaces = await openInterfaces(site, token);
       for (const asked of ["unlisted", "never_listed", "asked_unlisted"]) {
         const codes = await Promise.all(
           ["REST control", "MQTT control"].map(
-            async (door) => (await doors.get(door)?.(firstDevice, asked, {}))?.code,
+            async (over) => (await interfaces.get(over)?.(firstDevice, asked, {}))?.code,
           ),
         );
         results[`${name} ${asked}`] = codes.map(String);
-        for (const door of ["REST call", "MQTT call", "raw JSON-RPC", "fan-out"]) {
-          const { code } = (await doors.get(door)?.(firstDevice, asked, {})) ?? {};
+        for (const over of ["REST call", "MQTT call", "raw JSON-RPC", "fan-out"]) {
+          const { code } = (await interfaces.get(over)?.(firstDevice, asked, {})) ?? {};
           // A rule can deny the name; otherwise the name is unknown to every caller.
-          expect(code, `${name} ${door} ${asked}`).toBe(asked === "never_listed" ? no : "tool_unknown");
+          expect(code, `${name} ${over} ${asked}`).toBe(asked === "never_listed" ? no : "tool_unknown");
         }
       }
     }

@@ -1,12 +1,12 @@
 import { describe } from "vitest";
-import { mcpDoor } from "../mcp/mcp-door.ts";
+import { mcpInterface } from "../mcp/mcp-interface.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 import { answerScenarios } from "./answers.ts";
 import { callScenarios } from "./calls.ts";
 import { departureScenarios } from "./departures.ts";
 import { upgradeScenarios } from "./upgrades.ts";
 
-const overMcp = { ...webSocketTransport, callDoor: mcpDoor };
+const overMcp = { ...webSocketTransport, callInterface: mcpInterface };
 
 describe("a device that is called over /mcp", () => {
   callScenarios(overMcp);

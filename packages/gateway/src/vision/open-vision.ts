@@ -18,7 +18,7 @@ export interface VisionDependencies {
   readonly events: Events;
   readonly log: Logger;
   /** The prefix of tokens from this node. */
-  readonly mark: string;
+  readonly idPrefix: string;
   /** The address that a device uploads to. */
   readonly uploadUrl: () => string;
 }
@@ -31,7 +31,7 @@ export async function openVision({
   clock,
   events,
   log,
-  mark,
+  idPrefix,
   uploadUrl,
 }: VisionDependencies) {
   const { provider, keepMs, keepBytes, keepCount } = config.vision;
@@ -41,7 +41,7 @@ export async function openVision({
     ttlMs: keepMs,
     maxBytes: keepBytes,
     maxCount: keepCount,
-    mark,
+    idPrefix,
     onFault: (what) => log.warn({ what }, "photos"),
   });
   const camera = {

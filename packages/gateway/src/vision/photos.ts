@@ -28,7 +28,7 @@ export interface PhotosSettings {
   /** The maximum number; 1,000 by default. */
   readonly maxCount?: number | undefined;
   /** The prefix of tickets. */
-  readonly mark?: string | undefined;
+  readonly idPrefix?: string | undefined;
   readonly onFault?: ((what: string) => void) | undefined;
 }
 
@@ -42,9 +42,9 @@ export class Photos {
   readonly #folder: PhotoFolder;
   readonly #recent = new RecentPhotos();
 
-  private constructor(clock: Clock, folder: PhotoFolder, mark: string) {
+  private constructor(clock: Clock, folder: PhotoFolder, idPrefix: string) {
     this.#clock = clock;
-    this.#tickets = new Tickets(clock, mark);
+    this.#tickets = new Tickets(clock, idPrefix);
     this.#folder = folder;
   }
 
@@ -58,7 +58,7 @@ export class Photos {
       maxCount: maxCount ?? defaultCount,
       onFault: onFault ?? (() => undefined),
     });
-    return new Photos(clock, photoFolder, settings.mark ?? "");
+    return new Photos(clock, photoFolder, settings.idPrefix ?? "");
   }
 
   /** Called before the camera call is sent. Throws a TendonError if too many tickets are open. */

@@ -34,17 +34,17 @@ export type Claim<Content> =
   | { readonly kind: "unknown" };
 
 export class Tickets<Content> {
-  readonly #mark: string;
+  readonly #idPrefix: string;
   readonly #clock: Clock;
   /** In the order of opening, so that the first expires first. */
   readonly #open = new Map<string, Ticket<Content>>();
   /** The devices of closed tickets, and when each was closed. */
   readonly #closed = new Map<string, { readonly deviceId: string; readonly at: number }>();
 
-  /** `mark`: the prefix of each token, so that other nodes can find its node. */
-  constructor(clock: Clock, mark: string) {
+  /** `idPrefix`: the prefix of each token, so that other nodes can find its node. */
+  constructor(clock: Clock, idPrefix: string) {
     this.#clock = clock;
-    this.#mark = mark;
+    this.#idPrefix = idPrefix;
   }
 
   open(holder: TicketHolder): string {
@@ -55,7 +55,7 @@ export class Tickets<Content> {
         "too many photos are being taken at once; retry later",
       );
     }
-    const token = `${this.#mark}${randomBytes(24).toString("base64url")}`;
+    const token = `${this.#idPrefix}${randomBytes(24).toString("base64url")}`;
     this.#open.set(hashOf(token), {
       deviceId: holder.deviceId,
       callId: holder.callId,

@@ -41,7 +41,7 @@ export async function openModules(
   });
   started.push(() => tokens.stop());
   const uploadUrl = () => `${addresses().public}/vision/explain`;
-  const vision = await openVision({ config, dataFolder, clock, events, log, mark: idPrefix, uploadUrl });
+  const vision = await openVision({ config, dataFolder, clock, events, log, idPrefix, uploadUrl });
   started.push(() => vision.stop());
   const services = await openServices({
     camera: vision.camera,

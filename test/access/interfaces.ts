@@ -11,17 +11,17 @@ interface Outcome {
   readonly approvalId: string | undefined;
 }
 
-export type Door = (device: string, tool: string, args: Fields) => Promise<Outcome>;
+export type Interface = (device: string, tool: string, args: Fields) => Promise<Outcome>;
 
 type Body = { readonly [key: string]: Json };
 
 /** All interfaces for one token, by name. */
-export async function openDoors(site: Site, token: string): Promise<ReadonlyMap<string, Door>> {
+export async function openInterfaces(site: Site, token: string): Promise<ReadonlyMap<string, Interface>> {
   const post = async (at: string, body: unknown) => await site.rest("POST", at, body, as(token));
   const app = await MqttApp.open(site, { token });
   await app.wire.subscribe("tendon/#");
   const functionCall = (name: string, args: Fields) => ({ function_call: { name, arguments: args } });
-  return new Map<string, Door>([
+  return new Map<string, Interface>([
     [
       "REST call",
       async (device, tool, args) => {

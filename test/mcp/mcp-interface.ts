@@ -3,7 +3,7 @@ import { errorKinds } from "@tendon/gateway";
 import type { ErrorCode } from "@tendon/protocol";
 import type { Answer, Json } from "../http-client.ts";
 import type { Site } from "../site.ts";
-import type { CallDoor } from "../transport.ts";
+import type { CallInterface } from "../transport.ts";
 import { modern, say } from "./rpc.ts";
 
 interface Result {
@@ -26,7 +26,7 @@ function tokenOf(site: Site): Promise<string> {
   return made;
 }
 
-export const mcpDoor: CallDoor = async (site, device, tool, args, more): Promise<Answer> => {
+export const mcpInterface: CallInterface = async (site, device, tool, args, more): Promise<Answer> => {
   const params = { name: "device_call", arguments: { device, tool, arguments: args, ...more } };
   const answer = await say(site, { ...modern("tools/call", params), token: await tokenOf(site) });
   const { result } = answer.body as unknown as { result: Result };
