@@ -32,7 +32,7 @@ describe.each(["admin-token", "device-secret"])("the file %s", (name) => {
     expect([code, stdout]).toEqual([1, ""]);
     const file = path.join("data", name);
     expect(stderr).toMatch(
-      new RegExp(`^tendon: \\S*${file} has 2 characters, and a secret needs 16 or more\\.`, "m"),
+      new RegExp(`^tendon: \\S*${file} has 2 characters; a secret needs at least 16\\.`, "m"),
     );
     expect(stderr).toContain("remove the file");
     expect(stderr).not.toContain("zq");
