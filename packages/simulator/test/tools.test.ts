@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type BoardOptions, VirtualDevice } from "../src/index.ts";
+import { type BoardOptions, ToolImage, VirtualDevice } from "../src/index.ts";
 
 const devices: VirtualDevice[] = [];
 
@@ -195,4 +195,21 @@ describe("custom tools", () => {
     await call(device, "self.audio_speaker.set_volume", { volume: 4 });
     expect(seen).toEqual(["call", "state", "call-finished", "frame-lost", "reply"]);
   });
+});
+
+it("an image of another copy of the package is an image too, as that of a tools file is for the bundled command", async () => {
+  const copy: string = "../src/esp32/tool.ts?copy";
+  const { ToolImage: Other } = (await import(copy)) as typeof import("../src/esp32/tool.ts");
+  expect(Other).not.toBe(ToolImage);
+  const device = make();
+  device.addTool(
+    "self.picture",
+    "A picture.",
+    {},
+    () => new Other("image/png", Buffer.from("\x89PNG", "latin1")),
+  );
+  const { result } = await ask(device, "tools/call", { name: "self.picture" });
+  expect(result?.content).toEqual([
+    { type: "image", image: '{"type":"image","mimeType":"image/png","data":"iVBORw=="}' },
+  ]);
 });

@@ -39,10 +39,20 @@ type ToolArguments<P extends ToolProperties> =
     ? BoundArguments
     : { readonly [K in keyof P]: P[K] extends ToolProperty ? ValueOf<P[K]> : never };
 
-/** An image that a tool returns instead of text. */
+const imageMark = Symbol.for("tendon.tool-image");
+
+/**
+ * An image that a tool returns instead of text. `instanceof` looks for a mark: a tools file imports this class from the
+ * package, while the `tendon` command contains a copy of its own.
+ */
 export class ToolImage {
+  readonly [imageMark] = true;
   readonly mimeType: string;
   readonly data: Uint8Array;
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && imageMark in value;
+  }
 
   constructor(mimeType: string, data: Uint8Array) {
     this.mimeType = mimeType;
