@@ -22,8 +22,8 @@ const pages = [
 const translations = fs.readdirSync(root).filter((file) => /^README\.\w+\.md$/.test(file));
 
 const commands = ["sh", "console"];
-/** `text` is for diagrams and transcripts, which are not typed in. */
-const languages = [...commands, "json", "yaml", "js", "csv", "python", "text"];
+/** `text` and `mermaid` are for transcripts and diagrams, which are not typed in. */
+const languages = [...commands, "json", "yaml", "js", "csv", "python", "cpp", "text", "mermaid"];
 /** This test would run itself. */
 const thisRun = /^npm test\b/;
 /** Commands that change nothing: a reader whose board is not there yet types them again. */
@@ -118,6 +118,7 @@ async function typeBlock(
       return await typeCommand(session, { command: "node typed-in.mjs", shown: undefined }, compared);
     case "yaml":
     case "text":
+    case "mermaid":
       return undefined;
     default:
       throw new GuideError(`a block of ${language} is not run: say why in a comment above it (see page.ts)`);
