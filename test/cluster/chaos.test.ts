@@ -9,7 +9,7 @@ import { NatsServer } from "../nats-server.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { ProcessNode } from "./process-node.ts";
 
-const seconds = Number(process.env["CHAOS_SECONDS"] ?? 8);
+const seconds = Number(process.env["CHAOS_SECONDS"] ?? 5);
 const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);
 const ring = tool("self.ring", { number: { type: "integer" } }, ["number"]);
 const boards = 12;
