@@ -9,17 +9,19 @@ import { GuideSession, isGateway, type Printed } from "./guide-session.ts";
 import { type Block, GuideError, readPage, root, type Step, stepsOf } from "./page.ts";
 import { differences, differencesInJson, withBindings } from "./shown-output.ts";
 
+const translated = /\.(?:es|vi|zh)\.md$/;
+const docs = fs
+  .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".md"))
+  .map((file) => path.join("docs", file))
+  .sort();
 const pages = [
   "README.md",
-  ...fs
-    .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => path.join("docs", file))
-    .sort(),
+  ...docs.filter((page) => !translated.test(page)),
   "deploy/README.md",
   "CONTRIBUTING.md",
 ];
-const translations = fs.readdirSync(root).filter((file) => /^README\.\w+\.md$/.test(file));
+const translations = [...fs.readdirSync(root), ...docs].filter((page) => translated.test(page));
 
 const commands = ["sh", "console"];
 /** `text` and `mermaid` are for transcripts and diagrams, which are not typed in. */
@@ -51,8 +53,8 @@ describe("every guide, typed in as it stands", () => {
     }
   });
 
-  it.each(translations)("%s has blocks of README.md only", (page) => {
-    const known = new Set(stepsIn("README.md"));
+  it.each(translations)("%s has commands of the English page only", (page) => {
+    const known = new Set(stepsIn(page.replace(translated, ".md")));
     expect(stepsIn(page).filter((step) => !known.has(step))).toEqual([]);
   });
 });
