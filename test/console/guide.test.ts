@@ -73,4 +73,16 @@ describe("a guide", () => {
     await page.getByText("本指南为英文。").waitFor();
     expect(await page.getByRole("article").getAttribute("lang")).toBe("en");
   });
+
+  it("is shown in its own language if it is a translation, and links to the others", async () => {
+    const site = await openSite();
+    const { page, complaints } = await openConsole(site, "/guides/home.es", { locale: "es-ES" });
+    await page.getByRole("heading", { level: 1, name: "La casa simulada" }).waitFor();
+    expect(await page.getByRole("article").getAttribute("lang")).toBe("es");
+    expect(await page.getByText("Esta guía está en inglés.").count()).toBe(0);
+    await page.getByRole("link", { name: "English" }).click();
+    await page.getByRole("heading", { level: 1, name: "The simulated home" }).waitFor();
+    expect(page.url()).toBe(`${site.url}/guides/home`);
+    complaints.check();
+  });
 });

@@ -15,13 +15,14 @@ const GuidePath = createContext("");
 
 interface GuideTextProps {
   readonly path: string;
+  readonly language: string;
   readonly blocks: readonly Block[];
 }
 
-export function GuideText({ path, blocks }: GuideTextProps) {
+export function GuideText({ path, language, blocks }: GuideTextProps) {
   return (
     <GuidePath value={path}>
-      <article lang="en" className="flex min-w-0 flex-col gap-4 text-base leading-relaxed">
+      <article lang={language} className="flex min-w-0 flex-col gap-4 text-base leading-relaxed">
         {keyed(blocks).map(([at, block]) => (
           <BlockView key={at} block={block} />
         ))}

@@ -1,4 +1,4 @@
-/** Shows a guide without internet access. The guides are in English; the page says so in the other languages. */
+/** Shows a guide without internet access. Most guides are in English; the page says so in the other languages. */
 import { useQuery } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
 import { useCallback, useEffect, useMemo } from "react";
@@ -42,11 +42,11 @@ function Guide({ name, file }: { readonly name: string; readonly file: GuideFile
     <div className="mx-auto flex max-w-3xl flex-col gap-4">
       <div className="flex flex-wrap items-center justify-between gap-2 text-sm text-soft">
         <BackLink to={to}>{t(label)}</BackLink>
-        {code !== "en" && <span>{t("guide.english")}</span>}
+        {code !== "en" && file.language === "en" && <span>{t("guide.english")}</span>}
       </div>
       {error !== null && <ProblemNote error={error} />}
       {blocks === undefined && error === null && <SkeletonRows rows={8} />}
-      {blocks !== undefined && <GuideText path={file.path} blocks={blocks} />}
+      {blocks !== undefined && <GuideText path={file.path} language={file.language} blocks={blocks} />}
     </div>
   );
 }

@@ -11,12 +11,15 @@ export interface GuideFile {
   /** Its place in the repository, such as `docs/guides/voice.md`. */
   readonly path: string;
   readonly url: string;
+  /** The language of its text: `en`, or that of a translation such as `home.es.md`. */
+  readonly language: string;
 }
 
 const byName = new Map(
   Object.entries(files).map(([file, url]) => {
     const path = file.replace(/^(\.\.\/)+/, "");
-    return [path.replace(/^.*\/|\.md$/g, ""), { path, url }] as const;
+    const [, language = "en"] = /\.(es|vi|zh)\.md$/.exec(path) ?? [];
+    return [path.replace(/^.*\/|\.md$/g, ""), { path, url, language }] as const;
   }),
 );
 const nameOf = new Map([...byName].map(([name, { path }]) => [path, name]));
