@@ -60,6 +60,10 @@ const wrong: Record<string, { yaml: string[]; says: string; doctor?: string }> =
     yaml: ["voice:", "  upstream:", "    - url: ws://127.0.0.1:9/", "      signIn: token"],
     says: "The entry ws://127.0.0.1:9/ of voice.upstream has `signIn: token` but no token. Set tokenFile or TENDON_VOICE_TOKEN.",
   },
+  "a vision server of one's own without an http address": {
+    yaml: ["devices:", "  capabilities:", "    vision:", "      url: ftp://192.168.1.20/explain"],
+    says: "devices.capabilities.vision.url must be an http or https address.",
+  },
   "a vision provider with a password in its address": {
     yaml: ["vision:", "  provider:", "    url: http://me:pw@127.0.0.1:9/v1", "    model: m"],
     says: "vision.provider.url must not contain a user name or password.",

@@ -2,6 +2,7 @@
  * Checks of the configuration that the schema cannot express: combinations of settings, and the files that they name.
  * A start fails with the first problem; `tendon config check` lists all of them.
  */
+import { isObject } from "@tendon/protocol";
 import { isLoopbackHost } from "../addresses.ts";
 import { readUsablePair } from "../agent/agent.ts";
 import { systemClock } from "../clock.ts";
@@ -28,6 +29,7 @@ const checks: readonly Check[] = [
   ({ tls }, { now = systemClock.now() }) => readUsablePair(tls, now),
   checkTlsPort,
   ({ voice }) => voiceServers(voice),
+  checkOwnVisionServer,
   ({ vision: { provider } }) => {
     if (provider !== undefined) new VisionProvider(provider, systemClock);
   },
@@ -69,4 +71,12 @@ function checkTlsPort({ mqtt, tls }: Config): void {
   // With an external broker the port is the broker's, and the gateway listens on none.
   if (mqtt.broker !== undefined || mqtt.tlsPort === undefined || tls.cert !== undefined) return;
   throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
+}
+
+/** The firmware accepts any text as an address and fails at the first photo. */
+function checkOwnVisionServer({ devices: { capabilities } }: Config): void {
+  const { vision } = capabilities;
+  const url = isObject(vision) ? vision["url"] : undefined;
+  if (vision === undefined || (typeof url === "string" && /^https?:\/\/[^/]/i.test(url))) return;
+  throw new StartError("devices.capabilities.vision.url must be an http or https address.");
 }
