@@ -212,7 +212,7 @@ try {
       const tool = page.getByRole("listitem").filter({ hasText: "self.audio_speaker.set_volume" });
       await tool.getByRole("button", { name: "Run", exact: true }).click();
       await page.getByRole("button", { name: "Take photo", exact: true }).click();
-      await page.getByRole("img", { name: "Picture from the device" }).waitFor();
+      await page.getByRole("img", { name: "Image from the device" }).waitFor();
     },
   });
   const { calls } = await rest("GET", "/calls?tool=self.camera.take_photo&limit=1");
@@ -223,7 +223,7 @@ try {
   await picture("overview", "/overview", { viewport: { width: 1280, height: 960 } });
   await picture("connect", "/connect", {
     act: async (page) => {
-      await page.getByRole("button", { name: "Make a token" }).click();
+      await page.getByRole("button", { name: "Create token" }).click();
       await page.getByText("Waiting for my-agent").waitFor();
     },
   });
