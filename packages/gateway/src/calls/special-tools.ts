@@ -1,6 +1,7 @@
 import { type JsonObject, normaliseResult, type ToolResult, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import {
+  type DeviceRecord,
   FirmwareUpgrades,
   type LocalCall,
   type Sent,
@@ -22,17 +23,21 @@ export class BoardTools implements SpecialTools {
     this.upgrades = new FirmwareUpgrades(clock);
   }
 
-  run(call: LocalCall): Promise<Sent<ToolResult>> | undefined {
-    if (call.tool === upgradeTool && call.record.kind === "esp32") return this.#upgradeFirmware(call);
-    if (call.tool === photoTool && call.record.kind === "esp32") return this.#takePhoto(call);
-    return undefined;
+  handles({ kind }: DeviceRecord, tool: string): boolean {
+    if (kind !== "esp32") return false;
+    return tool === upgradeTool || (tool === photoTool && this.#photos !== undefined);
   }
 
-  #takePhoto(call: LocalCall): Promise<Sent<ToolResult>> | undefined {
+  run(call: LocalCall): Promise<Sent<ToolResult>> {
+    return call.tool === upgradeTool ? this.#upgradeFirmware(call) : this.#takePhoto(call);
+  }
+
+  #takePhoto(call: LocalCall): Promise<Sent<ToolResult>> {
     const identity = { callId: call.callId, tool: "initialize" };
     const setUploadTarget = (initialize: JsonObject) =>
       call.session.request("initialize", initialize, { ...call.options(), call: identity });
-    return this.#photos?.take(call.record.id, call, setUploadTarget, () => call.send());
+    const send = () => call.send();
+    return this.#photos?.take(call.record.id, call, setUploadTarget, send) ?? send();
   }
 
   /** [MCP-16] The firmware replies only if the upgrade failed. Otherwise it restarts without a reply. */

@@ -87,8 +87,9 @@ export interface LocalCall extends OutgoingCall {
 
 /** Tools that need more than one request. `calls/` implements it. */
 export interface SpecialTools {
-  /** `undefined` for every other tool. */
-  run(call: LocalCall): Promise<Sent<ToolResult>> | undefined;
+  handles(record: DeviceRecord, tool: string): boolean;
+  /** Only for a tool that it handles. */
+  run(call: LocalCall): Promise<Sent<ToolResult>>;
 }
 
 /** Runs actions on a device of this node, one at a time per device. `calls/` implements it. */

@@ -34,8 +34,11 @@ export class LocalHandle implements DeviceHandle {
   readonly revision = undefined;
   readonly #record: DeviceRecord;
   readonly #dependencies: LocalHandleDependencies;
-  /** By resource: the nodes whose agents have subscribed to it. */
-  readonly #watchers = new Map<string, Set<string>>();
+  /** By resource: the nodes whose agents have subscribed to it, and the subscription of all of them. */
+  readonly #watched = new Map<
+    string,
+    { readonly watchers: Set<string>; readonly subscribed: Promise<void> }
+  >();
 
   constructor(session: DeviceSession, record: DeviceRecord, dependencies: LocalHandleDependencies) {
     this.session = session;
@@ -74,11 +77,12 @@ export class LocalHandle implements DeviceHandle {
   call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>> {
     const { session } = this;
     const record = this.#record;
+    const { specialTools } = this.#dependencies;
+    const send = () => this.#send(tool, args, call);
+    if (!specialTools.handles(record, tool)) return send();
     const { callId, vision } = call;
     const options = () => call.options();
-    const send = () => this.#send(tool, args, call);
-    const special = this.#dependencies.specialTools;
-    return special.run({ record, session, tool, args, callId, vision, options, send }) ?? send();
+    return specialTools.run({ record, session, tool, args, callId, vision, options, send });
   }
 
   async #send(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>> {
@@ -105,28 +109,29 @@ export class LocalHandle implements DeviceHandle {
   }
 
   async watch(uri: string, watcher = thisNode): Promise<void> {
-    const watchers = this.#watchers.get(uri) ?? new Set();
-    this.#watchers.set(uri, watchers);
-    watchers.add(watcher);
-    if (watchers.size > 1) return;
+    const known = this.#watched.get(uri);
+    known?.watchers.add(watcher);
+    if (known !== undefined) return await known.subscribed;
+    const subscribed = Promise.resolve(this.session.subscriptions?.watch(uri));
+    this.#watched.set(uri, { watchers: new Set([watcher]), subscribed });
     try {
-      await this.session.subscriptions?.watch(uri);
+      await subscribed;
     } catch (error) {
-      this.#watchers.delete(uri);
+      this.#watched.delete(uri);
       throw error;
     }
   }
 
   async unwatch(uri: string, watcher = thisNode): Promise<void> {
-    const watchers = this.#watchers.get(uri);
+    const { watchers } = this.#watched.get(uri) ?? {};
     if (watchers?.delete(watcher) !== true || watchers.size > 0) return;
-    this.#watchers.delete(uri);
+    this.#watched.delete(uri);
     await this.session.subscriptions?.unwatch(uri);
   }
 
   /** Removes the subscriptions of a node that has failed. */
   removeWatcher(watcher: string): void {
-    for (const uri of [...this.#watchers.keys()]) this.unwatch(uri, watcher).catch(() => undefined);
+    for (const uri of [...this.#watched.keys()]) this.unwatch(uri, watcher).catch(() => undefined);
   }
 
   close(closeCode: number, reason: string): void {
