@@ -1,6 +1,6 @@
 /**
  * Records the calls that have ended in the events, the metrics and the history, all together once per turn of the
- * event loop. The callers have their replies by then. Recording each call by itself costs twice as much.
+ * event loop. The callers have their replies by then. Recording calls one by one costs twice as much.
  */
 import { hash } from "node:crypto";
 import { type JsonObject, limits, upgradeTool } from "@tendon/protocol";

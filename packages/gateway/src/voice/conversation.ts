@@ -283,7 +283,7 @@ export class Conversation {
     if (!regular) this.#alertBoard(end);
     // The board may have disconnected meanwhile, which ended the conversation.
     if (this.over) return;
-    // A push-to-talk board stops listening by itself, so its connection can stay open.
+    // A push-to-talk board stops listening automatically, so its connection can stay open.
     if (this.#pressToTalk && this.board.audioChannel !== undefined) this.#park(end);
     else this.#endAfter(end, regular ? 0 : alertMs);
   }

@@ -31,7 +31,7 @@ export function rpcRoutes(http: Http, services: Services): void {
     async (request, reply): Promise<RpcReplyBody> => {
       const { device } = request.params;
       // Looked up first, so that an unknown device is a 404, as in every other route.
-      services.fleet.find(request.principal, device).id;
+      services.fleet.find(request.principal, device);
       const id = request.body.id ?? null;
       try {
         const result = await answer(services, request.principal, device, request.body, {
