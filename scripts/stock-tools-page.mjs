@@ -58,7 +58,7 @@ const requests = [
   },
   {
     payload: { jsonrpc: "2.0", id: "1", method: "tools/list" },
-    why: "`id` must be a number; the board logs `Invalid id for method: tools/list`",
+    why: "`id` must be a number",
   },
   { payload: { jsonrpc: "2.0", method: "tools/list" }, why: "no `id`" },
   {
@@ -174,11 +174,15 @@ async function answerOf(VirtualDevice, payloads, whole = false) {
   const device = newBoard(VirtualDevice);
   let last;
   let hung = false;
+  let logged;
   device.on("reply", ({ payload }) => {
     last = payload.toString("utf8");
   });
   device.on("hung", () => {
     hung = true;
+  });
+  device.on("frame-ignored", ({ why }) => {
+    logged = why;
   });
   for (const payload of payloads) {
     last = undefined;
@@ -187,7 +191,8 @@ async function answerOf(VirtualDevice, payloads, whole = false) {
     await Promise.race([device.idle(), device.waitFor("hung").catch(() => undefined)]);
   }
   await device.stop();
-  if (last === undefined || hung) return "no answer";
+  if (last === undefined || hung)
+    return logged === undefined ? "no answer" : `no answer; the board logs \`${logged}\``;
   return whole ? `\`${last}\`` : spoken(last);
 }
 

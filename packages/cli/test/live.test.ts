@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { WebSocketServer } from "ws";
 import { openGateway } from "./open-gateway.ts";
 import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
@@ -94,6 +97,23 @@ describe("tendon simulate", () => {
     expect(called).toMatchObject({ code: 0, stdout: "true\n" });
     await fleet.end();
     await gateway.end();
+  });
+
+  it("prints the messages that the board drops, in the words of the firmware's log", async () => {
+    const backend = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    onTestFinished(() => backend.close());
+    backend.on("connection", (socket) => {
+      const payload = { jsonrpc: "2.0", id: "1", method: "tools/call", params: { name: "x" } };
+      socket.once("message", () => {
+        socket.send(JSON.stringify({ type: "hello", transport: "websocket", session_id: "s" }));
+        socket.send(JSON.stringify({ session_id: "s", type: "mcp", payload }));
+      });
+    });
+    await once(backend, "listening");
+    const { port } = backend.address() as AddressInfo;
+    const board = start(["simulate", "esp32", "--url", `ws://127.0.0.1:${port}/`]);
+    await board.until("stdout", /ignores a message: Invalid id for method: tools\/call/);
+    expect((await board.end()).code).toBe(0);
   });
 
   it("lists and describes its faults", async () => {

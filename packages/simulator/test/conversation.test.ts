@@ -77,9 +77,29 @@ describe("conversation", () => {
     connection.send({ type: "system", command: "dance" });
     await connection.quiet();
     expect(messages).toEqual(["stt turn it up", "llm x", "alert tools only", "system "]);
-    expect(ignored).toEqual(["an alert without status, message or emotion", "unknown type goodbye"]);
+    expect(ignored).toEqual([
+      "Alert command requires status, message and emotion",
+      "Unknown message type: goodbye",
+    ]);
     expect(device.state.get("emotion")).toBe("happy");
     expect(device.connected).toBe(true);
+  });
+
+  it.each([
+    [{ id: 1, jsonrpc: "1.0", method: "tools/list" }, "Invalid JSONRPC version: 1.0"],
+    [{ id: 1, jsonrpc: undefined, method: "tools/list" }, "Invalid JSONRPC version: null"],
+    [{ id: 1 }, "Missing method"],
+    [{ id: 1, method: "tools/list", params: null }, "Invalid params for method: tools/list"],
+    [{ id: "1", method: "tools/call" }, "Invalid id for method: tools/call"],
+    [{ method: "tools/call" }, "Invalid id for method: tools/call"],
+  ])("drops %j without an answer, and logs it in the firmware's words", async (payload, why) => {
+    const device = make();
+    const connection = await welcomed(device);
+    const ignored = device.waitFor("frame-ignored");
+    connection.mcp(payload);
+    expect(await ignored).toEqual({ kind: "frame-ignored", why });
+    await connection.quiet();
+    expect(connection.texts.waiting).toEqual([]);
   });
 
   it.each([

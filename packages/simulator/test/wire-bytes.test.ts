@@ -117,7 +117,7 @@ describe("a raw NUL", () => {
       for (const text of [between, echoCall(2, "cut\0off")]) {
         const ignored = device.waitFor("frame-ignored");
         send(text);
-        expect(await ignored).toMatchObject({ why: "not a message with a type" });
+        expect(await ignored).toMatchObject({ why: "Failed to parse json message" });
       }
       send(`${echoCall(3, "whole")}\0{`);
       expect(await connection.json()).toMatchObject({ payload: { id: 3 } });

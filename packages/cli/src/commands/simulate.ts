@@ -242,6 +242,8 @@ function describe(event: DeviceEvent): string | undefined {
       return `hangs until it is restarted: ${event.cause}`;
     case "frame-lost":
       return `lost a reply of ${event.bytes} bytes (${event.why})`;
+    case "frame-ignored":
+      return `ignores a message: ${event.why}`;
     default:
       return undefined;
   }

@@ -74,13 +74,13 @@ export class Conversation {
         break;
       case "alert":
         if (["status", "message", "emotion"].some((key) => stringMember(message, key) === undefined)) {
-          return "an alert without status, message or emotion";
+          return "Alert command requires status, message and emotion";
         }
         break;
       case "stt":
         break;
       default:
-        return `unknown type ${toText(type)}`;
+        return `Unknown message type: ${toText(type)}`;
     }
     this.#host.events.emit({ kind: "message", type: toText(type), fields: textFields(message) });
     return undefined;

@@ -17,6 +17,7 @@ export type DeviceEvent =
   | { readonly kind: "disconnected"; readonly reason: DisconnectReason; readonly code: number | undefined }
   | { readonly kind: "frame"; readonly direction: "in" | "out"; readonly text: string }
   | { readonly kind: "frame-lost"; readonly why: "closed" | "too-large"; readonly bytes: number }
+  /** Where the firmware logs what it drops, `why` has the words of its log. */
   | { readonly kind: "frame-ignored"; readonly why: string }
   | {
       readonly kind: "audio";

@@ -175,7 +175,8 @@ export class Firmware {
       return;
     }
     const payload = member(message, "payload");
-    if (payload?.kind !== "object") this.#ignored("an mcp payload that is no object");
+    if (payload?.kind !== "object")
+      this.#ignored("an mcp payload that is no object (the firmware logs nothing)");
     else if (!this.#faults.has("ignoresMcp")) this.server.receive(payload);
   }
 
@@ -253,6 +254,7 @@ export class Firmware {
         return device.board.firmware;
       },
       threaded,
+      dropped: (why) => this.#ignored(why),
       setVision: (url, token) => {
         if (this.board.camera) this.#vision = { url, token };
       },

@@ -29,6 +29,8 @@ export interface McpServerHost {
   readonly version: string;
   /** Firmware 1.x: `withUserTools` is unknown, every call runs on a thread of its own. */
   readonly threaded: boolean;
+  /** A message fails a check of the firmware, which only logs it. `why` is the firmware's log line. */
+  dropped(why: string): void;
   setVision(url: ByteText, token: ByteText): void;
   beforeCall(tool: string, id: number): Promise<void> | undefined;
   calling(tool: string, id: number, args: BoundArguments): void;
@@ -58,14 +60,25 @@ export class McpServer {
 
   /** The network stage: everything up to queuing the reply or the run. */
   receive(message: CjsonNode): void {
-    if (stringMember(message, "jsonrpc") !== "2.0") return;
+    const version = stringMember(message, "jsonrpc");
+    if (version !== "2.0") {
+      this.#host.dropped(`Invalid JSONRPC version: ${version ?? "null"}`);
+      return;
+    }
     const method = stringMember(message, "method");
-    if (method === undefined || method.startsWith("notifications")) return;
+    if (method === undefined) {
+      this.#host.dropped("Missing method");
+      return;
+    }
+    if (method.startsWith("notifications")) return;
     const params = member(message, "params");
-    if (params !== undefined && params.kind !== "object") return;
+    if (params !== undefined && params.kind !== "object") {
+      this.#host.dropped(`Invalid params for method: ${toText(method)}`);
+      return;
+    }
     const id = member(message, "id");
-    if (id?.kind !== "number") return;
-    this.#dispatch(method, params, toInt32(id.value));
+    if (id?.kind === "number") this.#dispatch(method, params, toInt32(id.value));
+    else this.#host.dropped(`Invalid id for method: ${toText(method)}`);
   }
 
   #dispatch(method: ByteText, params: CjsonNode | undefined, id: number): void {

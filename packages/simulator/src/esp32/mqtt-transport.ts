@@ -121,7 +121,7 @@ class MqttTransport implements Transport {
     const message = parseCjson(text);
     const type = stringMember(message, "type");
     if (message === undefined || type === undefined) {
-      this.#host.ignored("not a message with a type");
+      this.#host.ignored(message === undefined ? "Failed to parse json message" : "Message type is invalid");
       return;
     }
     this.audio.heard();

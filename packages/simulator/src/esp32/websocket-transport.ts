@@ -216,7 +216,7 @@ class WebSocketTransport implements Transport {
     this.#host.frame("in", text);
     const message = parseCjsonByLength(text);
     const type = stringMember(message, "type");
-    if (message === undefined || type === undefined) this.#host.ignored("not a message with a type");
+    if (message === undefined || type === undefined) this.#host.ignored("Missing message type");
     else if (type === "hello") this.#serverHello(socket, message);
     else this.#host.message(type, message);
   }
