@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { as, makeToken } from "./access/tokens.ts";
+import { openAgent } from "./mcp/agent.ts";
 import { type Fields, textContent, tool } from "./raw-device.ts";
 import { firstDevice, openSite, type Site } from "./site.ts";
 
@@ -97,6 +99,101 @@ describe("JSON-RPC to a device", () => {
       params: { name: "a", arguments: { x: 1 } },
     });
     expect(away.body).toMatchObject({ error: { code: 503, data: { code: "device_offline" } } });
+  });
+
+  it("sends a notification at once, past a running call, and answers 202", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")] });
+    const running = send(site, { id: 1, method: "tools/call", params: { name: "a" } });
+    const request = await device.nextRequest("tools/call");
+    const sent = await send(site, { method: "notifications/cancelled", params: { requestId: 7 } });
+    expect([sent.status, sent.text]).toEqual([202, ""]);
+    expect(await device.nextMcp()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params: { requestId: 7 },
+    });
+    device.reply(request.id, textContent("ok"));
+    expect((await running).body["result"]).toEqual(textContent("ok"));
+    const { calls } = (await site.rest("GET", "/calls")).body as { calls: Fields[] };
+    expect(calls).toContainEqual(expect.objectContaining({ tool: "notifications/cancelled", outcome: "ok" }));
+  });
+
+  it("sends a notification only for administrators, to a device that is there", async () => {
+    const site = await openSite();
+    const device = await site.join();
+    const { token } = await makeToken(site, { scopes: ["read", "call"] });
+    const message = { jsonrpc: "2.0", method: "notifications/initialized" };
+    const path = `/devices/${firstDevice}/mcp`;
+    const refused = await site.rest("POST", path, message, as(token));
+    expect([refused.status, refused.body["code"]]).toEqual([403, "forbidden"]);
+    expect(await device.quiet()).toEqual([]);
+    device.cut();
+    await device.wire.ended;
+    expect((await site.rest("POST", path, message)).body["code"]).toBe("device_offline");
+  });
+
+  it.each([
+    ["tools/call", { params: { name: "a", arguments: {} } }],
+    ["tools/list", {}],
+    ["custom/method", {}],
+    ["notifications/cancelled", { id: 5 }],
+  ])("rejects %s with a wrong id, and sends nothing", async (method, rest: Fields) => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")] });
+    const { status, body } = await send(site, { method, ...rest });
+    expect([status, body["code"]]).toEqual([400, "bad_request"]);
+    expect(body["detail"]).toContain(`\`${method}\``);
+    expect(await device.quiet()).toEqual([]);
+  });
+
+  it("accepts a whole envelope and answers its payload", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")] });
+    const envelope = (payload: Fields) => ({ session_id: "...", type: "mcp", payload });
+    const path = `/devices/${firstDevice}/mcp`;
+    const payload = { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "a", arguments: {} } };
+    const answer = site.rest("POST", path, envelope(payload));
+    device.reply((await device.nextRequest("tools/call")).id, textContent("ok"));
+    expect((await answer).body).toEqual({ jsonrpc: "2.0", id: 3, result: textContent("ok") });
+    const note = envelope({ jsonrpc: "2.0", method: "notifications/x" });
+    expect((await site.rest("POST", path, note)).status).toBe(202);
+    for (const wrong of [{ ...envelope(payload), payload: "text" }, { type: "hello" }, envelope({})]) {
+      expect((await site.rest("POST", path, wrong)).status).toBe(400);
+    }
+  });
+
+  it("passes the code and data of the device's own error through", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")] });
+    const error = { code: -32_001, message: "too hot", data: { celsius: 91 } };
+    const fail = async () => {
+      const { id } = await device.nextRequest("tools/call");
+      device.sendMcp({ jsonrpc: "2.0", id, error });
+    };
+    const raw = send(site, { id: 1, method: "tools/call", params: { name: "a" } });
+    await fail();
+    const deviceError = { code: -32_001, data: { celsius: 91 } };
+    expect((await raw).body).toMatchObject({
+      error: {
+        code: -32_001,
+        message: "too hot",
+        data: { celsius: 91, code: "device_error", sent: true, deviceError },
+      },
+    });
+    const rest = site.rest("POST", `/devices/${firstDevice}/tools/a/call`);
+    await fail();
+    expect(await rest).toMatchObject({
+      status: 502,
+      body: { code: "device_error", detail: "too hot", deviceError },
+    });
+    const agent = await openAgent(site, "modern");
+    const called = agent.callTool({ name: "raw-board-0001__a", arguments: {} });
+    await fail();
+    expect(await called).toMatchObject({
+      isError: true,
+      _meta: { "tendon/error": { code: "device_error", deviceError } },
+    });
   });
 
   it.each([

@@ -88,6 +88,17 @@ describe.each(places)("through %s", (_place, start) => {
     });
   });
 
+  it("forwards a notification of an administrator", async () => {
+    const older = await open(start, "old");
+    onTestFinished(() => older.stop());
+    const params = { requestId: "none", reason: "by-hand" };
+    const message = { jsonrpc: "2.0", method: "notifications/cancelled", params };
+    expect((await older.rest("POST", "/devices/notes/mcp", message)).status).toBe(202);
+    expect((await older.call("notes", "watched")).body["result"]).toMatchObject({
+      content: [{ text: "by-hand" }],
+    });
+  });
+
   it("ends the subscription when the last agent disconnects", async () => {
     const older = await open(start, "old");
     onTestFinished(() => older.stop());

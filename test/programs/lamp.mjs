@@ -19,6 +19,9 @@ const tools = [
   { name: "fail", description: "Fails.", input_schema: { type: "object", properties: {} } },
   { name: "exit", description: "Ends the program.", input_schema: { type: "object", properties: {} } },
   { name: "hang", description: "Never answers.", input_schema: { type: "object", properties: {} } },
+  { name: "text id", description: "Answers with its id as text.", input_schema: { type: "object" } },
+  { name: "no result", description: "Answers without a result.", input_schema: { type: "object" } },
+  { name: "prints", description: "Prints instead of answering.", input_schema: { type: "object" } },
   { name: "slow", description: "Answers late.", input_schema: { type: "object", properties: {} } },
   { name: "environment", description: "Its environment.", input_schema: { type: "object", properties: {} } },
   {
@@ -63,6 +66,15 @@ readline.createInterface({ input: process.stdin }).on("line", (line) => {
       break;
     case "exit":
       process.exit(7);
+      break;
+    case "text id":
+      say({ type: "result", id: String(id), ok: true, result: 1 });
+      break;
+    case "no result":
+      say({ type: "result", id, ok: true });
+      break;
+    case "prints":
+      say("debug: reading the sensor");
       break;
     case "slow":
       late.push({ type: "result", id, ok: true, result: "at last" });

@@ -72,6 +72,9 @@ function notes() {
     watched.delete(params.uri);
     return {};
   });
+  server.setNotificationHandler("notifications/cancelled", ({ params }) => {
+    watched.add(String(params.reason));
+  });
   return server;
 }
 

@@ -7,7 +7,12 @@ import { limits } from "./limits.ts";
 export type Decoded<Message> =
   | { readonly outcome: "ok"; readonly message: Message }
   | { readonly outcome: "unknown"; readonly kind: string }
-  | { readonly outcome: "invalid"; readonly reason: string };
+  | {
+      readonly outcome: "invalid";
+      readonly reason: string;
+      /** The id of the request that the message was meant to answer, if that is clear. */
+      readonly replyTo?: number;
+    };
 
 export function ok<Message>(message: Message): Decoded<Message> {
   return { outcome: "ok", message };
@@ -17,8 +22,8 @@ export function unknownKind(kind: string): Decoded<never> {
   return { outcome: "unknown", kind: kind.slice(0, 64) };
 }
 
-export function invalid(reason: string): Decoded<never> {
-  return { outcome: "invalid", reason };
+export function invalid(reason: string, replyTo?: number): Decoded<never> {
+  return { outcome: "invalid", reason, ...(replyTo === undefined ? {} : { replyTo }) };
 }
 
 export type JsonObject = { readonly [key: string]: unknown };

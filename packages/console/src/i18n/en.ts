@@ -228,6 +228,7 @@ export const en = {
   "frames.in": "from device",
   "frames.out": "to device",
   "frames.cut": "Truncated; the whole frame has {length} characters.",
+  "frames.notUnderstood": "Not understood: {reason}",
 
   "guide.english": "This guide is in English.",
 

@@ -229,6 +229,7 @@ export const es: Catalogue = {
   "frames.in": "del dispositivo",
   "frames.out": "al dispositivo",
   "frames.cut": "Truncada; la trama completa tiene {length} caracteres.",
+  "frames.notUnderstood": "No se entendió: {reason}",
 
   "guide.english": "Esta guía está en inglés.",
 

@@ -228,6 +228,7 @@ export const vi: Catalogue = {
   "frames.in": "từ thiết bị",
   "frames.out": "đến thiết bị",
   "frames.cut": "Đã cắt; cả khung có {length} ký tự.",
+  "frames.notUnderstood": "Không hiểu được: {reason}",
 
   "guide.english": "Hướng dẫn này bằng tiếng Anh.",
 

@@ -221,6 +221,7 @@ export const zh: Catalogue = {
   "frames.in": "来自设备",
   "frames.out": "发往设备",
   "frames.cut": "已截断；整帧共 {length} 个字符。",
+  "frames.notUnderstood": "无法理解：{reason}",
 
   "guide.english": "本指南为英文。",
 

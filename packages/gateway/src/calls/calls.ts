@@ -75,6 +75,7 @@ export class Calls {
   readonly #finished: FinishedCalls;
   readonly #toolCall: Pipeline<ToolResult>;
   readonly #rawRequest: Pipeline<unknown>;
+  readonly #notification: Pipeline<undefined>;
 
   constructor(dependencies: CallsDependencies) {
     this.#dependencies = dependencies;
@@ -93,17 +94,25 @@ export class Calls {
       ],
       dispatch: ({ record, tool, args, context }) => record.requireHandle().call(tool, args, context),
     };
+    const rawSteps = [
+      requireScopeFor("admin"),
+      authorizeRequest(policy),
+      needsApproval,
+      checkRuleArguments,
+      usesApproval,
+    ];
     this.#rawRequest = {
-      steps: [
-        requireScopeFor("admin"),
-        authorizeRequest(policy),
-        needsApproval,
-        checkRuleArguments,
-        usesApproval,
-      ],
+      steps: rawSteps,
       dispatch: ({ record, tool: method, params, context }) => {
         const options = { ...context.options(), call: { callId: context.callId, tool: method } };
         return record.requireHandle().request(method, params, options);
+      },
+    };
+    this.#notification = {
+      steps: rawSteps,
+      dispatch: async ({ record, tool: method, params }) => {
+        await record.requireHandle().notify(method, params);
+        return { result: undefined, queuedMs: 0 };
       },
     };
   }
@@ -127,6 +136,17 @@ export class Calls {
     options: CallOptions,
   ): Promise<FinishedReply<unknown>> {
     return this.#run(this.#rawRequest, principal, device, method, params, options);
+  }
+
+  /** Sends a notification. It has no answer and does not wait in the device's queue. */
+  async notify(
+    principal: Principal,
+    device: string,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+  ): Promise<void> {
+    await this.#run(this.#notification, principal, device, method, params, options);
   }
 
   /** Returns the ruling that a call would get before its arguments are checked. Does not make the call. */

@@ -188,6 +188,10 @@ export class BoardSession implements DeviceSession {
     return this.requests.request(method, params, options);
   }
 
+  async notify(method: string, params: JsonObject | undefined): Promise<void> {
+    this.sendRpc({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) });
+  }
+
   /** Records activity: a frame, or an answer to a ping of the transport [DEV-12]. */
   alive(): void {
     this.#lastActivity = this.#clock.monotonic();
@@ -197,7 +201,7 @@ export class BoardSession implements DeviceSession {
   receiveText(text: string): void {
     if (!this.#admitFrame()) return;
     const logged = this.conversation === undefined ? text : this.#voice?.loggable(text);
-    this.#frames.record(this.deviceId, "in", logged ?? "");
+    const frame = this.#frames.record(this.deviceId, "in", logged ?? "");
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
@@ -206,11 +210,14 @@ export class BoardSession implements DeviceSession {
       case "unknown":
         // The voice server may know a kind that the gateway does not.
         this.conversation?.fromBoard(text, { type: decoded.kind });
+        frame.notUnderstood = `unknown type \`${decoded.kind}\``;
         this.events.frameNotUnderstood(this.deviceId, "unknown", decoded.kind);
         return;
       case "invalid":
         this.#forwardUnread(text);
+        frame.notUnderstood = decoded.reason;
         this.events.frameNotUnderstood(this.deviceId, "invalid", decoded.reason);
+        this.requests.notUnderstood(decoded.reason, decoded.replyTo);
         return;
       default:
         decoded satisfies never;

@@ -49,6 +49,8 @@ export interface DeviceSession {
   ): Promise<Answer>;
   /** Any other method. Returns its `result` unchanged. */
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer>;
+  /** Sends a message that has no answer, past the queue. `bad_request` if the device's protocol has no such message. */
+  notify(method: string, params: JsonObject | undefined): Promise<void>;
   /** `deviceLeft`: the device has already gone, or has reconnected on another connection. */
   close(closeCode: number, reason: string, deviceLeft?: boolean): void;
 }

@@ -11,6 +11,12 @@ export interface LoggedFrame {
   /** The full length; `text` may be truncated. */
   readonly length: number;
   readonly text: string;
+  /** Set if the frame was not understood: the reason. */
+  notUnderstood?: string;
+}
+
+interface DeviceFrame extends LoggedFrame {
+  readonly device: string;
 }
 
 interface Watched {
@@ -23,7 +29,7 @@ const maxWatched = 32;
 
 export class FrameLog {
   readonly #clock: Clock;
-  readonly #ring: (LoggedFrame & { readonly device: string })[] = [];
+  readonly #ring: DeviceFrame[] = [];
   #at = 0;
   readonly #watched = new Map<string, Watched>();
 
@@ -31,11 +37,12 @@ export class FrameLog {
     this.#clock = clock;
   }
 
-  record(device: string, way: "in" | "out", text: string): void {
-    const frame = { device, at: this.#clock.now(), way, length: text.length, text: cut(text) };
+  record(device: string, way: "in" | "out", text: string): LoggedFrame {
+    const frame: DeviceFrame = { device, at: this.#clock.now(), way, length: text.length, text: cut(text) };
     this.#ring[this.#at] = frame;
     this.#at = (this.#at + 1) % limits.framesKept.max;
     if (this.#watched.size > 0) this.#recordWatched(device, frame);
+    return frame;
   }
 
   /** Oldest first. Watches the device from now on, until it is not requested for a minute. */

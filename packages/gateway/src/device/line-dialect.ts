@@ -17,8 +17,8 @@ export class LineDialect implements Dialect {
     const session = this.#session;
     const decoded = decodeServerLine(line);
     if (decoded.outcome !== "ok") {
-      const why = decoded.outcome === "unknown" ? decoded.kind : decoded.reason;
-      session.events.frameNotUnderstood(session.deviceId, decoded.outcome, why);
+      if (decoded.outcome === "unknown") session.notUnderstood("unknown", `unknown type \`${decoded.kind}\``);
+      else session.notUnderstood("invalid", decoded.reason, decoded.replyTo);
       return;
     }
     const { message } = decoded;
@@ -30,12 +30,12 @@ export class LineDialect implements Dialect {
         );
         return;
       case "result":
-        if (typeof message.id === "number")
-          session.settle({ kind: "result", id: message.id, result: message.result });
+        if (typeof message.id === "string") this.#textId(message.id);
+        else session.settle({ kind: "result", id: message.id, result: message.result });
         return;
       case "error":
-        if (typeof message.id !== "number")
-          session.events.frameNotUnderstood(session.deviceId, "unknown", message.error);
+        if (message.id === null) session.notUnderstood("unknown", message.error);
+        else if (typeof message.id === "string") this.#textId(message.id);
         else session.settle({ kind: "error", id: message.id, message: message.error, salvaged: false });
         return;
       case "event":
@@ -46,6 +46,10 @@ export class LineDialect implements Dialect {
     }
   }
 
+  #textId(id: string): void {
+    this.#session.notUnderstood("invalid", "`id` is text instead of the call's number", Number(id));
+  }
+
   send(id: number, method: string, params: JsonObject): boolean {
     if (method !== "tools/call") {
       // Settled after the request is recorded as sent, as any reply is.
@@ -54,6 +58,10 @@ export class LineDialect implements Dialect {
       return true;
     }
     return this.#session.write(encodeCall(id, String(params["name"]), params["arguments"] as JsonObject));
+  }
+
+  async notify(): Promise<never> {
+    throw new TypeError("JSON lines have no notifications");
   }
 
   abandon(): void {

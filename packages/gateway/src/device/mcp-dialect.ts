@@ -65,7 +65,7 @@ export class McpDialect implements Dialect {
       if (call !== undefined && message["method"] === undefined && message["id"] === call.requestId)
         call.answered = true;
       this.#pipes.receive(message as unknown as JSONRPCMessage);
-    } else this.#session.events.frameNotUnderstood(this.#session.deviceId, "invalid", "not JSON");
+    } else this.#session.notUnderstood("invalid", "a line that is not JSON");
   }
 
   send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean {
@@ -94,6 +94,10 @@ export class McpDialect implements Dialect {
     call.requestId = this.#pipes.lastRequestId;
     this.#running = call;
     return true;
+  }
+
+  async notify(method: string, params: JsonObject | undefined): Promise<void> {
+    await this.#client?.notification(params === undefined ? { method } : { method, params });
   }
 
   abandon(id: number): void {

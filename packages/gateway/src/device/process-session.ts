@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
 import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
+import { messageOf, TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { perSecond, TokenBucket } from "../token-bucket.ts";
 import type {
@@ -15,7 +16,7 @@ import type {
   McpSubscriptions,
   SessionOwner,
 } from "./device-session.ts";
-import type { FrameLog } from "./frame-log.ts";
+import type { FrameLog, LoggedFrame } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Listing } from "./listing.ts";
 import type { Relay } from "./relay.ts";
@@ -26,6 +27,8 @@ export interface Dialect {
   receive(line: string): void;
   /** Sends a request. `settle` gets the reply. */
   send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean;
+  /** Sends a message that has no answer. Rejects if the protocol does not have it. */
+  notify(method: string, params: JsonObject | undefined): Promise<void>;
   /** Set for a standard MCP server. */
   readonly mcp?: McpCapabilities | undefined;
   readonly subscriptions?: McpSubscriptions | undefined;
@@ -65,6 +68,8 @@ export class ProcessSession implements DeviceSession {
   readonly #dialect: Dialect;
   #lastLine: number;
   #state: "starting" | "ready" | "closed" = "starting";
+  /** The frame of the line that is being read. */
+  #frame: LoggedFrame | undefined;
 
   constructor(dependencies: ProcessSessionDependencies) {
     this.#dependencies = dependencies;
@@ -78,7 +83,7 @@ export class ProcessSession implements DeviceSession {
     this.#reader = new LineReader(
       limits.processLineBytes.max,
       (line) => this.#line(line),
-      () => dependencies.events.frameNotUnderstood(this.deviceId, "invalid", "a line is too long"),
+      () => this.notUnderstood("invalid", "a line is too long"),
     );
     this.#requests = new Requests({
       clock: dependencies.clock,
@@ -139,6 +144,14 @@ export class ProcessSession implements DeviceSession {
     return this.#requests.request(method, params, options);
   }
 
+  async notify(method: string, params: JsonObject | undefined): Promise<void> {
+    try {
+      await this.#dialect.notify(method, params);
+    } catch (error) {
+      throw new TendonError("bad_request", `the notification was not sent: ${messageOf(error)}`, {}, error);
+    }
+  }
+
   /** Output of the process. */
   receive(chunk: Buffer): void {
     if (this.#state !== "closed") this.#reader.push(chunk);
@@ -168,6 +181,13 @@ export class ProcessSession implements DeviceSession {
     this.#requests.settle(reply);
   }
 
+  /** `replyTo`: the request that the line was meant to answer, if that is clear. */
+  notUnderstood(outcome: "unknown" | "invalid", why: string, replyTo?: number): void {
+    if (this.#frame !== undefined) this.#frame.notUnderstood = why;
+    this.events.frameNotUnderstood(this.deviceId, outcome, why);
+    this.#requests.notUnderstood(why, replyTo);
+  }
+
   /** Pauses a call's deadline while its caller is asked a question, until the returned function is called. */
   pauseDeadline(id: number): () => void {
     return this.#requests.pauseDeadline(id);
@@ -188,7 +208,7 @@ export class ProcessSession implements DeviceSession {
     if (this.#state !== "ready") return false;
     const size = params === undefined ? 0 : JSON.stringify(params).length;
     if (size > limits.notificationBytes.max || method.length > limits.toolNameLength.max) {
-      this.events.frameNotUnderstood(this.deviceId, "invalid", "a notification is too large");
+      this.notUnderstood("invalid", "a notification is too large");
       return false;
     }
     this.events.notification(this.deviceId, method, params);
@@ -224,8 +244,9 @@ export class ProcessSession implements DeviceSession {
     if (this.#state === "closed") return;
     this.#lastLine = this.#dependencies.clock.monotonic();
     if (this.#rate.take(this.#lastLine)) {
-      this.#dependencies.frames.record(this.deviceId, "in", line);
+      this.#frame = this.#dependencies.frames.record(this.deviceId, "in", line);
       this.#dialect.receive(line);
+      this.#frame = undefined;
     } else this.close(1008, "the process writes too many lines");
   }
 }

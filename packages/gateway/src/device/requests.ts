@@ -16,7 +16,7 @@ import {
 import { Batch } from "../batch.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { TendonError } from "../errors.ts";
+import { jsonRpcErrorOf, TendonError } from "../errors.ts";
 import type { Relay } from "./relay.ts";
 
 type Reply = Extract<DeviceRpc, { kind: "result" | "error" }>;
@@ -70,6 +70,8 @@ interface Pending {
   dueAt: number;
   timer: Timer | undefined;
   unlisten: (() => void) | undefined;
+  /** Why a message that came meanwhile was not understood. It may have been the answer. */
+  notUnderstood: string | undefined;
 }
 
 /** Shared by all devices: processing the replies of one event-loop turn together is faster. */
@@ -123,6 +125,7 @@ export class Requests {
         dueAt: 0,
         timer: undefined,
         unlisten: undefined,
+        notUnderstood: undefined,
       };
       if (signal !== undefined) {
         const onAbort = () => this.#abandon(pending, cancelled(pending.sentAt !== undefined));
@@ -173,11 +176,28 @@ export class Requests {
     this.#release(pending);
     if (reply.kind === "error") {
       const message = reply.message.trim() === "" ? noMessage : reply.message;
-      pending.reject(new TendonError("device_error", message, { sent: true }, reply.cause));
+      const deviceError = jsonRpcErrorOf(reply.cause);
+      const context = deviceError === undefined ? { sent: true } : { sent: true, deviceError };
+      pending.reject(new TendonError("device_error", message, context, reply.cause));
     } else {
       answers.add({ pending, answer: { result: reply.result, left: false, queuedMs: queuedMs(pending) } });
     }
     this.#pump();
+  }
+
+  /**
+   * A message of the device was not understood. `replyTo`: the request that it was meant to answer, which ends now. The
+   * error of any other running request names the message, if the request times out.
+   */
+  notUnderstood(reason: string, replyTo: number | undefined): void {
+    const pending = this.#current;
+    if (pending === undefined) return;
+    if (pending.id !== replyTo) {
+      pending.notUnderstood = reason;
+      return;
+    }
+    const message = `the device sent an answer that was not understood: ${reason}`;
+    this.settle({ kind: "error", id: replyTo, message, salvaged: false });
   }
 
   /**
@@ -303,8 +323,14 @@ function timedOut(pending: Pending): TendonError {
   const detail =
     phase === "queue"
       ? `the call waited in the device's queue for ${pending.options.timeoutMs} ms and was not sent`
-      : `no answer within ${pending.options.timeoutMs} ms; the device may still run the call`;
+      : `no answer within ${pending.options.timeoutMs} ms${insteadOf(pending)}; the device may still run the call`;
   return new TendonError("device_timeout", detail, { phase, sent: phase === "device" });
+}
+
+function insteadOf({ notUnderstood }: Pending): string {
+  return notUnderstood === undefined
+    ? ""
+    : `, but the device sent a message that was not understood (${notUnderstood})`;
 }
 
 function unanswered(): TendonError {

@@ -27,6 +27,8 @@ export interface DeviceHandle {
   /** Sends a call that the pipeline has already authorized. */
   call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>>;
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Sent<unknown>>;
+  /** Sends a message that has no answer. Resolves when it has been sent. */
+  notify(method: string, params: JsonObject | undefined): Promise<void>;
   /** Runs an action on the node that holds the device. `options.call` makes each call on the requesting node. */
   control(action: ControlAction, options: ControlOptions): Promise<ToolResult>;
   /** Live figures that only the node that holds the device has. */

@@ -31,6 +31,7 @@ export type DeviceRequest =
       readonly timeoutMs: number;
       readonly relay: RelayData | undefined;
     }
+  | { readonly kind: "notify"; readonly method: string; readonly params: JsonObject | undefined }
   | { readonly kind: "control"; readonly action: ControlAction; readonly timeoutMs: number }
   | { readonly kind: "inspect" }
   | { readonly kind: "watch"; readonly uri: string }
@@ -83,6 +84,8 @@ export async function answerDeviceRequest(
       const { result, queuedMs } = await handle.request(method, params, { timeoutMs, call, signal, relay });
       return { result, queuedMs };
     }
+    case "notify":
+      return await handle.notify(request.method, request.params);
     case "control": {
       const { action, timeoutMs } = request;
       const call: ControlOptions["call"] = async (tool, args, unlisted) => {

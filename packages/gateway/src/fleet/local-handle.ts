@@ -100,6 +100,10 @@ export class LocalHandle implements DeviceHandle {
     return this.session.request(method, params, options);
   }
 
+  async notify(method: string, params: JsonObject | undefined): Promise<void> {
+    await this.session.notify(method, params);
+  }
+
   control(action: ControlAction, options: ControlOptions): Promise<ToolResult> {
     return this.#dependencies.control.run(this.#record, action, options);
   }

@@ -17,6 +17,7 @@ import { type DeviceRequest, relayCallbacks, relayData, stepCallbacks } from "./
 /** After this time callers use the figures that this node has. */
 const inspectMs = 500;
 const watchMs = 20_000;
+const notifyMs = 5_000;
 
 /** A device that is connected to another node. */
 export class RemoteHandle implements DeviceHandle {
@@ -85,6 +86,10 @@ export class RemoteHandle implements DeviceHandle {
       relay: relayData(relay),
     };
     return (await this.#send(request, timeoutMs, signal, relayCallbacks(relay))) as Sent<unknown>;
+  }
+
+  async notify(method: string, params: JsonObject | undefined): Promise<void> {
+    await this.#send({ kind: "notify", method, params }, notifyMs);
   }
 
   async control(action: ControlAction, options: ControlOptions): Promise<ToolResult> {

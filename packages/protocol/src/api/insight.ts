@@ -11,6 +11,9 @@ export const FrameList = Type.Object({
       way: Type.Enum(["in", "out"], { description: "in: from the device" }),
       length: Type.Integer({ description: "Length of the whole frame; the text may be truncated" }),
       text: Type.String(),
+      notUnderstood: Type.Optional(
+        Type.String({ description: "Why Tendon did not understand the frame; absent if it did" }),
+      ),
     }),
   ),
 });

@@ -3,7 +3,7 @@
  * JSON-RPC in `payload`. Decoding returns ok, unknown, or invalid with the reason [DEV-1]. A frame that is invalid JSON
  * because the firmware inserted an unescaped error text is recovered [RPC-6].
  */
-import { type DeviceRpc, decodeDeviceRpc } from "../jsonrpc/device-rpc.ts";
+import { type DeviceRpc, decodeDeviceRpc, repliedId } from "../jsonrpc/device-rpc.ts";
 import { salvageFrame } from "../jsonrpc/salvage.ts";
 import { type Decoded, invalid, isObject, ok, parseJson, unknownKind } from "../outcome.ts";
 import { type Check, compileCheck } from "../schema-check.ts";
@@ -59,10 +59,12 @@ export function decodeDeviceFrame(text: string): Decoded<DeviceMessage> {
   const salvaged = salvageFrame(text, frame);
   if (salvaged !== undefined) return ok({ type: "mcp", rpc: salvaged });
   if (frame === undefined) return invalid(notJson);
-  if (!isObject(frame) || typeof frame["type"] !== "string") return invalid("no text in `type`");
+  if (!isObject(frame) || typeof frame["type"] !== "string")
+    return invalid("no text in `type`", repliedId(frame));
   if (frame["type"] === "mcp") {
     const rpc = decodeDeviceRpc(frame["payload"]);
-    return rpc.outcome === "ok" ? ok({ type: "mcp", rpc: rpc.message }) : rpc;
+    if (rpc.outcome === "ok") return ok({ type: "mcp", rpc: rpc.message });
+    return rpc.outcome === "invalid" ? invalid(rpc.reason, repliedId(frame)) : rpc;
   }
   return decodePlain(fromDevice, frame["type"], frame);
 }

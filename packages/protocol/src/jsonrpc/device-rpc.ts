@@ -2,7 +2,7 @@
  * JSON-RPC as devices speak it. Replies are matched by an int32 id; errors have no code [RPC-4]; a message without an
  * id is a notification whatever its method is called [RPC-8].
  */
-import { type Decoded, invalid, isObject, type JsonObject, ok } from "../outcome.ts";
+import { type Decoded, invalid, isObject, type JsonObject, ok, parseJson } from "../outcome.ts";
 
 interface RpcResult {
   readonly kind: "result";
@@ -57,10 +57,33 @@ function decodeReply(payload: JsonObject, id: unknown): Decoded<DeviceRpc> {
     const said = isObject(error) ? error["message"] : error;
     const message =
       typeof said === "string" && (isObject(error) || said === "") ? said : JSON.stringify(error);
-    return ok({ kind: "error", id, message, salvaged: false });
+    const cause = isObject(error) && startsWithCode(error) ? { cause: error } : {};
+    return ok({ kind: "error", id, message, salvaged: false, ...cause });
   }
   if (Object.hasOwn(payload, "result")) return ok({ kind: "result", id, result: payload["result"] });
   return invalid("/payload has neither method, result nor error");
+}
+
+/** [RPC-7] After the message, a code may be part of a text that the firmware inserted unescaped. */
+function startsWithCode(error: JsonObject): boolean {
+  return Object.keys(error)[0] === "code";
+}
+
+/**
+ * The id of the request that a message which cannot be decoded was meant to answer: a reply without `jsonrpc`, with its
+ * id as text, without the envelope, or with the whole payload as text, or a line without its result. `undefined` if
+ * that is not clear.
+ */
+export function repliedId(frame: unknown): number | undefined {
+  if (!isObject(frame)) return undefined;
+  const wrapped = typeof frame["payload"] === "string" ? parseJson(frame["payload"]) : frame["payload"];
+  const reply = isObject(wrapped) ? wrapped : frame;
+  if (reply["method"] !== undefined) return undefined;
+  const { id, type } = reply;
+  const isReply = Object.hasOwn(reply, "result") || Object.hasOwn(reply, "error");
+  if (!isReply && type !== "result" && type !== "error") return undefined;
+  const number = typeof id === "string" && /^\d{1,10}$/.test(id) ? Number(id) : id;
+  return isRequestId(number) ? number : undefined;
 }
 
 /** [RPC-2] The firmware reads ids as C ints: whole numbers from 1 to 2147483647 come back as they were sent. */

@@ -11,7 +11,7 @@ import { isObject, parseJson } from "../outcome.ts";
 import { type DeviceRpc, decodeDeviceRpc, type RpcError } from "./device-rpc.ts";
 
 const errorFrame =
-  /^\s*\{\s*"session_id"\s*:\s*"[^"\\]*"\s*,\s*"type"\s*:\s*"mcp"\s*,\s*"payload"\s*:\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d{1,10})\s*,\s*"error"\s*:\s*\{\s*(?:"code"\s*:\s*-?\d{1,10}\s*,\s*)?"message"\s*:\s*"/;
+  /^\s*\{\s*"session_id"\s*:\s*"[^"\\]*"\s*,\s*"type"\s*:\s*"mcp"\s*,\s*"payload"\s*:\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d{1,10})\s*,\s*"error"\s*:\s*\{\s*(?:"code"\s*:\s*(-?\d{1,10})\s*,\s*)?"message"\s*:\s*"/;
 const mcpPayload = /"type"\s*:\s*"mcp"\s*,\s*"payload"\s*:\s*/;
 const closing = /"\s*\}\s*\}\s*\}\s*$/;
 
@@ -25,7 +25,9 @@ export function salvageFrame(text: string, parsed: unknown): DeviceRpc | undefin
   const start = errorFrame.exec(text);
   if (start !== null) {
     const id = Number(start[1]);
-    return isPlainError(parsed, id) ? undefined : readError(text, start[0].length, id);
+    if (isPlainError(parsed, id)) return undefined;
+    const error = readError(text, start[0].length, id);
+    return start[2] === undefined ? error : { ...error, cause: { code: Number(start[2]) } };
   }
   return parsed === undefined ? salvagePayload(text) : undefined;
 }

@@ -48,7 +48,17 @@ describe("an error", () => {
     ["that is a list is shown as it came", ["a"], '["a"]'],
     ["that is true is shown as it came", true, "true"],
   ])("%s", (_, error, message) => {
-    expect(decodePayload({ id: 9, error })).toEqual(rpc({ kind: "error", id: 9, message, salvaged: false }));
+    expect(decodePayload({ id: 9, error })).toMatchObject(
+      rpc({ kind: "error", id: 9, message, salvaged: false }),
+    );
+  });
+
+  it("keeps its code and data only if the code comes first", () => {
+    const first = { code: -32_001, message: "too hot", data: { celsius: 91 } };
+    expect(decodePayload({ id: 9, error: first })).toMatchObject(rpc({ cause: first }));
+    for (const error of [{ message: "no" }, { message: "no", code: 1, data: 2 }]) {
+      expect(decodePayload({ id: 9, error })).not.toHaveProperty("message.rpc.cause");
+    }
   });
 
   it("takes precedence over a result", () => {
@@ -106,14 +116,42 @@ describe("the id of a reply is an int32", () => {
     [[1]],
     [{}],
   ])("%j is invalid", (id) => {
-    expect(decodePayload({ id, result: {} })).toEqual(invalid("/payload/id"));
-    expect(decodePayload({ id, error: { message: "no" } })).toEqual(invalid("/payload/id"));
+    expect(decodePayload({ id, result: {} })).toMatchObject(invalid("/payload/id"));
+    expect(decodePayload({ id, error: { message: "no" } })).toMatchObject(invalid("/payload/id"));
   });
 });
 
 describe("a payload must have jsonrpc 2.0", () => {
   test.each([["1.0"], [2], [2.0], [""], [null], [undefined]])("%j is invalid", (jsonrpc) => {
-    expect(decodePayload({ jsonrpc, id: 1, result: {} })).toEqual(invalid("/payload/jsonrpc"));
+    expect(decodePayload({ jsonrpc, id: 1, result: {} })).toMatchObject(invalid("/payload/jsonrpc"));
+  });
+});
+
+describe("an invalid reply names the request that it was meant to answer", () => {
+  const reply = { jsonrpc: "2.0", id: 5, result: {} };
+
+  test.each<[string, unknown]>([
+    ["without jsonrpc", { type: "mcp", payload: { id: 5, result: {} } }],
+    ["with another version", { type: "mcp", payload: { ...reply, jsonrpc: "1.0" } }],
+    ["with its id as text", { type: "mcp", payload: { ...reply, id: "5" } }],
+    ["without an envelope", reply],
+    ["with its payload as text", { type: "mcp", payload: JSON.stringify(reply) }],
+  ])("%s", (_, frame) => {
+    expect(decodeDeviceFrame(JSON.stringify(frame))).toMatchObject({ outcome: "invalid", replyTo: 5 });
+  });
+
+  test.each<[string, unknown]>([
+    ["an id that is no number", { type: "mcp", payload: { ...reply, id: "mine" } }],
+    ["an id beyond 32 bits", { type: "mcp", payload: { ...reply, id: "99999999999" } }],
+    ["a fraction", { type: "mcp", payload: { ...reply, id: 5.5 } }],
+    ["neither result nor error", { type: "mcp", payload: { id: 5 } }],
+    ["a request", { type: "mcp", payload: { id: 5, method: "ping", result: {} } }],
+    ["a payload that is other text", { type: "mcp", payload: "5" }],
+    ["another frame", { id: 5 }],
+  ])("but not with %s", (_, frame) => {
+    const decoded = decodeDeviceFrame(JSON.stringify(frame));
+    expect(decoded).toMatchObject({ outcome: "invalid" });
+    expect(decoded).not.toHaveProperty("replyTo");
   });
 });
 

@@ -12,8 +12,8 @@ interface PastedReply {
 
 const MESSAGE_LIMIT = 4_096;
 
-function errorFor(id: number, message: unknown, salvaged: unknown = true) {
-  return { outcome: "ok", message: { type: "mcp", rpc: { kind: "error", id, message, salvaged } } };
+function errorFor(id: number, message: unknown, salvaged: unknown = true, more: object = {}) {
+  return { outcome: "ok", message: { type: "mcp", rpc: { kind: "error", id, message, salvaged, ...more } } };
 }
 
 function isJson(text: string): boolean {
@@ -75,8 +75,9 @@ describe("an error text that the firmware inserted unescaped", () => {
   });
 
   test.each([-32601, -32000, 0, 500])("is found after the code %i", (code) => {
-    expect(decodeDeviceFrame(pastedError('a"b', 5, code))).toEqual(errorFor(5, 'a"b'));
-    expect(decodeDeviceFrame(pastedError("plain", 5, code))).toEqual(errorFor(5, "plain", false));
+    const cause = expect.objectContaining({ code }) as object;
+    expect(decodeDeviceFrame(pastedError('a"b', 5, code))).toEqual(errorFor(5, 'a"b', true, { cause }));
+    expect(decodeDeviceFrame(pastedError("plain", 5, code))).toEqual(errorFor(5, "plain", false, { cause }));
   });
 
   it("is found in a frame with spaces between its parts", () => {
@@ -123,7 +124,7 @@ describe("an error text that makes the frame valid JSON with another meaning is 
     expect(isJson(frame)).toBe(true);
     expect(decodeDeviceFrame(frame)).toEqual(errorFor(1, text.slice(0, MESSAGE_LIMIT)));
     expect(decodeDeviceFrame(pastedError(text, 1, -32000))).toEqual(
-      errorFor(1, text.slice(0, MESSAGE_LIMIT)),
+      errorFor(1, text.slice(0, MESSAGE_LIMIT), true, { cause: { code: -32000 } }),
     );
   });
 

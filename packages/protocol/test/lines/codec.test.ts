@@ -48,7 +48,16 @@ describe("a line from the server", () => {
     ["an event without a name", '{"type":"event","data":{}}', "event: "],
     ["an event with a list", '{"type":"event","event":"x","data":[]}', "event: /data"],
   ])("is invalid with its reason: %s", (_, line, reason) => {
-    expect(decodeServerLine(line)).toEqual({ outcome: "invalid", reason: expect.stringContaining(reason) });
+    expect(decodeServerLine(line)).toMatchObject({
+      outcome: "invalid",
+      reason: expect.stringContaining(reason) as string,
+    });
+  });
+
+  it("names the call that an invalid answer belongs to", () => {
+    for (const line of ['{"type":"result","id":1,"ok":true}', '{"type":"error","id":"1","error":{}}']) {
+      expect(decodeServerLine(line)).toMatchObject({ outcome: "invalid", replyTo: 1 });
+    }
   });
 });
 

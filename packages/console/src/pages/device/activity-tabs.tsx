@@ -86,7 +86,7 @@ export function Frames({ frames }: { readonly frames: FrameList["frames"] }) {
   const { t } = useI18n();
   return (
     <ol className="divide-y divide-line">
-      {newestFirst(frames).map(({ key, at, way, length, text }) => (
+      {newestFirst(frames).map(({ key, at, way, length, text, notUnderstood }) => (
         <li key={key} className="px-4 py-2">
           <details>
             <summary className="grid cursor-pointer grid-cols-[auto_auto_minmax(0,1fr)] items-baseline gap-3 text-sm marker:content-none">
@@ -97,6 +97,11 @@ export function Frames({ frames }: { readonly frames: FrameList["frames"] }) {
                 {way === "in" ? `← ${t("frames.in")}` : `→ ${t("frames.out")}`}
               </span>
               <code className="truncate font-mono text-soft">{text}</code>
+              {notUnderstood !== undefined && (
+                <span className="col-span-3 text-warn">
+                  {t("frames.notUnderstood", { reason: notUnderstood })}
+                </span>
+              )}
             </summary>
             <pre className="mt-2 rounded-lg bg-raised p-3 font-mono text-xs break-words whitespace-pre-wrap">
               {readable(text)}

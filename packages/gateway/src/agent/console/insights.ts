@@ -15,6 +15,7 @@ interface LoggedFrame {
   readonly way: "in" | "out";
   readonly length: number;
   readonly text: string;
+  readonly notUnderstood?: string;
 }
 
 export interface InsightDependencies {
@@ -43,11 +44,12 @@ export function insightRoutes(http: Http, dependencies: InsightDependencies): vo
     (request) => {
       const { id } = dependencies.services.fleet.device(request.principal, request.params.device);
       requireScope(request.principal, "admin");
-      const frames = dependencies.frames(id).map(({ at, way, length, text }) => ({
+      const frames = dependencies.frames(id).map(({ at, way, length, text, notUnderstood }) => ({
         at: isoTime(at),
         way,
         length,
         text: withoutSecrets(text),
+        ...(notUnderstood === undefined ? {} : { notUnderstood }),
       }));
       return { frames };
     },

@@ -1,11 +1,12 @@
 /**
  * A device's MCP server as JSON-RPC over one POST. Lists and calls take the same path as in every other interface. The
- * gateway answers `initialize` from its record of the device. Other methods need `admin`.
+ * gateway answers `initialize` from its record of the device. Other methods and notifications need `admin`.
  */
 import { isObject, RpcReplyBody, RpcRequestBody } from "@tendon/protocol";
+import Type from "typebox";
 import type { Principal } from "../../access/access.ts";
 import type { CallOptions } from "../../calls/calls.ts";
-import { messageOf, TendonError } from "../../errors.ts";
+import { jsonRpcErrorOf, messageOf, TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
@@ -18,37 +19,72 @@ export function rpcRoutes(http: Http, services: Services): void {
   http.post(
     "/devices/:device/mcp",
     {
+      preValidation: (request, _reply, next) => {
+        request.body = withoutEnvelope(request.body) as RpcRequestBody;
+        next();
+      },
       schema: {
-        summary: "One JSON-RPC request to a device's MCP server",
+        summary: "One JSON-RPC message to a device's MCP server",
         description:
-          "The reply carries the caller's own id. Errors are JSON-RPC errors with Tendon's code in `data`.",
+          "The reply carries the caller's own id. Errors are JSON-RPC errors with Tendon's code in `data`. If the device " +
+          "itself sent an error with a code, `error.code` is that code, and `data` also has the fields of the device's data. " +
+          "A `notifications/…` message without an id is sent at once and answered with 202. A whole envelope with " +
+          "`session_id`, `type` and `payload` counts as its payload.",
         tags: ["tools"],
         params: DeviceParams,
         body: RpcRequestBody,
-        response: { 200: RpcReplyBody, ...failures },
+        response: { 200: RpcReplyBody, 202: Type.Undefined({ description: "Sent" }), ...failures },
       },
     },
-    async (request, reply): Promise<RpcReplyBody> => {
+    async (request, reply) => {
       const { device } = request.params;
+      const { principal, body } = request;
       // Looked up first, so that an unknown device is a 404, as in every other route.
-      services.fleet.find(request.principal, device);
-      const id = request.body.id ?? null;
+      services.fleet.find(principal, device);
+      checkId(body);
+      if (body.id === undefined) {
+        await services.calls.notify(principal, device, body.method, body.params, {});
+        return await reply.code(202).send();
+      }
+      const { id } = body;
       try {
-        const result = await answer(services, request.principal, device, request.body, {
-          signal: new ClientDisconnect(reply),
-        });
-        return { jsonrpc: "2.0", id, result };
+        const signal = new ClientDisconnect(reply);
+        const result = await answer(services, principal, device, body, { signal });
+        return await reply.send({ jsonrpc: "2.0", id, result });
       } catch (error) {
         if (!(error instanceof TendonError)) throw error;
-        const { kind, code, context } = error;
-        return {
-          jsonrpc: "2.0",
-          id,
-          error: { code: kind.rpcCode, message: messageOf(error), data: { code, ...context } },
-        };
+        return await reply.send({ jsonrpc: "2.0", id, error: rpcErrorOf(error) });
       }
     },
   );
+}
+
+/** The payload of a whole envelope, as a board receives it. Any other body stays as it is. */
+function withoutEnvelope(body: unknown): unknown {
+  return isObject(body) && body["type"] === "mcp" && body["jsonrpc"] === undefined ? body["payload"] : body;
+}
+
+/** A request without an id would reach the device past the history; the firmware never answers a notification. */
+function checkId({ id, method }: RpcRequestBody): void {
+  const isNotification = method.startsWith("notifications/");
+  if (id === undefined && !isNotification)
+    throw new TendonError(
+      "bad_request",
+      `\`${method}\` needs an \`id\`: only \`notifications/…\` may be sent without one`,
+    );
+  if (id !== undefined && isNotification)
+    throw new TendonError("bad_request", `\`${method}\` is a notification: send it without an \`id\``);
+}
+
+/** The code and data of the device's own error come first; Tendon's fields beside them tell where the error is from. */
+function rpcErrorOf(error: TendonError): NonNullable<RpcReplyBody["error"]> {
+  const { kind, code, context } = error;
+  const own = jsonRpcErrorOf(context["deviceError"]);
+  return {
+    code: own?.code ?? kind.rpcCode,
+    message: messageOf(error),
+    data: { ...(isObject(own?.data) ? own.data : {}), code, ...context },
+  };
 }
 
 async function answer(
