@@ -109,6 +109,7 @@ describe("an answer to a board", () => {
     ["to an activation", 200, (board) => board.ask("POST", "/xiaozhi/ota/activate", identity, "{}")],
     ["to a picture", 200, askVision],
     ["to a picture that no call waits for", 401, (board) => board.ask("POST", "/vision/explain", identity)],
+    ["to a screenshot that no call waits for", 401, (board) => board.ask("POST", "/vision/snapshot/x", {})],
     [
       "that is firmware",
       200,

@@ -61,8 +61,8 @@ describe("a session of an MCP client of the older era", () => {
   });
 });
 
-describe("a photo", () => {
-  it("that is uploaded to another node is in the result of its call", async () => {
+describe("a photo or a screenshot", () => {
+  it("[CAM-1] [CAM-4] that is uploaded to another node is in the result of its call", async () => {
     const fleet = await engines.newFleet();
     const two = await fleet.node();
     const one = await fleet.node({ config: { http: { publicUrl: two.url } } });
@@ -78,8 +78,13 @@ describe("a photo", () => {
     onTestFinished(() => board.stop());
     await board.connect();
     await until(async () => (await two.device(mac))["toolsComplete"] === true, "its tools on the other node");
-    for (const site of [one, two]) {
-      const { status, body } = await site.call(mac, "self.camera.take_photo", { question: "What is this?" });
+    for (const [site, tool, args] of [
+      [one, "self.camera.take_photo", { question: "What is this?" }],
+      [two, "self.camera.take_photo", { question: "What is this?" }],
+      [one, "self.screen.snapshot", {}],
+      [two, "self.screen.snapshot", {}],
+    ] as const) {
+      const { status, body } = await site.call(mac, tool, args);
       const { content } = body["result"] as unknown as { content: { type: string }[] };
       expect([status, content.map(({ type }) => type)]).toEqual([200, ["text", "image"]]);
     }

@@ -117,11 +117,11 @@ describe("the device page", () => {
     await item.getByRole("slider", { name: "volume" }).press("Home");
     await item.getByRole("button", { name: "Run", exact: true }).click();
     await item.getByText("Done").waitFor();
-    const snapshot = page.getByRole("listitem").filter({ hasText: "self.screen.snapshot" });
-    await page.getByText("self.screen.snapshot").click();
-    await snapshot.getByRole("button", { name: "Run", exact: true }).click();
-    await snapshot.getByText("Enter a value").waitFor();
-    expect((await site.rest("GET", "/calls?tool=self.screen.snapshot")).body["calls"]).toEqual([]);
+    const preview = page.getByRole("listitem").filter({ hasText: "self.screen.preview_image" });
+    await page.getByText("self.screen.preview_image").click();
+    await preview.getByRole("button", { name: "Run", exact: true }).click();
+    await preview.getByText("Enter a value").waitFor();
+    expect((await site.rest("GET", "/calls?tool=self.screen.preview_image")).body["calls"]).toEqual([]);
     await item.getByRole("button", { name: "Copy as" }).click();
     for (const name of ["curl", "Command", "MCP"]) await page.getByRole("menuitem", { name }).waitFor();
     await page.getByRole("menuitem", { name: "Command" }).click();

@@ -41,6 +41,23 @@ export function otaProblem({
   return publicUrl === undefined && isLoopbackHost(host) ? "this_machine" : "public_url";
 }
 
+/**
+ * Why a device cannot upload to this address; `undefined` if no problem is known. A board on another machine cannot reach
+ * a loopback address. It can be connected all the same, over an MQTT broker that other machines reach.
+ */
+export function uploadProblem(
+  url: string,
+  device: { readonly kind: string; readonly transport: string },
+  { deviceMqtt }: Pick<Addresses, "deviceMqtt">,
+): string | undefined {
+  if (device.kind !== "esp32") return undefined;
+  const read = readBoardUrl(url);
+  if (read.kind === "misread") return `boards cannot read its address: ${read.why}`;
+  const [broker = ""] = deviceMqtt.split(":");
+  if (device.transport !== "mqtt" || !isLoopbackHost(read.host) || isLoopbackHost(broker)) return undefined;
+  return `only this machine reaches ${read.host}, while the MQTT broker is ${broker}`;
+}
+
 /** The client's address. With a proxy, only the last entry of X-Forwarded-For, which the proxy added, is trusted. */
 export function peerAddress(request: IncomingMessage, trustProxy: boolean): string | undefined {
   const forwarded = request.headers["x-forwarded-for"];

@@ -162,6 +162,7 @@ export {
   type ToolResult,
   textResult,
 } from "./tools/result.ts";
+export { callerSchema, hasUploadUrl, requiresUploadUrl } from "./tools/snapshot-tool.ts";
 export { toolTitle } from "./tools/title.ts";
 export { repairTool } from "./tools/tool-repair.ts";
 export { visionLimits } from "./vision-limits.ts";

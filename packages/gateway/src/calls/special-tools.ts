@@ -1,4 +1,10 @@
-import { type JsonObject, normaliseResult, type ToolResult, upgradeTool } from "@tendon/protocol";
+import {
+  type JsonObject,
+  normaliseResult,
+  requiresUploadUrl,
+  type ToolResult,
+  upgradeTool,
+} from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import {
   type DeviceRecord,
@@ -11,25 +17,31 @@ import {
 } from "../fleet/fleet.ts";
 import { photoTool } from "./call-context.ts";
 import { type Camera, PhotoCalls } from "./photo-calls.ts";
+import { type Screen, takeScreenshot } from "./screenshot-calls.ts";
 
-/** Tools of boards that take more than one request: a photo needs a ticket, an upgrade is over when the board is back. */
+/** Tools that take more than one request: a picture needs a ticket, an upgrade is over when the board is back. */
 export class BoardTools implements SpecialTools {
   readonly upgrades: FirmwareUpgrades;
   readonly #photos: PhotoCalls | undefined;
+  readonly #screen: Screen;
 
   /** `camera`: `undefined` if photos go to another server. */
-  constructor(clock: Clock, camera: Camera | undefined) {
+  constructor(clock: Clock, camera: Camera | undefined, screen: Screen) {
+    this.#screen = screen;
     this.#photos = camera === undefined ? undefined : new PhotoCalls(camera, clock);
     this.upgrades = new FirmwareUpgrades(clock);
   }
 
-  handles({ kind }: DeviceRecord, tool: string): boolean {
+  handles({ kind, catalogue }: DeviceRecord, tool: string): boolean {
+    const definition = catalogue.find(tool);
+    if (definition !== undefined && requiresUploadUrl(definition)) return true;
     if (kind !== "esp32") return false;
     return tool === upgradeTool || (tool === photoTool && this.#photos !== undefined);
   }
 
   run(call: LocalCall): Promise<Sent<ToolResult>> {
-    return call.tool === upgradeTool ? this.#upgradeFirmware(call) : this.#takePhoto(call);
+    if (call.tool === upgradeTool) return this.#upgradeFirmware(call);
+    return call.tool === photoTool ? this.#takePhoto(call) : takeScreenshot(this.#screen, call);
   }
 
   #takePhoto(call: LocalCall): Promise<Sent<ToolResult>> {

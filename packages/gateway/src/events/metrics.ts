@@ -89,7 +89,7 @@ export class Metrics {
   });
   readonly photos = new Counter({
     name: "tendon_photos_total",
-    help: "Photos that boards uploaded, by outcome: ok or a problem code",
+    help: "Photos and screenshots that boards uploaded, by outcome: ok or a problem code",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });

@@ -83,8 +83,8 @@ export interface LocalCall extends OutgoingCall {
   readonly session: DeviceSession;
   readonly tool: string;
   readonly args: JsonObject;
-  /** Sends the call as one request. */
-  send(): Promise<Sent<ToolResult>>;
+  /** Sends the call as one request, with these arguments or its own. */
+  send(args?: JsonObject): Promise<Sent<ToolResult>>;
 }
 
 /** Tools that need more than one request. `calls/` implements it. */

@@ -4,6 +4,7 @@
  */
 import {
   type ArgumentProblem,
+  callerSchema,
   inlineReferences,
   isObject,
   type JsonObject,
@@ -22,18 +23,18 @@ export class KnownTool {
 
   constructor(definition: ToolDefinition) {
     this.definition = definition;
-    this.#quickCheck = plainSchema(definition.inputSchema);
+    this.#quickCheck = plainSchema(callerSchema(definition));
   }
 
   problems(args: JsonObject): readonly ArgumentProblem[] {
     if (this.#quickCheck?.(args) === true) return none;
-    this.#validator ??= new SchemaValidator(this.definition.inputSchema);
+    this.#validator ??= new SchemaValidator(callerSchema(this.definition));
     return this.#validator.problems(args);
   }
 
   /** A hint at argument names that are nearly those of the tool. */
   misspeltHint(args: JsonObject): string {
-    const { properties } = inlineReferences(this.definition.inputSchema);
+    const { properties } = inlineReferences(callerSchema(this.definition));
     return isObject(properties) ? misspeltArguments(Object.keys(args), Object.keys(properties)) : "";
   }
 }

@@ -78,7 +78,7 @@ export class LocalHandle implements DeviceHandle {
     const { session } = this;
     const record = this.#record;
     const { specialTools } = this.#dependencies;
-    const send = () => this.#send(tool, args, call);
+    const send = (given = args) => this.#send(tool, given, call);
     if (!specialTools.handles(record, tool)) return send();
     const { callId, vision } = call;
     const options = () => call.options();

@@ -1,4 +1,4 @@
-import { inlineReferences, type Tool, type ToolList } from "@tendon/protocol";
+import { callerSchema, inlineReferences, type Tool, type ToolList } from "@tendon/protocol";
 import type { Policy, Principal } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
@@ -22,7 +22,7 @@ export function toolListOf(
         name: tool.name,
         agentName: record.exposedName(tool.name),
         description: tool.description,
-        inputSchema: inlineReferences(tool.inputSchema),
+        inputSchema: inlineReferences(callerSchema(tool)),
         ...(tool.outputSchema === undefined ? {} : { outputSchema: inlineReferences(tool.outputSchema) }),
         audience: tool.audience,
         access,

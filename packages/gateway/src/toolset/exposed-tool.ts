@@ -1,6 +1,7 @@
 import {
   agentLimits,
   agentSchema,
+  callerSchema,
   cleanText,
   inlineReferences,
   type JsonObject,
@@ -87,7 +88,7 @@ function shapeOf(tool: ToolDefinition): Shape {
   const shape = {
     title: toolTitle(tool.name),
     description: cleanText(tool.description, agentLimits.descriptionLength.max),
-    inputSchema: agentSchema(tool.inputSchema),
+    inputSchema: agentSchema(callerSchema(tool)),
     ...(tool.outputSchema === undefined ? {} : { outputSchema: inlineReferences(tool.outputSchema) }),
     annotations: toolAnnotations(tool),
   };

@@ -1,4 +1,4 @@
-/** Opens the photos as configured: the folder, the camera for calls, and the upload routes. */
+/** Opens photos and screenshots as configured: the folder, camera and screen for calls, and the upload routes. */
 import path from "node:path";
 import type { JsonObject } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
@@ -9,7 +9,8 @@ import { initializeParams } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import { Photos } from "./photos.ts";
 import { VisionProvider } from "./provider.ts";
-import { visionRoutes } from "./routes.ts";
+import { snapshotPath, visionRoutes } from "./routes.ts";
+import { Snapshots } from "./snapshots.ts";
 
 export interface VisionDependencies {
   readonly config: Config;
@@ -19,8 +20,13 @@ export interface VisionDependencies {
   readonly log: Logger;
   /** The prefix of tokens from this node. */
   readonly idPrefix: string;
-  /** The address that a device uploads to. */
-  readonly uploadUrl: () => string;
+  /** The gateway's address for devices. */
+  readonly address: () => string;
+  /** Why a device cannot upload to this address. */
+  readonly uploadProblem: (
+    url: string,
+    device: { readonly kind: string; readonly transport: string },
+  ) => string | undefined;
 }
 
 export type OpenedVision = Awaited<ReturnType<typeof openVision>>;
@@ -32,7 +38,8 @@ export async function openVision({
   events,
   log,
   idPrefix,
-  uploadUrl,
+  address,
+  uploadProblem,
 }: VisionDependencies) {
   const { provider, keepMs, keepBytes, keepCount } = config.vision;
   const photos = await Photos.open({
@@ -47,7 +54,7 @@ export async function openVision({
   const camera = {
     open(deviceId: string, callId: string) {
       const { token } = photos.openTicket({ deviceId, callId });
-      const vision = { url: uploadUrl(), token };
+      const vision = { url: `${address()}/vision/explain`, token };
       return { ticket: token, initialize: initializeParams({ ...config.devices.capabilities, vision }) };
     },
     redirect: (vision: JsonObject) => initializeParams({ ...config.devices.capabilities, vision }),
@@ -57,6 +64,21 @@ export async function openVision({
       return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
     },
     close: (ticket: string) => photos.closeTicket(ticket),
+  };
+  const snapshots = new Snapshots(clock, idPrefix);
+  const screen = {
+    open(deviceId: string, callId: string) {
+      const ticket = snapshots.openTicket({ deviceId, callId });
+      return { ticket, address: address(), url: `${address()}${snapshotPath}${ticket}` };
+    },
+    uploadProblem,
+    pictureOf(ticket: string) {
+      const picture = snapshots.pictureOf(ticket);
+      if (picture === undefined) return undefined;
+      return { data: picture.bytes.toString("base64"), mimeType: picture.mimeType };
+    },
+    failureOf: (ticket: string) => snapshots.failureOf(ticket),
+    close: (ticket: string) => snapshots.closeTicket(ticket),
   };
   const access = {
     photosOf: (device: string) => photos.ofDevice(device),
@@ -71,14 +93,19 @@ export async function openVision({
     photos: access,
     // The operator has configured another vision server.
     camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
+    screen,
     routes: (http: FastifyInstance) =>
       visionRoutes(http, {
         clock,
         photos,
+        snapshots,
         ...(provider === undefined ? {} : { provider: new VisionProvider(provider, clock) }),
         onPhoto: (photo) => events.photoReceived(photo),
         onRefused: (why) => events.photoRefused(why),
       }),
-    stop: () => photos.stop(),
+    async stop() {
+      snapshots.stop();
+      await photos.stop();
+    },
   };
 }

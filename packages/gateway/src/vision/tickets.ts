@@ -17,6 +17,7 @@ type TicketState<Content> =
   | { readonly kind: "open" }
   | { readonly kind: "used" }
   | { readonly kind: "delivered"; readonly content: Content }
+  | { readonly kind: "failed"; readonly reason: string }
   | { readonly kind: "closed" };
 
 /** A ticket as its upload sees it. */
@@ -52,7 +53,7 @@ export class Tickets<Content> {
     if (this.#open.size >= visionLimits.openTickets.max) {
       throw new TendonError(
         visionLimits.openTickets.error,
-        "too many photos are being taken at once; retry later",
+        "too many pictures are being taken at once; retry later",
       );
     }
     const token = `${this.#idPrefix}${randomBytes(24).toString("base64url")}`;
@@ -74,16 +75,20 @@ export class Tickets<Content> {
     for (const key of [...this.#open.keys()]) this.#close(key);
   }
 
-  /** Consumes the ticket. A ticket of another device is `unknown`, so that the reply reveals nothing about it. */
-  claim(token: string, deviceId: string): Claim<Content> {
+  /**
+   * Consumes the ticket. A ticket of another device is `unknown`, so that the reply reveals nothing about it.
+   * `deviceId`: `undefined` if the upload does not name its device.
+   */
+  claim(token: string, deviceId: string | undefined): Claim<Content> {
     this.#expire();
     const key = hashOf(token);
     const ticket = this.#open.get(key);
     if (ticket === undefined) {
       const closed = this.#closed.get(key);
-      return { kind: closed?.deviceId === deviceId ? "call_over" : "unknown" };
+      if (closed === undefined) return { kind: "unknown" };
+      return { kind: isOf(closed, deviceId) ? "call_over" : "unknown" };
     }
-    if (ticket.deviceId !== deviceId) return { kind: "unknown" };
+    if (!isOf(ticket, deviceId)) return { kind: "unknown" };
     if (ticket.state.kind !== "open") return { kind: "already_sent" };
     ticket.state = { kind: "used" };
     return { kind: "granted", ticket };
@@ -94,6 +99,16 @@ export class Tickets<Content> {
     if (ticket.state.kind !== "used") return false;
     ticket.state = { kind: "delivered", content };
     return true;
+  }
+
+  /** Records why the ticket's upload was rejected. */
+  fail(ticket: Ticket<Content>, reason: string): void {
+    if (ticket.state.kind === "used") ticket.state = { kind: "failed", reason };
+  }
+
+  failureOf(token: string): string | undefined {
+    const state = this.#open.get(hashOf(token))?.state;
+    return state?.kind === "failed" ? state.reason : undefined;
   }
 
   contentOf(token: string): Content | undefined {
@@ -121,6 +136,10 @@ export class Tickets<Content> {
     ticket.state = { kind: "closed" };
     ticket.ended.abort();
   }
+}
+
+function isOf(holder: Pick<TicketHolder, "deviceId">, deviceId: string | undefined): boolean {
+  return deviceId === undefined || holder.deviceId === deviceId;
 }
 
 function hashOf(token: string): string {

@@ -1,7 +1,7 @@
 /** Opens the modules between devices and clients, in the order of their dependencies. */
 import { Actions, defaultActions } from "@tendon/protocol";
 import { Authentication, Tokens } from "../access/access.ts";
-import type { Addresses } from "../addresses.ts";
+import { type Addresses, uploadProblem } from "../addresses.ts";
 import type { Config } from "../config/config.ts";
 import { Liveness } from "../device/device.ts";
 import { type OpenedFirmware, openFirmware } from "../firmware/firmware.ts";
@@ -40,11 +40,21 @@ export async function openModules(
     },
   });
   started.push(() => tokens.stop());
-  const uploadUrl = () => `${addresses().public}/vision/explain`;
-  const vision = await openVision({ config, dataFolder, clock, events, log, idPrefix, uploadUrl });
+  const address = () => addresses().public;
+  const vision = await openVision({
+    config,
+    dataFolder,
+    clock,
+    events,
+    log,
+    idPrefix,
+    address,
+    uploadProblem: (url, device) => uploadProblem(url, device, addresses()),
+  });
   started.push(() => vision.stop());
   const services = await openServices({
     camera: vision.camera,
+    screen: vision.screen,
     photoStorage: vision.photos,
     store,
     clock,
@@ -64,7 +74,6 @@ export async function openModules(
   });
   started.push(() => services.close());
   const { fleet, calls } = services;
-  const address = () => addresses().public;
   const base = { config, clock, events, store };
   const firmware = await openFirmware({ ...base, dataFolder, secret: deviceSecret, cluster, address });
   started.push(() => firmware.stop());

@@ -28,6 +28,7 @@ export interface ServiceDependencies
   readonly access: Config["access"];
   readonly agents: Config["agents"];
   readonly camera: ConstructorParameters<typeof BoardTools>[1];
+  readonly screen: ConstructorParameters<typeof BoardTools>[2];
   readonly photoStorage: PhotoStorage;
   /** The name of the principal with this id. */
   readonly nameOf: (principalId: string) => string;
@@ -54,7 +55,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
   const onWriteFault = (what: string, error: unknown) => events.notStored(what, error);
   let broadcastStatus = (_id: string, _at: number, _value: JsonObject): void => undefined;
   const mutedLevels = new MutedLevels(store, onWriteFault);
-  const boardTools = new BoardTools(clock, dependencies.camera);
+  const boardTools = new BoardTools(clock, dependencies.camera, dependencies.screen);
   const steps = new ControlSteps(clock, mutedLevels);
   const fleet = await Fleet.open({
     ...dependencies,

@@ -127,7 +127,7 @@ describe("an upload", () => {
     expect(wordsOf(await site.upload(firmwareForm("?", jpeg(most)), { token })).success).toBe(true);
     const second = site.openTicket();
     const words = wordsOf(await site.upload(firmwareForm("?", jpeg(most + 1)), { token: second }));
-    expect(words).toEqual({ success: false, message: "The photo is larger than 4 MiB." });
+    expect(words).toEqual({ success: false, message: "The picture is larger than 4 MiB." });
     expect(site.files().length).toBe(1);
   });
 });

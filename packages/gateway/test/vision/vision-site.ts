@@ -12,6 +12,7 @@ import {
   Photos,
   type PhotosSettings,
   type RefusedPhoto,
+  Snapshots,
   VisionProvider,
   visionRoutes,
 } from "../../src/vision/vision.ts";
@@ -54,6 +55,7 @@ export async function startSite(options: SiteOptions = {}) {
   const refused = new Inbox<RefusedPhoto>("refused photo");
   const faults = new Inbox<unknown>("fault");
   const photos = await Photos.open({ folder, clock, onFault: (what) => faults.put(what), ...options.photos });
+  const snapshots = new Snapshots(clock, "");
   const provider =
     options.provider === undefined
       ? undefined
@@ -70,6 +72,7 @@ export async function startSite(options: SiteOptions = {}) {
   await visionRoutes(http, {
     clock,
     photos,
+    snapshots,
     provider,
     onPhoto: (photo) => seen.put(photo),
     onRefused: (why) => refused.put(why),
@@ -120,6 +123,7 @@ export async function startSite(options: SiteOptions = {}) {
     clock,
     folder,
     photos,
+    snapshots,
     seen,
     refused,
     faults,
@@ -135,6 +139,7 @@ export async function startSite(options: SiteOptions = {}) {
     },
     async stop(): Promise<void> {
       await http.close();
+      snapshots.stop();
       await photos.stop();
       fs.rmSync(data, { recursive: true, force: true });
     },

@@ -7,6 +7,8 @@ import { isObject } from "@tendon/protocol";
 const secret =
   /token|password|passwd|passphrase|secret|authorization|api_?key|private_?key|psk|pwd|ticket|credential/i;
 const bearer = /\b(Bearer|Basic) {1,4}[\w.~+/=-]{1,512}/gi;
+/** The address of a screenshot upload contains its ticket. */
+const snapshotTicket = /(\/vision\/snapshot\/)[\w.-]{1,512}/g;
 const maxKeyLength = 128;
 const mask = "•••";
 
@@ -26,7 +28,7 @@ export function withoutSecrets(text: string): string {
     done = value.to;
     at = text.indexOf('"', done);
   }
-  return (out + text.slice(done)).replace(bearer, `$1 ${mask}`);
+  return (out + text.slice(done)).replace(bearer, `$1 ${mask}`).replace(snapshotTicket, `$1${mask}`);
 }
 
 /** The same for a parsed value. */

@@ -1,4 +1,4 @@
-/** Forwards requests about sessions, photos and jobs to the node that made them: each id names its node. */
+/** Forwards requests about sessions, pictures and jobs to the node that made them: each id names its node. */
 import { limits, visionLimits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Cluster, ForwardedAnswer, ForwardedRequest } from "../../cluster/cluster.ts";
@@ -29,14 +29,14 @@ export function forwardMisrouted(http: Http, cluster: Cluster, { fanOut }: Pick<
   });
 }
 
-/** The node that has the request's session, photo or job. */
+/** The node that has the request's session, picture or job. */
 function ownerOf(request: FastifyRequest): string | undefined {
   const [path = ""] = request.url.split("?");
   const id = path.startsWith("/mcp")
     ? request.headers["mcp-session-id"]
     : path.startsWith("/vision/explain")
       ? request.headers.authorization?.replace(/^Bearer /i, "")
-      : /^\/api\/v1\/jobs\/(.+)$/.exec(path)?.[1];
+      : /^\/(?:vision\/snapshot|api\/v1\/jobs)\/(.+)$/.exec(path)?.[1];
   return typeof id === "string" ? nodeInId.exec(id)?.[1] : undefined;
 }
 
