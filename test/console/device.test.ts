@@ -4,7 +4,7 @@ import { until } from "../inbox.ts";
 import { tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
-import { desk, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
 const address = `/devices/${desk}`;
 
@@ -163,6 +163,40 @@ describe("the device page", () => {
     const picture = page.getByRole("img", { name: "Image from the device" });
     await picture.waitFor();
     expect(await page.evaluate("document.querySelector('main img').naturalWidth")).toBeGreaterThan(10);
+    complaints.check();
+  });
+
+  it("[CAM-4] takes a screenshot and shows it, in the panel and from the tool's form", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    await page.getByText("Shows what is on the device's screen.").waitFor();
+    await page.getByRole("button", { name: "Take screenshot", exact: true }).click();
+    const picture = page.getByRole("img", { name: "Image from the device" });
+    await picture.waitFor();
+    expect(await page.evaluate("document.querySelector('main img').naturalWidth")).toBe(320);
+    const item = page.getByRole("listitem").filter({ hasText: "self.screen.snapshot" });
+    await page.getByText("self.screen.snapshot").first().click();
+    await item.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Run Snapshot" }).click();
+    await item.getByRole("img", { name: "Image from the device" }).waitFor();
+    complaints.check();
+  });
+
+  it("[CAM-4] offers screenshots only with the right to use user-only tools, and only if the device has a screen", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const made = await site.rest("POST", "/tokens", { name: "guest", scopes: ["read", "call"] });
+    const as = { authorization: `Bearer ${String(made.body["token"])}` };
+    const code = await site.rest("POST", "/session/codes", undefined, as);
+    const guest = await openConsole(site, address, {}, String(code.body["url"]));
+    await guest.page.getByRole("button", { name: "Take photo", exact: true }).waitFor();
+    expect(await guest.page.getByRole("button", { name: "Take screenshot", exact: true }).count()).toBe(0);
+    guest.complaints.check();
+    await startBoard(site, kitchen, "kitchen", { board: { snapshot: false } });
+    const { page, complaints } = await openConsole(site, `/devices/${kitchen}`);
+    await page.getByRole("button", { name: "Take photo", exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Take screenshot", exact: true }).count()).toBe(0);
     complaints.check();
   });
 

@@ -207,7 +207,7 @@ export const en = {
   "effect.reboot": "Restarts the device. It is offline for about ten seconds.",
   "effect.upgrade":
     "Replaces the firmware with the file at this address, then restarts. A wrong file can make the device unusable.",
-  "effect.snapshot": "Takes a screenshot and sends it to this address.",
+  "effect.snapshot": "Takes a screenshot and shows it here, or sends it to the address that you enter.",
   "effect.preview": "Shows the image at this address on the screen.",
   "effect.assets": "Changes the address from which the device loads its assets at the next start.",
   "effect.systemInfo": "Reads hardware and software information. Changes nothing.",
@@ -302,6 +302,10 @@ export const en = {
   "photo.question": "Question about the photo",
   "photo.defaultQuestion": "What do you see?",
   "photo.take": "Take photo",
+
+  "screenshot.title": "Screenshot",
+  "screenshot.take": "Take screenshot",
+  "screenshot.lead": "Shows what is on the device's screen. The gateway does not store it.",
 
   "result.raw": "Raw",
   "result.picture": "Image from the device",

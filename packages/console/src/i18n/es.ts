@@ -208,7 +208,7 @@ export const es: Catalogue = {
   "effect.reboot": "Reinicia el dispositivo. Queda desconectado unos diez segundos.",
   "effect.upgrade":
     "Sustituye el firmware por el que haya en esta dirección y reinicia. Un archivo equivocado puede dejarlo inservible.",
-  "effect.snapshot": "Captura la pantalla y la envía a esta dirección.",
+  "effect.snapshot": "Captura la pantalla y la muestra aquí, o la envía a la dirección que indiques.",
   "effect.preview": "Muestra en la pantalla la imagen de esta dirección.",
   "effect.assets": "Cambia la dirección de la que el dispositivo carga sus recursos en el próximo arranque.",
   "effect.systemInfo": "Lee información de hardware y software. No cambia nada.",
@@ -303,6 +303,10 @@ export const es: Catalogue = {
   "photo.question": "Pregunta sobre la foto",
   "photo.defaultQuestion": "¿Qué ves?",
   "photo.take": "Hacer foto",
+
+  "screenshot.title": "Captura de pantalla",
+  "screenshot.take": "Capturar pantalla",
+  "screenshot.lead": "Muestra la pantalla del dispositivo. La pasarela no guarda la imagen.",
 
   "result.raw": "Original",
   "result.picture": "Imagen del dispositivo",

@@ -207,7 +207,7 @@ export const vi: Catalogue = {
   "effect.reboot": "Khởi động lại thiết bị. Nó ngoại tuyến khoảng mười giây.",
   "effect.upgrade":
     "Thay firmware bằng tệp ở địa chỉ này rồi khởi động lại. Tệp sai có thể khiến thiết bị không dùng được.",
-  "effect.snapshot": "Chụp màn hình và gửi đến địa chỉ này.",
+  "effect.snapshot": "Chụp màn hình và hiển thị tại đây, hoặc gửi đến địa chỉ bạn nhập.",
   "effect.preview": "Hiện hình ở địa chỉ này trên màn hình.",
   "effect.assets": "Đổi nơi thiết bị lấy tài nguyên ở lần khởi động sau.",
   "effect.systemInfo": "Đọc thông tin phần cứng và phần mềm. Không thay đổi gì.",
@@ -302,6 +302,10 @@ export const vi: Catalogue = {
   "photo.question": "Câu hỏi về bức ảnh",
   "photo.defaultQuestion": "Bạn thấy gì?",
   "photo.take": "Chụp ảnh",
+
+  "screenshot.title": "Ảnh màn hình",
+  "screenshot.take": "Chụp màn hình",
+  "screenshot.lead": "Xem nội dung đang hiển thị trên màn hình thiết bị. Gateway không lưu ảnh này.",
 
   "result.raw": "Bản gốc",
   "result.picture": "Hình từ thiết bị",

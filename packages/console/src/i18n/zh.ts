@@ -200,7 +200,7 @@ export const zh: Catalogue = {
   "edit.tagsRule": "用空格分隔。",
   "effect.reboot": "重启设备。它会离线大约十秒。",
   "effect.upgrade": "用该地址的固件替换现有固件，然后重启。错误的文件可能使设备无法使用。",
-  "effect.snapshot": "截取屏幕并发送到该地址。",
+  "effect.snapshot": "截取屏幕并在此显示，或发送到您填写的地址。",
   "effect.preview": "在屏幕上显示该地址的图片。",
   "effect.assets": "更改设备下次启动时获取资源的地址。",
   "effect.systemInfo": "读取设备的软硬件信息，不做任何更改。",
@@ -294,6 +294,10 @@ export const zh: Catalogue = {
   "photo.question": "关于照片的问题",
   "photo.defaultQuestion": "你看到了什么？",
   "photo.take": "拍照",
+
+  "screenshot.title": "屏幕截图",
+  "screenshot.take": "截取屏幕",
+  "screenshot.lead": "显示设备屏幕上的内容。网关不保存截图。",
 
   "result.raw": "原始",
   "result.picture": "来自设备的图片",

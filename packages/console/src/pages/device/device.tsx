@@ -18,6 +18,7 @@ import { ActivityTabs } from "./activity-tabs.tsx";
 import { ControlPad } from "./control-pad.tsx";
 import { DeviceHeader } from "./device-header.tsx";
 import { PhotoPanel } from "./photo-panel.tsx";
+import { offersScreenshots, ScreenshotPanel } from "./screenshot-panel.tsx";
 import { StatusPanel } from "./status-panel.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
 
@@ -57,6 +58,7 @@ function Device({ device }: { readonly device: DeviceDetail }) {
           <StatusPanel device={device} tools={tools.data} status={status} />
           {may("call") && has(volumeTool) && <ControlPad device={device} />}
           {may("call") && has(photoTool) && <PhotoPanel device={device} />}
+          {may("call") && offersScreenshots(tools.data?.tools) && <ScreenshotPanel device={device} />}
         </div>
         <div className="grid min-w-0 gap-5">
           {tools.isError && <ProblemNote error={tools.error} />}

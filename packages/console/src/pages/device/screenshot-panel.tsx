@@ -1,0 +1,56 @@
+import type { CallReply, DeviceDetail, Tool } from "@tendon/protocol";
+import { useId } from "react";
+import { useToolCall } from "../../api/calls.ts";
+import { useI18n } from "../../i18n/i18n.tsx";
+import { Button } from "../../ui/button.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { Panel, Skeleton } from "../../ui/states.tsx";
+import { ToolResult } from "../../ui/tool-result.tsx";
+import { BlockedNote, useAway } from "./blocked.tsx";
+
+const tool = "self.screen.snapshot";
+
+/** Whether the user may take screenshots, and the gateway receives them: the tool then has no required argument. */
+export function offersScreenshots(tools: readonly Tool[] | undefined): boolean {
+  const found = tools?.find(({ name }) => name === tool);
+  if (found === undefined || found.access === "denied") return false;
+  const { required } = found.inputSchema;
+  return !Array.isArray(required) || required.length === 0;
+}
+
+/** Takes a screenshot and shows it. */
+export function ScreenshotPanel({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useI18n();
+  const away = useAway(device);
+  const note = useId();
+  const call = useToolCall(device.id);
+  return (
+    <Panel
+      title={t("screenshot.title")}
+      actions={
+        <Button
+          icon="screen"
+          disabled={away !== undefined || call.isPending}
+          aria-describedby={away === undefined ? undefined : note}
+          onClick={() => call.mutate({ tool, args: {} })}
+        >
+          {t("screenshot.take")}
+        </Button>
+      }
+    >
+      <div className="px-4 pt-1 pb-4">
+        {call.isIdle && away === undefined && <p className="text-sm text-soft">{t("screenshot.lead")}</p>}
+        {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
+        {call.isPending && <Skeleton className="aspect-video w-full" />}
+        {call.isSuccess && <ToolResult reply={pictureOnly(call.data)} />}
+        {call.isError && <ProblemNote error={call.error} />}
+      </div>
+    </Panel>
+  );
+}
+
+/** Without the board's `true`. */
+function pictureOnly(reply: CallReply): CallReply {
+  const pictures = reply.result.content.filter(({ type }) => type === "image");
+  return pictures.length === 0 ? reply : { ...reply, result: { ...reply.result, content: pictures } };
+}
