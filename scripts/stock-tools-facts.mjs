@@ -118,6 +118,7 @@ export const facts = {
     ],
     more: [
       "The upload is `multipart/form-data`, chunked, with one part `file` (`screenshot.jpg`) and no credentials.",
+      "The board ignores the body of the answer. It has to be shorter than 8 KB.",
       "Other errors: `Failed to snapshot screen`.",
     ],
   },

@@ -40,6 +40,9 @@ Some boards have tools of their own that restart or disconnect the board before 
   ([tool schemas](tool-schemas.md)). A number with a fraction is invalid too, although the firmware would cut it.
 - A \`url\` must have a host that \`access.urlHosts\` names ([access](../guides/access.md)).
 - \`self.camera.take_photo\` needs no vision service of your own: the gateway receives the photo ([vision](../guides/vision.md)).
+- \`self.screen.snapshot\` needs no upload server of your own: if a call omits \`url\`, the gateway receives the screenshot and returns it
+  ([screenshots](../guides/vision.md#screenshots), CAM-4).
+- [Companion app](../guides/companion-app.md) shows how an app of your own offers the user-only tools to its user.
 
 The [glossary](../glossary.md) explains the terms.
 `;
