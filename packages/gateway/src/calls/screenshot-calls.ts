@@ -52,15 +52,15 @@ function withPicture(result: ToolResult, screen: Screen, ticket: string): ToolRe
   return { ...textResult(reason), isError: true };
 }
 
-/** The device's error texts contain the address with the ticket. */
+/** The device's error texts contain the address with the ticket, so the original error is not kept as the cause. */
 function explained(error: unknown, url: string, address: string, failure: string | undefined): unknown {
   if (!(error instanceof TendonError) || error.code !== "device_error") return error;
-  const { code, message, context } = error;
+  const { code, message, context, cause } = error;
   const text = message.replaceAll(url, address);
   const hint = message.includes(url)
     ? ". Set `http.publicUrl` to an address of the gateway that the device can reach"
     : failure === undefined
       ? ""
       : `. ${failure}`;
-  return new TendonError(code, `${text}${hint}`, context, error);
+  return new TendonError(code, `${text}${hint}`, context, cause);
 }
