@@ -60,10 +60,14 @@ export class Control {
       const dueAt = clock.monotonic() + timeoutMs;
       const envelope = { timestamp: isoTime(clock.now()), request_id };
       const call = async (tool: string, args: JsonObject, unlisted: boolean): Promise<ToolResult> => {
-        tools.push(tool);
         const leftMs = Math.max(1, Math.ceil(dueAt - clock.monotonic()));
         const options = { timeoutMs: leftMs, signal, envelope, unlisted };
-        const { result } = await calls.call(principal, record.id, tool, args, options);
+        // Listed while it runs, because the reply can be earlier than the end of a step on another node.
+        tools.push(tool);
+        const { result } = await calls.call(principal, record.id, tool, args, options).catch((error) => {
+          if (!mayBeSent(error)) tools.pop();
+          throw error;
+        });
         // A result with `isError` fails the action.
         if (result.isError) throw new TendonError("device_error", textOf(result), { sent: true, result });
         return result;
@@ -72,11 +76,11 @@ export class Control {
       const options = { timeoutMs, signal, call };
       // An offline device runs the steps here, so that the first call fails with the pipeline's order of errors.
       const result = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
-      return { ...head, ...named, tools, ok: true, result };
+      return { ...head, ...named, tools: [...tools], ok: true, result };
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       const { code, title, message: detail, context } = error;
-      return { ...head, ...named, tools, ok: false, code, title, detail, ...context };
+      return { ...head, ...named, tools: [...tools], ok: false, code, title, detail, ...context };
     }
   }
 
@@ -154,6 +158,11 @@ function fieldsOf(message: ControlRequest): JsonObject {
 
 function argumentNames(action: KnownAction): string[] {
   return Object.entries(action.arguments).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
+}
+
+/** Every error of a call that was sent to the device says so. */
+function mayBeSent(error: unknown): boolean {
+  return !(error instanceof TendonError) || error.code === "internal" || error.context["sent"] === true;
 }
 
 function textOf(result: ToolResult): string {
