@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
+import { MqttApp } from "../mqtt-app.ts";
 import { tool } from "../raw-device.ts";
 import { adminToken, firstDevice, openSite } from "../site.ts";
 import { openSpeaker, statusTool, stockTools, volumeTool } from "./speaker.ts";
 
 const controlPath = `/devices/${firstDevice}/control`;
+const controlTopic = `tendon/devices/${firstDevice}/control`;
 const sixActions = ["set_volume", "volume_up", "volume_down", "get_volume", "mute", "unmute"];
 
 /** Mistakes of the only other implementation, one row each. */
@@ -138,7 +140,54 @@ describe("arguments of an action", () => {
   });
 });
 
+describe("nested arguments", () => {
+  it.each([
+    [{ action: "set_volume", arguments: { volume: 33 } }, 33],
+    [{ command: "set_volume", arguments: { value: 0 } }, 0],
+    [{ action: "set_volume", volume: 12, arguments: { volume: 90 } }, 12],
+    [{ action: "volume_up", arguments: { step: 7 } }, 57],
+    [{ action: "volume_up", arguments: {} }, 60],
+  ])("[CTL-3] %j ends at %i over REST and MQTT", async (message, level) => {
+    const { site, speaker } = await openSpeaker({ volume: 50 });
+    expect((await site.rest("POST", controlPath, message)).body).toMatchObject({ ok: true });
+    expect(speaker.volume).toBe(level);
+    speaker.volume = 50;
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe(`${controlTopic}/reply`);
+    expect(await app.ask(controlTopic, message)).toMatchObject({ ok: true });
+    expect(speaker.volume).toBe(level);
+  });
+
+  it("[CTL-3] are checked like fields of the message", async () => {
+    const { site } = await openSpeaker();
+    const { status, body } = await site.rest("POST", controlPath, {
+      action: "set_volume",
+      arguments: { volume: "50" },
+    });
+    expect([status, body]).toMatchObject([
+      422,
+      { code: "arguments_invalid", errors: [{ path: "/volume", message: "must be an integer" }] },
+    ]);
+  });
+});
+
 describe("the answer", () => {
+  it("[CTL-4] to a wrong type names the right one, over REST and MQTT", async () => {
+    const { site, speaker } = await openSpeaker();
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe(`${controlTopic}/reply`);
+    const message = { type: "device_ctrl", action: "mute", request_id: "t" };
+    const wrong = {
+      request_id: "t",
+      ok: false,
+      code: "bad_request",
+      detail: "/type must be `device_control` or absent, not `device_ctrl`",
+    };
+    expect((await site.rest("POST", controlPath, message)).body).toMatchObject(wrong);
+    expect(await app.ask(controlTopic, message)).toMatchObject(wrong);
+    expect(speaker.calls).toEqual([]);
+  });
+
   it("[CTL-1] a missing request_id is generated from the time, and is unique", async () => {
     const clock = new ManualClock();
     const { site, speaker } = await openSpeaker({ clock });

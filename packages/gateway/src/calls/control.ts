@@ -151,9 +151,11 @@ function actionOf(message: ControlRequest, action: KnownAction | undefined): Con
   });
 }
 
+/** [CTL-3] The fields of an action are beside it, in `arguments`, or in both. Those beside it have precedence. */
 function fieldsOf(message: ControlRequest): JsonObject {
   if (message.function_call !== undefined) return message.function_call.arguments ?? {};
-  return Object.fromEntries(Object.entries(message).filter(([key]) => !messageFields.has(key)));
+  const beside = Object.entries(message).filter(([key]) => !messageFields.has(key));
+  return { ...message.arguments, ...Object.fromEntries(beside) };
 }
 
 function argumentNames(action: KnownAction): string[] {

@@ -3,15 +3,22 @@ import { limits } from "../limits.ts";
 import { type Decoded, invalid, isObject, ok } from "../outcome.ts";
 import { compileCheck } from "../schema-check.ts";
 
+const controlType = "device_control";
 const RequestId = Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Number()]);
 
 /** [CTL-1] A request of an app: an action or command with its fields, or a function call. Other fields are ignored. */
 export const ControlRequest = Type.Object(
   {
-    type: Type.Optional(Type.Literal("device_control")),
+    type: Type.Optional(Type.Literal(controlType)),
     action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     command: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: "Another name for `action`" }),
+    ),
+    arguments: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          "The fields of the action, as an alternative to fields of the message, which have precedence",
+      }),
     ),
     function_call: Type.Optional(
       Type.Object({
@@ -20,8 +27,20 @@ export const ControlRequest = Type.Object(
       }),
     ),
     request_id: Type.Optional(RequestId),
-    session_id: Type.Optional(Type.String({ maxLength: 256 })),
-    device: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    session_id: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description:
+          "Over MQTT, on the topic `tendon/control`: the device of this session. Not used if the topic or the path names the device",
+      }),
+    ),
+    device: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: "Over MQTT, on the topic `tendon/control`: the device's id or alias",
+      }),
+    ),
     timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.callTimeoutMs.max })),
   },
   { additionalProperties: true },
@@ -62,6 +81,7 @@ export function isRequestId(value: unknown): value is string | number {
 
 export function decodeControl(value: unknown): Decoded<ControlRequest> {
   if (!isObject(value)) return invalid("the message is not an object");
+  if (value["type"] !== undefined && value["type"] !== controlType) return invalid(wrongType(value["type"]));
   if (!check.fits(value)) return invalid(check.whyNot(value));
   const asks = [value.action ?? value.command, value.function_call].filter((ask) => ask !== undefined);
   if (asks.length === 1) return ok(value);
@@ -70,4 +90,11 @@ export function decodeControl(value: unknown): Decoded<ControlRequest> {
       ? "neither `action` nor `function_call` is given"
       : "both `action` and `function_call` are given",
   );
+}
+
+function wrongType(type: unknown): string {
+  const rule = `/type must be \`${controlType}\` or absent`;
+  if (typeof type !== "string") return rule;
+  const hint = type === "mcp" ? "; send JSON-RPC with `POST /api/v1/devices/{device}/mcp`" : "";
+  return `${rule}, not \`${type.slice(0, 64)}\`${hint}`;
 }

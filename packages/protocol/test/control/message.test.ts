@@ -6,6 +6,7 @@ describe("a device_control message", () => {
   it.each([
     { type: "device_control", action: "set_volume", volume: 50, session_id: "s" },
     { action: "mute" },
+    { action: "set_volume", arguments: { volume: 50 } },
     { command: "mute" },
     { action: "mute", command: "unmute" },
     {
@@ -31,7 +32,14 @@ describe("a device_control message", () => {
     [{ type: "device_control" }, "neither"],
     [{ action: "mute", function_call: { name: "x" } }, "both"],
     [{ command: "mute", function_call: { name: "x" } }, "both"],
-    [{ type: "mcp", action: "mute" }, "/type"],
+    [
+      { type: "mcp", action: "mute" },
+      "/type must be `device_control` or absent, not `mcp`; send JSON-RPC with `POST /api/v1/devices/{device}/mcp`",
+    ],
+    [{ type: "control", action: "mute" }, "/type must be `device_control` or absent, not `control`"],
+    [{ type: 5, action: "mute" }, "/type must be `device_control` or absent"],
+    [{ type: "mcp", payload: {} }, "/type must be `device_control`"],
+    [{ action: "mute", arguments: 5 }, "/arguments"],
     [{ action: "" }, "/action"],
     [{ action: 5 }, "/action"],
     [{ command: null }, "/command"],

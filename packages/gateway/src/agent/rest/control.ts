@@ -27,7 +27,13 @@ export function controlRoutes(http: Http, services: Services): void {
       errorHandler(error: FastifyError, request, reply) {
         const known = asTendonError(error);
         if (!answeredAsControl.has(known.code)) throw error;
-        void reply.code(known.kind.status).send(services.control.refuse(request.body, known));
+        const decoded = error.validation === undefined ? undefined : decodeControl(request.body);
+        // The same text as over MQTT.
+        const answered =
+          decoded?.outcome === "invalid"
+            ? new TendonError(known.code, decoded.reason, known.context, error)
+            : known;
+        void reply.code(known.kind.status).send(services.control.refuse(request.body, answered));
       },
     },
     async (request, reply) => {
