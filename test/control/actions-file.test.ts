@@ -99,6 +99,17 @@ describe("the actions that docs/reference/device-control.md adds", () => {
     ]);
   });
 
+  it("[CTL-4] return the fields of `result`", async () => {
+    const { site, speaker } = await openSpeaker({ config: actionsOf(example()), tools: lampTools });
+    speaker.answers.set(statusTool, () => ({
+      result: { content: [{ type: "text", text: '{"screen":{"brightness":96}}' }] },
+    }));
+    const { body } = await site.rest("POST", controlPath, { action: "get_brightness" });
+    expect(body["result"]).toMatchObject({
+      structuredContent: { brightness: 96, screen: { brightness: 96 } },
+    });
+  });
+
   it("[CTL-2] are listed in the error for an unknown action", async () => {
     const { site } = await openSpeaker({ config: actionsOf(example()) });
     const { body } = await site.rest("POST", controlPath, { action: "explode" });
@@ -175,6 +186,18 @@ describe("a mistake in control.actions stops the start and names line and key", 
       "control.actions.a.compose.repeat",
     ],
     ["an action that is no object", "control:\n  actions:\n    a: 5\n", ":3", "control.actions.a"],
+    [
+      "a result of an argument that it lacks",
+      `${head}      result:\n        v: { argument: w }\n`,
+      ":6",
+      "control.actions.a.result.v",
+    ],
+    [
+      "a result from two places",
+      `${head}      result:\n        v: { argument: w, path: p }\n`,
+      ":6",
+      "control.actions.a.result.v",
+    ],
     ["a name with a space", 'control:\n  actions:\n    "a b":\n      tool: x\n', ":3", "a b"],
   ])("%s", (_, text, line, key) => {
     const found = problems(text);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { MqttApp } from "../mqtt-app.ts";
-import { tool } from "../raw-device.ts";
+import { textContent, tool } from "../raw-device.ts";
 import { adminToken, firstDevice, openSite } from "../site.ts";
 import { openSpeaker, statusTool, stockTools, volumeTool } from "./speaker.ts";
 
@@ -200,13 +200,32 @@ describe("the answer", () => {
     expect(speaker.calls[0]?.frame["timestamp"]).toBe("2026-01-01T00:00:00.000Z");
   });
 
-  it("[CTL-4] get_volume returns the whole status", async () => {
-    const { site } = await openSpeaker({ volume: 64 });
+  it.each([
+    [{ action: "get_volume" }, { volume: 64, audio_speaker: { volume: 64 } }],
+    [{ function_call: { name: "self_get_volume" } }, { volume: 64, audio_speaker: { volume: 64 } }],
+    [{ action: "set_volume", volume: 0 }, { volume: 0 }],
+    [{ action: "set_volume", value: 30 }, { volume: 30 }],
+    [{ function_call: { name: "self_set_volume", arguments: { volume: 9 } } }, { volume: 9 }],
+    [{ action: "volume_up" }, { volume: 74, previous: 64 }],
+    [{ action: "volume_down" }, { volume: 54, previous: 64 }],
+    [{ action: "mute" }, { volume: 0, previous: 64 }],
+  ])("[CTL-4] to %j has the volume in its structured result", async (message, structuredContent) => {
+    const { site, speaker } = await openSpeaker({ volume: 64 });
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe(`${controlTopic}/reply`);
+    const { body } = await site.rest("POST", controlPath, message);
+    expect(body["result"]).toMatchObject({ structuredContent, isError: false });
+    speaker.volume = 64;
+    await site.rest("POST", controlPath, { action: "set_volume", volume: 64 });
+    expect((await app.ask(controlTopic, message))["result"]).toEqual(body["result"]);
+  });
+
+  it("[CTL-4] has no volume if the device reports none", async () => {
+    const { site, speaker } = await openSpeaker();
+    speaker.answers.set(statusTool, () => ({ result: textContent('{"screen":{"brightness":5}}') }));
     const { body } = await site.rest("POST", controlPath, { action: "get_volume" });
-    expect(body["result"]).toMatchObject({
-      structuredContent: { audio_speaker: { volume: 64 } },
-      isError: false,
-    });
+    expect(body["result"]).toMatchObject({ structuredContent: { screen: { brightness: 5 } } });
+    expect(JSON.stringify(body)).not.toContain('"volume"');
   });
 
   it.each([

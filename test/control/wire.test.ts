@@ -187,9 +187,24 @@ describe("the native tool", () => {
     expect((await asked).body).toMatchObject({ ok: true, tools: [upTool] });
   });
 
-  it("[CTL-6] is called without a step if none is given, so that the device's default applies", async () => {
+  it.each([
+    ["volume_up", upTool],
+    ["volume_down", downTool],
+  ])("[CTL-6] %s has a step of 10 if none is given, as without a native tool", async (action, name) => {
     const { site, speaker } = await openSpeaker({ tools: nativeTools });
-    await site.rest("POST", controlPath, { action: "volume_down" });
-    expect(speaker.calls).toMatchObject([{ name: downTool, arguments: {} }]);
+    await site.rest("POST", controlPath, { action });
+    await site.rest("POST", controlPath, { action, step: 0 });
+    await site.rest("POST", controlPath, { function_call: { name: `self_${action}` } });
+    expect(speaker.calls).toMatchObject([
+      { name, arguments: { step: 10 } },
+      { name, arguments: { step: 0 } },
+      { name, arguments: { step: 10 } },
+    ]);
+  });
+
+  it("[CTL-6] gets no step if it takes none", async () => {
+    const { site, speaker } = await openSpeaker({ tools: [...stockTools, tool(upTool)] });
+    expect((await site.rest("POST", controlPath, { action: "volume_up" })).body).toMatchObject({ ok: true });
+    expect(speaker.calls.map(({ name, arguments: args }) => [name, args])).toEqual([[upTool, {}]]);
   });
 });

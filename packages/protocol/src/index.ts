@@ -86,6 +86,7 @@ export {
   checkActions,
   type KnownAction,
   readArguments,
+  valueAt,
 } from "./control/actions.ts";
 export {
   ControlRequest,

@@ -5,6 +5,7 @@ import {
   type Mute,
   type ToolResult,
   type Unmute,
+  valueAt,
 } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -47,7 +48,7 @@ export class ControlSteps implements ControlRunner {
     if (!native && compose.adjust !== undefined) return await this.#adjust(call, compose.adjust, args);
     if (!native && compose.mute !== undefined) return await this.#mute(call, record.id, compose.mute);
     if (!native && compose.unmute !== undefined) return await this.#unmute(call, record.id, compose.unmute);
-    return await call(tool, args, unlisted);
+    return await call(tool, withDefaultStep(record, tool, args, compose?.adjust), unlisted);
   }
 
   /** Waits for the list of a device that has just connected. */
@@ -99,10 +100,22 @@ export class ControlSteps implements ControlRunner {
 
 type Call = ControlOptions["call"];
 
+/** [CTL-6] A step has the same default with the device's own tool, if that tool takes one. */
+function withDefaultStep(
+  { catalogue }: DeviceRecord,
+  tool: string,
+  args: JsonObject,
+  adjust: Adjust | undefined,
+): JsonObject {
+  if (adjust === undefined || args[adjust.by.argument] !== undefined) return args;
+  const properties = catalogue.find(tool)?.inputSchema["properties"];
+  const takesStep = isObject(properties) && Object.hasOwn(properties, adjust.by.argument);
+  return takesStep ? { ...args, [adjust.by.argument]: adjust.by.default } : args;
+}
+
 async function readLevel(call: Call, from: Adjust["read"]): Promise<number> {
   const { structuredContent } = await call(from.tool, {}, false);
-  let value: unknown = structuredContent;
-  for (const key of from.path.split(".")) value = isObject(value) ? value[key] : undefined;
+  const value = valueAt(structuredContent, from.path);
   if (typeof value === "number") return value;
   throw new TendonError("device_error", `the result of \`${from.tool}\` has no number at \`${from.path}\``, {
     sent: true,

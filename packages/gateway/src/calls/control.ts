@@ -15,6 +15,7 @@ import {
   misspeltArguments,
   readArguments,
   type ToolResult,
+  valueAt,
 } from "@tendon/protocol";
 import type { Principal } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
@@ -75,7 +76,8 @@ export class Control {
       const work = actionOf(message, action);
       const options = { timeoutMs, signal, call };
       // An offline device runs the steps here, so that the first call fails with the pipeline's order of errors.
-      const result = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
+      const answer = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
+      const result = withResultFields(answer, action, work.arguments);
       return { ...head, ...named, tools: [...tools], ok: true, result };
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
@@ -156,6 +158,17 @@ function fieldsOf(message: ControlRequest): JsonObject {
   if (message.function_call !== undefined) return message.function_call.arguments ?? {};
   const beside = Object.entries(message).filter(([key]) => !messageFields.has(key));
   return { ...message.arguments, ...Object.fromEntries(beside) };
+}
+
+/** [CTL-4] Adds the fields that the action promises in its result, unless the answer has them. */
+function withResultFields(answer: ToolResult, action: KnownAction | undefined, args: JsonObject): ToolResult {
+  const { structuredContent = {} } = answer;
+  const added = Object.entries(action?.result ?? {}).flatMap(([name, { path, argument }]) => {
+    const value = path === undefined ? args[argument ?? ""] : valueAt(structuredContent, path);
+    return value === undefined || Object.hasOwn(structuredContent, name) ? [] : [[name, value] as const];
+  });
+  if (added.length === 0) return answer;
+  return { ...answer, structuredContent: { ...structuredContent, ...Object.fromEntries(added) } };
 }
 
 function argumentNames(action: KnownAction): string[] {

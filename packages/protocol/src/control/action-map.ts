@@ -64,6 +64,18 @@ const Composition = Type.Object(
 );
 export type Composition = Static<typeof Composition>;
 
+/** Where a field of the structured result comes from. Exactly one of these; see `Composition`. */
+const ResultField = Type.Object(
+  {
+    path: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: "Dotted path in the tool's answer" }),
+    ),
+    argument: Type.Optional({ ...Name, description: "An argument that the tool was called with" }),
+  },
+  { ...strict, minProperties: 1, maxProperties: 1 },
+);
+export type ResultField = Static<typeof ResultField>;
+
 export const Action = Type.Object(
   {
     function: Type.Optional(Name),
@@ -71,6 +83,9 @@ export const Action = Type.Object(
     arguments: Type.Optional(Type.Record(Name, ActionArgument, strict)),
     aliases: Type.Optional(Type.Array(Name, { description: "Other names of the action" })),
     compose: Type.Optional(Composition),
+    result: Type.Optional(
+      Type.Record(Name, ResultField, { ...strict, description: "Fields added to the structured result" }),
+    ),
   },
   strict,
 );
@@ -100,6 +115,7 @@ export const defaultActions: ActionMap = {
     function: "self_set_volume",
     tool: "self.audio_speaker.set_volume",
     arguments: { volume: { type: "integer", minimum: 0, maximum: 100, required: true, aliases: ["value"] } },
+    result: { volume: { argument: "volume" } },
   },
   volume_up: {
     function: "self_volume_up",
@@ -113,7 +129,11 @@ export const defaultActions: ActionMap = {
     arguments: step,
     compose: volumeStep("down"),
   },
-  get_volume: { function: "self_get_volume", tool: "self.get_device_status" },
+  get_volume: {
+    function: "self_get_volume",
+    tool: "self.get_device_status",
+    result: { volume: { path: volume.read.path } },
+  },
   mute: { function: "self_mute", tool: "self.audio_speaker.mute", compose: { mute: { ...volume, to: 0 } } },
   unmute: {
     function: "self_unmute",

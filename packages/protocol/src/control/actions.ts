@@ -1,5 +1,6 @@
+import { isObject } from "../outcome.ts";
 import type { ArgumentProblem } from "../tools/arguments.ts";
-import type { Action, ActionArgument, ActionMap, Composition } from "./action-map.ts";
+import type { Action, ActionArgument, ActionMap, Composition, ResultField } from "./action-map.ts";
 import { messageFields } from "./message.ts";
 
 /** An action with its resolved name and function. */
@@ -9,6 +10,7 @@ export interface KnownAction {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, ActionArgument>>;
   readonly compose: Composition | undefined;
+  readonly result: Readonly<Record<string, ResultField>>;
 }
 
 export interface MapProblem {
@@ -46,6 +48,7 @@ export class Actions {
         tool: action.tool,
         arguments: action.arguments ?? {},
         compose: action.compose,
+        result: action.result ?? {},
       };
     });
     return new Actions(actions, aliases);
@@ -95,7 +98,11 @@ export function checkActions(added: ActionMap, base: ActionMap): MapProblem[] {
     }
   }
   for (const [name, action] of Object.entries(added)) {
-    problems.push(...checkArguments(name, action), ...checkComposition(name, action));
+    problems.push(
+      ...checkArguments(name, action),
+      ...checkComposition(name, action),
+      ...checkResult(name, action),
+    );
   }
   return problems;
 }
@@ -141,6 +148,22 @@ function checkComposition(name: string, { compose, arguments: args = {} }: Actio
     problems.push({ path: [name, "compose", "adjust"], message: "has a minimum above its maximum" });
   }
   return problems;
+}
+
+function checkResult(name: string, { result = {}, arguments: args = {} }: Action): MapProblem[] {
+  return Object.entries(result).flatMap(([field, { argument }]) => {
+    if (argument === undefined || Object.hasOwn(args, argument)) return [];
+    const message = `\`${argument}\` is not one of the action's arguments`;
+    return [{ path: [name, "result", field], message }];
+  });
+}
+
+/** Reads a dotted path of a tool's answer. */
+export function valueAt(answer: unknown, path: string): unknown {
+  let value = answer;
+  for (const key of path.split("."))
+    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
 }
 
 export type ReadArguments =
