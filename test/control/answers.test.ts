@@ -75,6 +75,7 @@ describe("answers that the other implementation lacks", () => {
         title: expect.any(String),
         detail: "unknown action `explode`",
         known: sixActions,
+        callId: expect.any(String),
       },
     ]);
     expect(speaker.calls).toEqual([]);

@@ -149,6 +149,21 @@ export class Calls {
     await this.#run(this.#notification, principal, device, method, params, options);
   }
 
+  /** Records a call that its interface rejected before it had a tool or arguments for the pipeline. Throws the error. */
+  async reject(
+    principal: Principal,
+    device: string,
+    name: string,
+    args: JsonObject,
+    error: TendonError,
+  ): Promise<never> {
+    const rejected = async () => {
+      throw error;
+    };
+    await this.#run({ steps: [], dispatch: rejected }, principal, device, name, args, {});
+    throw error;
+  }
+
   /** Returns the ruling that a call would get before its arguments are checked. Does not make the call. */
   async previewAccess(
     principal: Principal,

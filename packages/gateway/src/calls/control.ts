@@ -20,11 +20,13 @@ import {
 import type { Principal } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
+import type { Events } from "../events/events.ts";
 import type { ControlAction, ControlRunner, DeviceRecord } from "../fleet/fleet.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 
 export interface ControlDependencies {
   readonly clock: Clock;
+  readonly events: Events;
   readonly calls: Calls;
   readonly steps: ControlRunner;
   readonly actions: Actions;
@@ -53,10 +55,10 @@ export class Control {
     const tools: string[] = [];
     let named: { action?: string; function?: string } = namesOf(message, undefined);
     try {
-      const action = this.#resolve(message);
+      const action = await this.#resolve(principal, reference, message);
       named = namesOf(message, action);
       const record = this.#dependencies.findDevice(principal, reference);
-      const { clock, calls, steps, defaultTimeoutMs } = this.#dependencies;
+      const { clock, calls, events, steps, defaultTimeoutMs } = this.#dependencies;
       const { timeoutMs = defaultTimeoutMs } = message;
       const dueAt = clock.monotonic() + timeoutMs;
       const envelope = { timestamp: isoTime(clock.now()), request_id };
@@ -65,15 +67,24 @@ export class Control {
         const options = { timeoutMs: leftMs, signal, envelope, unlisted };
         // Listed while it runs, because the reply can be earlier than the end of a step on another node.
         tools.push(tool);
-        const { result } = await calls.call(principal, record.id, tool, args, options).catch((error) => {
-          if (!mayBeSent(error)) tools.pop();
-          throw error;
-        });
+        const { result } = await calls
+          .call(principal, record.id, tool, args, options)
+          .catch((error) => {
+            if (!mayBeSent(error)) tools.pop();
+            throw error;
+          })
+          .finally(() => {
+            // Afterwards, because a call waits for the tool list of a device that has just connected.
+            if (unlisted && record.catalogue.find(tool) === undefined)
+              events.controlUnknown("function", record.id, tool, principal.name);
+          });
         // A result with `isError` fails the action.
         if (result.isError) throw new TendonError("device_error", textOf(result), { sent: true, result });
         return result;
       };
       const work = actionOf(message, action);
+      if (work instanceof TendonError)
+        return await calls.reject(principal, record.id, action?.tool ?? "", fieldsOf(message), work);
       const options = { timeoutMs, signal, call };
       // An offline device runs the steps here, so that the first call fails with the pipeline's order of errors.
       const answer = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
@@ -106,15 +117,29 @@ export class Control {
   }
 
   /** [CTL-2] Returns `undefined` for a function without a mapping, which the device gets under its own name. */
-  #resolve(message: ControlRequest): KnownAction | undefined {
-    if (message.function_call !== undefined)
-      return this.#dependencies.actions.byFunction(message.function_call.name);
+  async #resolve(
+    principal: Principal,
+    reference: string,
+    message: ControlRequest,
+  ): Promise<KnownAction | undefined> {
+    const { actions, calls, events } = this.#dependencies;
+    if (message.function_call !== undefined) return actions.byFunction(message.function_call.name);
     const name = message.action ?? message.command ?? "";
-    const action = this.#dependencies.actions.byName(name);
+    const action = actions.byName(name);
     if (action !== undefined) return action;
-    throw new TendonError("action_unknown", `unknown action \`${name}\``, {
-      known: this.#dependencies.actions.names,
-    });
+    const error = new TendonError("action_unknown", `unknown action \`${name}\``, { known: actions.names });
+    const device = this.#visibleDevice(principal, reference);
+    events.controlUnknown("action", device, name, principal.name);
+    if (device === undefined) throw error;
+    return await calls.reject(principal, device, name, fieldsOf(message), error);
+  }
+
+  #visibleDevice(principal: Principal, reference: string): string | undefined {
+    try {
+      return this.#dependencies.findDevice(principal, reference).id;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Milliseconds, as existing apps use. Incremented if two requests arrive in the same millisecond. */
@@ -137,7 +162,7 @@ function namesOf(
 }
 
 /** Reads the action's arguments, so that a wrong message fails before the action waits for the device's lock. */
-function actionOf(message: ControlRequest, action: KnownAction | undefined): ControlAction {
+function actionOf(message: ControlRequest, action: KnownAction | undefined): ControlAction | TendonError {
   if (action === undefined) {
     const { name = "", arguments: args = {} } = message.function_call ?? {};
     return { tool: name, arguments: args, compose: undefined, unlisted: true };
@@ -148,7 +173,7 @@ function actionOf(message: ControlRequest, action: KnownAction | undefined): Con
   if (read.ok) return { tool, arguments: read.arguments, compose, unlisted: false };
   const [first] = read.problems;
   const hint = misspeltArguments(Object.keys(fields), argumentNames(action));
-  throw new TendonError("arguments_invalid", `${first?.path} ${first?.message}${hint}`, {
+  return new TendonError("arguments_invalid", `${first?.path} ${first?.message}${hint}`, {
     errors: [...read.problems],
   });
 }

@@ -21,6 +21,7 @@ const neverSent: ReadonlySet<string> = new Set([
   "approval_required",
   "tool_unknown",
   "arguments_invalid",
+  "action_unknown",
   "device_offline",
   "queue_full",
   "rate_limited",

@@ -179,6 +179,12 @@ export class Events {
     return this.#add("call.finished", at, device, data);
   }
 
+  /** `device` is undefined if there is none that the principal may see. */
+  controlUnknown(kind: "action" | "function", device: string | undefined, name: string, by: string): void {
+    this.#metrics.controlUnknown.inc({ kind });
+    this.#log.warn({ device, [kind]: name, principal: by }, `unknown device_control ${kind}`);
+  }
+
   callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
     this.#metrics.lateReplies.inc();
     this.#log.info({ device, ...data }, "a device answered a call that had already ended");

@@ -20,6 +20,12 @@ export class Metrics {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75, 300],
     registers: [this.registry],
   });
+  readonly controlUnknown = new Counter({
+    name: "tendon_control_unknown_total",
+    help: "device_control messages with an unknown action, or with a function that is neither mapped nor a tool of the device",
+    labelNames: ["kind"] as const,
+    registers: [this.registry],
+  });
   readonly lateReplies = new Counter({
     name: "tendon_late_replies_total",
     help: "Answers to calls that had already ended",
