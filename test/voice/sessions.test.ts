@@ -38,6 +38,8 @@ describe("active conversations", () => {
           device: boardId,
           alias: expect.any(String),
           transport,
+          sessionId: device.sessionId,
+          upstreamSessionId: connection.sessionId,
           upstream: new URL(upstream.server.url).host,
           state: expect.stringMatching(/^(idle|listening)$/),
           startedAt: expect.stringMatching(/Z$/),

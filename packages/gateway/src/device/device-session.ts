@@ -62,5 +62,7 @@ export interface SessionOwner {
   listed(session: DeviceSession, listing: Listing): void;
   /** The session continues under another id. */
   sessionRenamed(session: DeviceSession, oldId: string): void;
+  /** The voice server of a conversation has given its own session id, or an empty one. */
+  voiceSessionStarted(session: DeviceSession, id: string): void;
   offline(session: DeviceSession, reason: string): void;
 }

@@ -33,6 +33,8 @@ export interface VoiceBoard {
   readonly busy: boolean;
   /** Set if audio uses the connection; otherwise audio uses UDP. */
   readonly audioChannel: AudioChannel | undefined;
+  /** The voice server has given its own session id, or an empty one. */
+  upstreamAnswered(sessionId: string): void;
   /** Sends a text unchanged; false if the board has disconnected. */
   sendText(text: string): boolean;
   /** The hello was answered, so the board can reply and its tools can be listed. */

@@ -30,6 +30,10 @@ export class VoiceSession implements VoiceBoard {
     this.#session.alive();
   }
 
+  upstreamAnswered(sessionId: string): void {
+    this.#session.owner.voiceSessionStarted(this.#session, sessionId);
+  }
+
   sendText(text: string): boolean {
     return this.#session.sendRaw(text);
   }

@@ -1,6 +1,14 @@
 /** The data of events that carry more than a few fields. */
 import type { NumberedEvent } from "./event-buffer.ts";
 
+export interface OnlineDevice {
+  readonly transport: string;
+  readonly alias: string;
+  /** Whether it offers tools. */
+  readonly mcp: boolean;
+  readonly sessionId: string;
+}
+
 export interface FinishedCall {
   readonly callId: string;
   readonly device: string;

@@ -12,7 +12,7 @@ import {
   type NumberedEvent,
   type RecentEvents,
 } from "./event-buffer.ts";
-import type { EndedConversation, FinishedCall, FirmwareProgress } from "./event-types.ts";
+import type { EndedConversation, FinishedCall, FirmwareProgress, OnlineDevice } from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type { EventLog, Missed } from "./event-buffer.ts";
@@ -93,10 +93,10 @@ export class Events {
     return this.#recent?.since(id);
   }
 
-  deviceOnline(device: string, data: { transport: string; alias: string; mcp: boolean }): void {
+  deviceOnline(device: string, data: OnlineDevice): void {
     this.#log.info({ device, ...data }, "device online");
     this.#metrics.devicesOnline.inc();
-    this.#publish("device.online", device, data);
+    this.#publish("device.online", device, { ...data });
   }
 
   /** The alias was derived from the id and is now derived from the board. */

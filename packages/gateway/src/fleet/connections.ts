@@ -10,6 +10,7 @@ import type { Drift } from "./drift/drift.ts";
 import type { FirmwareUpgrades } from "./firmware-upgrades.ts";
 import { LocalHandle, type LocalHandleDependencies } from "./local-handle.ts";
 import type { McpPassthrough } from "./mcp-passthrough.ts";
+import { SessionIndex } from "./session-index.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 
 export interface ConnectionsDependencies {
@@ -37,8 +38,8 @@ interface ClusterDirectory {
 const takeOvers = { atOnce: 3, everyMs: 60_000 };
 
 export class Connections implements SessionOwner {
+  readonly sessionIds = new SessionIndex();
   readonly #dependencies: ConnectionsDependencies;
-  readonly #bySession = new Map<string, string>();
   readonly #takeOvers: Throttle;
   #cluster: ClusterDirectory | undefined;
 
@@ -54,11 +55,6 @@ export class Connections implements SessionOwner {
     this.#cluster = cluster;
   }
 
-  /** The device whose current session has this id. */
-  deviceOf(sessionId: string): string | undefined {
-    return this.#bySession.get(sessionId);
-  }
-
   /** The newest connection of a device wins. Later messages of the old one have no effect [DEV-10]. */
   online(session: DeviceSession): void {
     const record = this.#dependencies.recordOf(session.deviceId, session.kind);
@@ -71,7 +67,7 @@ export class Connections implements SessionOwner {
     const handle = new LocalHandle(session, record, this.#dependencies.local);
     record.attach(handle);
     this.#dependencies.passthrough.connected(record.id, handle);
-    this.#bySession.set(session.sessionId, record.id);
+    this.sessionIds.add(session);
     this.#dependencies.toolset.connected(record.id);
     this.#cluster?.claim(handle);
     if (!session.hasTools) void this.#dependencies.persistence.save(record);
@@ -86,6 +82,7 @@ export class Connections implements SessionOwner {
       transport: session.transport,
       alias: record.alias,
       mcp: session.hasTools,
+      sessionId: session.sessionId,
     });
   }
 
@@ -123,12 +120,15 @@ export class Connections implements SessionOwner {
   }
 
   sessionRenamed(session: DeviceSession, oldId: string): void {
-    this.#bySession.delete(oldId);
-    if (this.#current(session) !== undefined) this.#bySession.set(session.sessionId, session.deviceId);
+    this.sessionIds.renamed(session, oldId);
+  }
+
+  voiceSessionStarted(session: DeviceSession, id: string): void {
+    this.sessionIds.setVoice(session, id);
   }
 
   offline(session: DeviceSession, reason: string): void {
-    this.#bySession.delete(session.sessionId);
+    this.sessionIds.remove(session);
     this.#cluster?.release(session);
     const record = this.#current(session);
     if (record === undefined) return;

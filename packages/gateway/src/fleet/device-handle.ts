@@ -54,6 +54,8 @@ export interface Sent<Result> {
 }
 
 export interface Inspection {
+  /** `undefined` while the device is offline, and from nodes of older versions. */
+  readonly sessionId?: string | undefined;
   readonly queuedCalls: number;
   readonly droppedAudioFrames: number;
   readonly lastSeenAt: number;

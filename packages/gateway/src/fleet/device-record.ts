@@ -308,8 +308,9 @@ export class DeviceRecord {
 
   /** Figures that only the node that holds the device has. */
   inspection(): Inspection {
-    const { queuedCalls = 0, droppedAudioFrames = 0 } = this.#handle?.local?.session ?? {};
+    const { sessionId, queuedCalls = 0, droppedAudioFrames = 0 } = this.#handle?.local?.session ?? {};
     return {
+      sessionId,
       queuedCalls,
       droppedAudioFrames,
       lastSeenAt: this.#handle?.lastSeenAt ?? this.#lastSeenAt ?? this.#createdAt,
@@ -320,9 +321,10 @@ export class DeviceRecord {
   /** `inspection` comes from the node that holds the device. */
   detail(inspection?: Inspection): DeviceDetail {
     if (inspection?.status !== undefined) this.setStatus(inspection.status.at, inspection.status.value);
-    const { queuedCalls, droppedAudioFrames } = inspection ?? this.inspection();
+    const { sessionId, queuedCalls, droppedAudioFrames } = inspection ?? this.inspection();
     return {
       ...this.view(),
+      sessionId: sessionId ?? null,
       ...(inspection === undefined ? {} : { lastSeenAt: isoTime(inspection.lastSeenAt) }),
       status: this.#status === undefined ? null : { at: isoTime(this.#status.at), value: this.#status.value },
       lastDisconnect:

@@ -23,6 +23,7 @@ import type { LocalHandleDependencies } from "./local-handle.ts";
 import { McpPassthrough } from "./mcp-passthrough.ts";
 import { RemoteDevices, type RemoteDevicesDependencies } from "./remote-devices.ts";
 import { ReplicaSync } from "./replica-sync.ts";
+import { SessionFinder } from "./session-finder.ts";
 import { ToolFinder } from "./tool-finder.ts";
 import { toolListOf } from "./tool-list.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
@@ -58,9 +59,6 @@ export interface FleetDependencies {
   readonly toolset: () => ToolsetChanges;
 }
 
-const sessionTopic = "device-of-session";
-const findSessionMs = 1_000;
-
 export class Fleet {
   readonly devices: KnownDevices;
   /** Receives the sessions of connected devices. */
@@ -77,7 +75,7 @@ export class Fleet {
   readonly #dependencies: FleetDependencies;
   readonly #persistence: DevicePersistence;
   #remote: RemoteDevices | undefined;
-  #findSession: (sessionId: string) => Promise<string | undefined> = async () => undefined;
+  readonly #sessionFinder: SessionFinder;
 
   private constructor(dependencies: FleetDependencies) {
     this.#dependencies = dependencies;
@@ -131,6 +129,9 @@ export class Fleet {
       recordOf: (id, kind) => devices.recordOf(id, kind),
       find,
     });
+    this.#sessionFinder = new SessionFinder(this.connections.sessionIds, (principal, id) =>
+      devices.visible(principal, id),
+    );
     const attachRemote = (id: string) => this.#remote?.attach(id);
     this.replicas = new ReplicaSync({
       clock,
@@ -192,7 +193,7 @@ export class Fleet {
     for (const { handle } of this.devices.records.values())
       if (handle?.local !== undefined) remote.claim(handle.local);
     this.connections.joinCluster(remote);
-    this.#findSession = findSessionsOf(cluster, this.connections);
+    this.#sessionFinder.join(cluster);
     this.#persistence.broadcastWith((id, removed) =>
       cluster.broadcasts.sendAndWait({ kind: removed ? "device_gone" : "device", id }),
     );
@@ -267,10 +268,9 @@ export class Fleet {
     return id === "" ? principal.devices === undefined : this.visible(principal, id);
   }
 
-  /** The device whose current session has this id, on any node. For messages that name only the session. */
+  /** The device of a session on any node, if the principal may see it. For messages that name only the session. */
   async deviceOfSession(principal: Principal, sessionId: string): Promise<string | undefined> {
-    const id = this.connections.deviceOf(sessionId) ?? (await this.#findSession(sessionId));
-    return id !== undefined && this.visible(principal, id) ? id : undefined;
+    return await this.#sessionFinder.find(principal, sessionId);
   }
 
   /** The connections of this node. */
@@ -282,18 +282,4 @@ export class Fleet {
   expect(id: string, kind: DeviceSession["kind"]): void {
     this.devices.recordOf(id, kind);
   }
-}
-
-/** [APP-2] Finds the device of a session id by asking the other nodes. */
-function findSessionsOf(cluster: Cluster, connections: Connections) {
-  const { rpc } = cluster;
-  rpc.serveNode(sessionTopic, async (id) => connections.deviceOf(String(id)) ?? null);
-  return async (id: string): Promise<string | undefined> => {
-    const others = cluster.nodes().filter(({ instance }) => instance !== cluster.instance);
-    const options = { timeoutMs: findSessionMs };
-    const answers = others.map(({ instance }) =>
-      rpc.askNode(instance, sessionTopic, id, options).catch(() => null),
-    );
-    return (await Promise.all(answers)).find((device) => typeof device === "string");
-  };
 }

@@ -6,6 +6,9 @@ type VoiceSessions = ReturnType<VoiceRelay["sessions"]>;
 /** The result omits the sessions of a node that does not answer within this time. */
 const answerMs = 1_000;
 
+/** A node of an older version does not report the session ids. */
+const withoutIds = { sessionId: null, upstreamSessionId: null };
+
 /** The voice sessions of all nodes. */
 export function clusterVoiceSessions(
   cluster: Cluster | undefined,
@@ -16,12 +19,8 @@ export function clusterVoiceSessions(
   cluster.rpc.serveNode("voice-sessions", async () => here());
   const at = async (node: string): Promise<VoiceSessions> => {
     try {
-      return (await cluster.rpc.askNode(
-        node,
-        "voice-sessions",
-        {},
-        { timeoutMs: answerMs },
-      )) as VoiceSessions;
+      const answer = await cluster.rpc.askNode(node, "voice-sessions", {}, { timeoutMs: answerMs });
+      return (answer as VoiceSessions).map((session) => ({ ...withoutIds, ...session }));
     } catch {
       // The node has stopped or is unreachable.
       return [];

@@ -84,6 +84,11 @@ export class Conversation {
     return this.#dependencies.upstreamName;
   }
 
+  /** The session id at the voice server, while it is connected. */
+  get upstreamSessionId(): string | undefined {
+    return (this.#state.kind === "open" ? this.#state.ids.theirs : "") || undefined;
+  }
+
   get phase(): "opening" | "idle" | "listening" | "speaking" | "ending" {
     switch (this.#state.kind) {
       case "opening":
@@ -188,6 +193,7 @@ export class Conversation {
       link.sendText(encodeMcp(theirs, payload)),
     );
     this.#state = { kind: "open", link, ids, tools };
+    this.board.upstreamAnswered(theirs);
     if (!this.#helloAnswered) this.#answerHello(this.#helloReply(ids, message, text));
     for (const item of buffered) {
       if (typeof item === "string") link.sendText(ids.toUpstream(item));

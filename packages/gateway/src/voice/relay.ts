@@ -54,16 +54,30 @@ export class VoiceRelay implements VoiceService {
 
   /** Statistics of all conversations. */
   sessions(): Omit<VoiceSession, "alias">[] {
-    return [...this.#conversations].map(({ board, upstreamName, phase, startedAt, calls, up, down }) => ({
-      device: board.deviceId,
-      transport: board.transport,
-      upstream: upstreamName,
-      state: phase,
-      startedAt: isoTime(startedAt),
-      calls,
-      up: up.view,
-      down: down.view,
-    }));
+    return [...this.#conversations].map((conversation) => {
+      const {
+        board,
+        upstreamName,
+        upstreamSessionId = null,
+        phase,
+        startedAt,
+        calls,
+        up,
+        down,
+      } = conversation;
+      return {
+        device: board.deviceId,
+        transport: board.transport,
+        sessionId: board.sessionId,
+        upstreamSessionId,
+        upstream: upstreamName,
+        state: phase,
+        startedAt: isoTime(startedAt),
+        calls,
+        up: up.view,
+        down: down.view,
+      };
+    });
   }
 
   loggable(text: string): string {

@@ -48,6 +48,12 @@ export type Device = Static<typeof Device>;
 export const DeviceDetail = Type.Object(
   {
     ...deviceFields,
+    sessionId: OrNull(
+      Type.String({
+        description:
+          "The current session, for `session_id` of device_control; null while offline. Over MQTT it changes with every audio session",
+      }),
+    ),
     status: OrNull(
       Type.Object({
         at: Time,

@@ -13,6 +13,12 @@ export const VoiceSession = Type.Object({
   device: Type.String(),
   alias: Type.String(),
   transport: Type.String(),
+  sessionId: Type.Union([Type.String(), Type.Null()], {
+    description: "The device's session id at the gateway; null from a node of an older version",
+  }),
+  upstreamSessionId: Type.Union([Type.String(), Type.Null()], {
+    description: "The session id at the voice server; null until it has answered",
+  }),
   upstream: Type.String({ description: "The voice server's host" }),
   state: Type.Enum(["opening", "idle", "listening", "speaking", "ending"]),
   startedAt: Type.String({ format: "date-time" }),
