@@ -184,7 +184,10 @@ describe("the answer", () => {
       code: "bad_request",
       detail: "/type must be `device_control` or absent, not `device_ctrl`",
     };
-    expect((await site.rest("POST", controlPath, message)).body).toMatchObject(wrong);
+    expect((await site.rest("POST", controlPath, message)).body).toMatchObject({
+      ...wrong,
+      errors: [{ path: "/type", message: "must be `device_control`" }],
+    });
     expect(await app.ask(controlTopic, message)).toMatchObject(wrong);
     expect(speaker.calls).toEqual([]);
   });

@@ -257,6 +257,18 @@ describe("device_control over MQTT", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
+  it("[APP-2] explains on the common topic how to name a device", async () => {
+    const { app } = await open();
+    const detailOf = async (more: object) =>
+      (await app.ask("tendon/control", { type: "device_control", action: "mute", ...more }))["detail"];
+    expect(await detailOf({})).toBe(
+      "the message names no device: add `device` or `session_id`, or publish on `tendon/devices/{id}/control`",
+    );
+    expect(await detailOf({ session_id: "..." })).toBe(
+      "no connected device has a session with this `session_id`",
+    );
+  });
+
   it("[CTL-1] generates unique request ids", async () => {
     const { app } = await open();
     for (let index = 0; index < 50; index += 1) {

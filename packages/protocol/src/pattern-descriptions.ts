@@ -41,8 +41,9 @@ interface SchemaError {
   readonly params: object;
 }
 
-/** The message of a schema error, with a description of the pattern if there is one. */
+/** The message of a schema error, with the description of a pattern, or with the only valid value. */
 export function inWords({ message, params }: SchemaError): string {
-  const { pattern } = params as { readonly pattern?: unknown };
+  const { pattern, allowedValue } = params as { readonly pattern?: unknown; readonly allowedValue?: unknown };
+  if (typeof allowedValue === "string") return `must be \`${allowedValue}\``;
   return (typeof pattern === "string" ? descriptions.get(pattern) : undefined) ?? message;
 }

@@ -177,7 +177,10 @@ export class MqttTopics {
       named ??
       (session_id === undefined ? undefined : await services.fleet.deviceOfSession(principal, session_id));
     if (target === undefined) {
-      const detail = "neither `device` nor `session_id` names a known device";
+      const detail =
+        session_id === undefined
+          ? "the message names no device: add `device` or `session_id`, or publish on `tendon/devices/{id}/control`"
+          : "no connected device has a session with this `session_id`";
       return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
     return await services.control.run(principal, target, decoded.message);
