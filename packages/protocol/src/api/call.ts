@@ -72,7 +72,7 @@ const PastCall = Type.Object({
   callId: Type.String(),
   at: Type.String({ format: "date-time", description: "When it ended, successfully or not" }),
   device: Type.String(),
-  tool: Type.String(),
+  tool: Type.String({ description: "The tool, or the name of an unknown device_control action" }),
   principal: Type.String(),
   outcome: Type.String(),
   queuedMs: Type.Number(),

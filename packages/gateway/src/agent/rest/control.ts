@@ -17,7 +17,7 @@ export function controlRoutes(http: Http, services: Services): void {
       schema: {
         summary: "Run a device_control action or function call",
         description:
-          "Success is a 200. A failure has the same body with `ok: false`, `code`, `title` and `detail`, and the status of that code.",
+          "Success is a 200. A failure has the same body with `ok: false`, `code`, `title` and `detail`, and the status of that code. An unknown action is a 400 `action_unknown` with the `known` ones, and is in the call history under its name.",
         tags: ["control"],
         params: DeviceParams,
         headers: IdempotencyHeaders,
