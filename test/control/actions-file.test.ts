@@ -253,7 +253,7 @@ describe("a mistake in control.actions stops the start and names line and key", 
     expect(problems(`${head}${more}`)).toEqual([sentence]);
   });
 
-  it("[CTL-3] an argument with a reserved name is passed with its alias, or in a function call", async () => {
+  it("[CTL-3] an argument with a reserved name is passed with its alias, or in `arguments`", async () => {
     const text = `${head}      arguments:\n        action: { type: string, required: true, aliases: [move] }\n`;
     expect(problems(text)).toEqual([]);
     const { site, speaker } = await openSpeaker({
@@ -262,6 +262,7 @@ describe("a mistake in control.actions stops the start and names line and key", 
     });
     const asks = [
       { action: "a", move: "sit" },
+      { action: "a", arguments: { action: "sit" } },
       { function_call: { name: "self_a", arguments: { action: "sit" } } },
     ];
     for (const body of asks) {

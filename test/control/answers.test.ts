@@ -146,6 +146,8 @@ describe("nested arguments", () => {
     [{ action: "set_volume", arguments: { volume: 33 } }, 33],
     [{ command: "set_volume", arguments: { value: 0 } }, 0],
     [{ action: "set_volume", volume: 12, arguments: { volume: 90 } }, 12],
+    [{ action: "set_volume", value: 12, arguments: { volume: 90 } }, 12],
+    [{ action: "set_volume", volume: null, arguments: { value: 33 } }, 33],
     [{ action: "volume_up", arguments: { step: 7 } }, 57],
     [{ action: "volume_up", arguments: {} }, 60],
   ])("[CTL-3] %j ends at %i over REST and MQTT", async (message, level) => {

@@ -84,7 +84,7 @@ export class Control {
       };
       const work = actionOf(message, action);
       if (work instanceof TendonError)
-        return await calls.reject(principal, record.id, action?.tool ?? "", fieldsOf(message), work);
+        return await calls.reject(principal, record.id, action?.tool ?? "", fieldsOf(message, action), work);
       const options = { timeoutMs, signal, call };
       // An offline device runs the steps here, so that the first call fails with the pipeline's order of errors.
       const answer = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
@@ -131,7 +131,7 @@ export class Control {
     const device = this.#visibleDevice(principal, reference);
     events.controlUnknown("action", device, name, principal.name);
     if (device === undefined) throw error;
-    return await calls.reject(principal, device, name, fieldsOf(message), error);
+    return await calls.reject(principal, device, name, fieldsOf(message, undefined), error);
   }
 
   #visibleDevice(principal: Principal, reference: string): string | undefined {
@@ -168,7 +168,7 @@ function actionOf(message: ControlRequest, action: KnownAction | undefined): Con
     return { tool: name, arguments: args, compose: undefined, unlisted: true };
   }
   const { tool, compose } = action;
-  const fields = fieldsOf(message);
+  const fields = fieldsOf(message, action);
   const read = readArguments(action, fields);
   if (read.ok) return { tool, arguments: read.arguments, compose, unlisted: false };
   const [first] = read.problems;
@@ -179,10 +179,15 @@ function actionOf(message: ControlRequest, action: KnownAction | undefined): Con
 }
 
 /** [CTL-3] The fields of an action are beside it, in `arguments`, or in both. Those beside it have precedence. */
-function fieldsOf(message: ControlRequest): JsonObject {
+function fieldsOf(message: ControlRequest, action: KnownAction | undefined): JsonObject {
   if (message.function_call !== undefined) return message.function_call.arguments ?? {};
-  const beside = Object.entries(message).filter(([key]) => !messageFields.has(key));
-  return { ...message.arguments, ...Object.fromEntries(beside) };
+  const isField = ([key, value]: [string, unknown]) => !messageFields.has(key) && value !== null;
+  const beside = Object.fromEntries(Object.entries(message).filter(isField));
+  const replaced = Object.entries(action?.arguments ?? {})
+    .map(([name, { aliases = [] }]) => [name, ...aliases])
+    .filter((names) => names.some((name) => Object.hasOwn(beside, name)));
+  const nested = Object.entries(message.arguments ?? {}).filter(([key]) => !replaced.flat().includes(key));
+  return { ...Object.fromEntries(nested), ...beside };
 }
 
 /** [CTL-4] Adds the fields that the action promises in its result, unless the answer has them. */
