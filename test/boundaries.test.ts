@@ -43,6 +43,7 @@ const modules: Readonly<
   store: { may: [], types: [] },
   access: { may: ["events", "store"], types: ["config"] },
   cluster: { may: [], types: [] },
+  audit: { may: ["access", "events", "store"], types: [] },
   fleet: { may: ["access", "events", "store", "cluster"], types: ["device", "config"] },
   // An upload and an OTA request carry the headers that identify a board, which device/ reads.
   vision: { may: ["access", "device", "events", "store"], types: ["config"] },
@@ -57,13 +58,14 @@ const modules: Readonly<
   toolset: { may: ["access", "fleet", "store"], types: [] },
   agent: {
     may: ["access", "calls", "events", "firmware", "fleet", "provisioning", "toolset"],
-    types: ["broker", "cluster", "config", "store"],
+    types: ["audit", "broker", "cluster", "config", "store"],
   },
   // A part of the composition root.
   wiring: {
     may: [
       "access",
       "agent",
+      "audit",
       "broker",
       "calls",
       "cluster",
@@ -108,8 +110,8 @@ interface Manifest {
 }
 
 const clause = /\b(?:import|export)\s+(type\s+)?([\w*{}\s,$]*?)\s*from\s*"([^"]+)"/g;
-/** Does not match inside a text, such as the path "/devices/import". */
-const bare = /(?<![/"])\bimport\s*\(?\s*"([^"]+)"/g;
+/** Does not match inside a text, such as the path "/devices/import" or the action "device.import". */
+const bare = /(?<![/".])\bimport\s*\(?\s*"([^"]+)"/g;
 
 function importsOf(text: string): Import[] {
   const named = [...text.matchAll(clause)].map(([, type, names = "", from = ""]) => {

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorKinds, settingsReference } from "@tendon/gateway";
-import { errorTitles } from "@tendon/protocol";
+import { auditActions, errorTitles } from "@tendon/protocol";
 import { VirtualDevice } from "@tendon/simulator";
 import { describe, expect, it } from "vitest";
 // @ts-expect-error: scripts are plain JavaScript.
@@ -87,5 +87,14 @@ describe("docs/reference/stock-tools.md", () => {
   it("is what `npm run docs` makes of the virtual board: the tools it lists, and its answers to each call", async () => {
     const text = fs.readFileSync(new URL("../docs/reference/stock-tools.md", import.meta.url), "utf8");
     expect(text).toBe(await stockToolsPage(VirtualDevice));
+  });
+});
+
+describe("docs/operations/audit.md", () => {
+  it("names every action of the audit once, and no other", () => {
+    const text = fs.readFileSync(path.join(root, "docs", "operations", "audit.md"), "utf8");
+    const table = text.split("\n").filter((line) => line.startsWith("| `"));
+    const told = table.flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)]);
+    expect(told.map(([, action]) => action).toSorted()).toEqual(auditActions.toSorted());
   });
 });

@@ -1,6 +1,12 @@
 /** The `tendon` command. Each subcommand's file is loaded only when the subcommand runs. */
 import { Command, CommanderError } from "commander";
-import { connectionOptions, described, gatewayCommand, wholeNumber } from "./command-options.ts";
+import {
+  connectionOptions,
+  described,
+  exportOption,
+  gatewayCommand,
+  wholeNumber,
+} from "./command-options.ts";
 import { addApprovalsCommand } from "./commands/approvals-arguments.ts";
 import { addConfigCommand } from "./commands/config-arguments.ts";
 import { addDeviceCommand } from "./commands/device-arguments.ts";
@@ -83,7 +89,20 @@ function build(): Command {
     .option("--tool <tool>", "only calls of this tool")
     .option("--outcome <outcome>", "only calls with this outcome: ok, tool_error or an error code")
     .option("--limit <number>", "maximum number of calls", wholeNumber, 50)
+    .addOption(exportOption("calls"))
     .action(async (options) => (await import("./commands/calls.ts")).calls(options));
+
+  gatewayCommand(
+    program,
+    "audit",
+    "list who changed what, newest first: tokens, devices, approvals, firmware",
+  )
+    .option("--principal <name>", "only changes by this token, or by admin")
+    .option("--action <action>", "only this action, such as token.create or device.revoke")
+    .option("--since <time>", "only changes since this time, such as 2027-01-31")
+    .option("--limit <number>", "maximum number of entries", wholeNumber, 50)
+    .addOption(exportOption("entries"))
+    .action(async (options) => (await import("./commands/audit.ts")).audit(options));
 
   gatewayCommand(program, "control", "send a device_control action to a device")
     .argument("<device>", "id or alias")

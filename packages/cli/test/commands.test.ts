@@ -354,7 +354,7 @@ describe("tendon config", () => {
       calls: { queue: 7, timeoutMs: 30_000 },
       mqtt: { broker: "mqtts://gateway:(hidden)@broker.example:8883" },
     });
-    expect(table.stdout).toMatch(/calls\.queue\s+7\s+TENDON_CALLS_QUEUE/);
+    expect(table.stdout).toMatch(/calls\.queue\s+7\s+environment\s+TENDON_CALLS_QUEUE/);
     expect(shown.stdout + table.stdout).not.toContain("hunter2");
   });
 });

@@ -2,6 +2,7 @@
  * The composition root: constructs the modules and connects them, without logic of its own. It is also the entry point of
  * the library: `startTendon` runs a gateway inside another program.
  */
+import type { SettingView } from "@tendon/protocol";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
@@ -28,6 +29,8 @@ import { within } from "./with-deadline.ts";
 export interface StartOptions extends FoundationOptions {
   /** Allows `devices.admission: open` on an address that other machines can reach. */
   readonly allowOpen?: boolean | undefined;
+  /** The settings with their sources, for the console and the audit. */
+  readonly settings?: readonly SettingView[] | undefined;
   /** Programs to run as devices, in addition to those of the configuration. */
   readonly processes?: Config["devices"]["stdio"];
   /** Starts a virtual device for the console and returns its id. `provision` gives the device its settings. */
@@ -56,7 +59,8 @@ const deviceCloseMs = 1_200;
 
 /** Starts a gateway from these settings only. It does not read the environment or tendon.yaml. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
-  return startGateway(loadConfig({ overrides: settings }).config, options);
+  const loaded = loadConfig({ overrides: settings });
+  return startGateway(loaded.config, { settings: loaded.settings, ...options });
 }
 
 export async function startGateway(config: Config, options: StartOptions): Promise<Tendon> {
@@ -102,6 +106,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     listening: config.http,
     settingsOf,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
+    settings: options.settings ?? [],
     reportFault: reportFaultTo(log),
     isStopping: () => stopping,
   });
@@ -122,6 +127,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     locked: foundation.folderLock.locked,
     ports: { http: portOf(http), mqtt: mqtt.port },
   });
+  await modules.audit.recordStart(foundation, options.settings ?? []);
   log.info({ url, admission: config.devices.admission, version }, "gateway started");
 
   let stopped: Promise<void> | undefined;

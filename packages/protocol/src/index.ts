@@ -4,6 +4,7 @@
  */
 export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
+export { type AuditAction, AuditList, AuditQuery, auditActions } from "./api/audit.ts";
 export {
   CallHistory,
   CallQuery,
@@ -71,6 +72,7 @@ export {
   SignInCode,
   SignInRequest,
 } from "./api/session.ts";
+export { SettingList, type SettingView } from "./api/settings.ts";
 export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
 export {

@@ -3,12 +3,14 @@ import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
+import { type ExportFormat, writeExport } from "../write-export.ts";
 
 interface CallsOptions extends TargetOptions {
   readonly device?: string;
   readonly tool?: string;
   readonly outcome?: string;
   readonly limit: number;
+  readonly export?: ExportFormat;
   readonly json?: boolean;
 }
 
@@ -18,6 +20,10 @@ export async function calls(options: CallsOptions): Promise<void> {
   for (const key of ["device", "tool", "outcome"] as const) {
     const value = options[key];
     if (value !== undefined) query.set(key, value);
+  }
+  if (options.export !== undefined) {
+    await writeExport(client, `/calls?${query}`, options.export);
+    return;
   }
   const history = await client.get<CallHistory>(`/calls?${query}`);
   if (history.calls.length === 0 && options.device !== undefined) await requireDevice(client, options.device);

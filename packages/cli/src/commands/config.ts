@@ -1,5 +1,5 @@
 import {
-  type Config,
+  type LoadedConfig,
   loadConfig,
   StartError,
   settingsReference,
@@ -15,7 +15,7 @@ interface ConfigOptions {
   readonly json?: boolean;
 }
 
-function load(options: ConfigOptions): { readonly config: Config; readonly file: string | undefined } {
+function load(options: ConfigOptions): LoadedConfig {
   return loadConfig({
     file: options.config,
     searchIn: ["."],
@@ -36,24 +36,24 @@ export function checkConfig(options: ConfigOptions): void {
 
 /** Prints the effective configuration, with secrets hidden. */
 export async function showConfig(options: ConfigOptions): Promise<void> {
-  const shown = withoutSecrets(load(options).config) as Record<string, unknown>;
+  const { config, settings } = load(options);
   if (options.json === true) {
-    printJson(shown);
+    printJson(withoutSecrets(config));
     return;
   }
+  const variables = new Map(settingsReference().map(({ name, variable }) => [name, variable]));
   await printTable(
-    ["SETTING", "VALUE", "VARIABLE"],
-    settingsReference().map(({ name, variable }) => [name, display(valueAt(shown, name)), variable ?? ""]),
+    ["SETTING", "VALUE", "FROM", "VARIABLE"],
+    settings.map(({ name, value, source, place }) => [
+      name,
+      display(value),
+      source === "file" ? (place ?? source) : source,
+      variables.get(name) ?? "",
+    ]),
   );
 }
 
-function valueAt(tree: unknown, name: string): unknown {
-  return name
-    .split(".")
-    .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], tree);
-}
-
 function display(value: unknown): string {
-  if (value === undefined) return "";
+  if (value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -30,7 +30,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   // Registered first, so that a signal during the start also stops the gateway.
   const stopRequested = stopSignal();
   disablePretenuring();
-  const { config, adminToken } = loadConfig({
+  const { config, adminToken, settings } = loadConfig({
     file: options.config,
     searchIn: ["."],
     env: process.env,
@@ -45,6 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { signal } = startAbort;
   const tendon = await startGateway(config, {
     adminToken,
+    settings,
     allowOpen: options.allowOpen,
     processes,
     startDemoDevice: (provision) => demoDevices.start(provision),

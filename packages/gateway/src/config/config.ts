@@ -4,13 +4,14 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { checkActions, defaultActions } from "@tendon/protocol";
+import { checkActions, defaultActions, type SettingView } from "@tendon/protocol";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { checkAccess } from "../access-settings.ts";
 import { messageOf, StartError } from "../errors.ts";
+import { effectiveSettings, valueAt } from "./effective-settings.ts";
 import { explainProblem, explainVariable, type Problem, placeOf } from "./problems.ts";
 import { environmentName, fileOnly, type Leaf, leavesOf } from "./reference.ts";
 import { type Config, ConfigSchema } from "./schema.ts";
@@ -51,6 +52,8 @@ export interface LoadedConfig {
   readonly file: string | undefined;
   /** TENDON_TOKEN: the admin token of this run, never stored or shown. */
   readonly adminToken: string | undefined;
+  /** Every setting with its source, secrets hidden. */
+  readonly settings: readonly SettingView[];
 }
 
 const minTokenLength = 16;
@@ -93,7 +96,15 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
     problems.push({ where: "TENDON_TOKEN", message: `must have ${minTokenLength} characters or more` });
   }
   if (problems.length > 0) throw new StartError("The configuration is not valid:", unique(problems));
-  return { config: deepFreeze(merged) as Config, file, adminToken };
+  const settings = effectiveSettings(merged, {
+    command: (at) => valueAt(overrides, at) !== undefined,
+    variable: fromEnv.nameOf,
+    fileLine(at) {
+      if (file === undefined || valueAt(read.tree, at) === undefined) return undefined;
+      return `${path.basename(file)}:${read.lineOf(at) ?? 1}`;
+    },
+  });
+  return { config: deepFreeze(merged) as Config, file, adminToken, settings };
 }
 
 /** TypeBox stops at eight errors. The author of a configuration file needs all of them. */

@@ -198,6 +198,17 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    audit: Type.Object(
+      {
+        keepDays: Type.Integer({
+          minimum: 1,
+          maximum: 36_500,
+          default: 365,
+          description: "Days that an entry stays in the audit",
+        }),
+      },
+      strict,
+    ),
     access: AccessSettings,
     agents: Type.Object(
       {

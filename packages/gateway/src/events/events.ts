@@ -2,7 +2,7 @@
  * The one place that records what happened: as events for clients, log lines and metrics. Modules report through
  * named methods; no other module logs a line about a device or counts a call.
  */
-import type { EventType, GatewayEvent } from "@tendon/protocol";
+import type { AuditList, EventType, GatewayEvent } from "@tendon/protocol";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import {
@@ -212,6 +212,12 @@ export class Events {
   ): void {
     this.#log.info({ device, ...data }, "an approval was decided");
     this.#publish("approval.decided", device, data);
+  }
+
+  /** Only principals with `admin` get the event. */
+  auditRecorded({ at: _at, ...data }: AuditList["entries"][number]): void {
+    this.#log.info(data, "audit");
+    this.#publish("audit.recorded", undefined, data);
   }
 
   frameNotUnderstood(device: string, outcome: "unknown" | "invalid", why: string): void {

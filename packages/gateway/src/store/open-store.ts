@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { StartError } from "../errors.ts";
 
+import { AuditEntries } from "./audit-entries.ts";
 import { Buffers } from "./buffers.ts";
 import { Calls } from "./calls.ts";
 import { openDataFolder } from "./data-folder.ts";
@@ -57,6 +58,7 @@ export class Store implements StoreTransaction {
   readonly settings: StoreTransaction["settings"];
   readonly voiceAccounts: StoreTransaction["voiceAccounts"];
   readonly consoleSessions: StoreTransaction["consoleSessions"];
+  readonly audit: AuditEntries;
   /** These three are buffered and written soon after. The rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
@@ -86,6 +88,7 @@ export class Store implements StoreTransaction {
     this.voiceAccounts = parts.voiceAccounts;
     this.consoleSessions = parts.consoleSessions;
     this.#buffers = new Buffers(clock, onProblem);
+    this.audit = new AuditEntries(engine, this.#buffers);
     this.calls = new Calls(engine, this.#buffers);
     this.events = new StoredEvents(engine, this.#buffers);
     this.presence = new Presence(engine, this.#buffers);
@@ -98,6 +101,7 @@ export class Store implements StoreTransaction {
       new Map([
         ["calls", (limit) => this.calls.prune(clock.now() - rules.callsForMs, rules.calls, limit)],
         ["events", (limit) => this.events.prune(clock.now() - rules.eventsForMs, rules.events, limit)],
+        ["audit", (limit) => this.audit.prune(clock.now() - rules.auditForMs, limit)],
         ["approvals", (limit) => this.approvals.pruneOld(limit)],
         ["pairings", (limit) => this.pairings.pruneOld(limit)],
         ["idempotency records", (limit) => this.idempotencyRecords.prune(limit)],

@@ -9,6 +9,7 @@ export interface RetentionRules {
   readonly calls: number;
   readonly eventsForMs: number;
   readonly events: number;
+  readonly auditForMs: number;
 }
 
 export const defaultRules: RetentionRules = {
@@ -16,6 +17,7 @@ export const defaultRules: RetentionRules = {
   calls: 1_000_000,
   eventsForMs: 7 * 24 * 60 * 60_000,
   events: limits.eventsKept.max,
+  auditForMs: 365 * 24 * 60 * 60_000,
 };
 
 /** Deletes at most `limit` old rows of one kind. Returns the number of deleted rows. */

@@ -6,6 +6,7 @@
  * unavailable database answers again.
  */
 export type { Approval, GuardedCall } from "./approval-row.ts";
+export type { AuditEntry } from "./audit-entries.ts";
 export type { CallRecord } from "./call-row.ts";
 export { openDataFolder } from "./data-folder.ts";
 export type { StoredDevice } from "./device-row.ts";

@@ -23,6 +23,19 @@ export interface Tables {
   tendon_voice_accounts: VoiceAccountsTable;
   tendon_firmware_updates: FirmwareUpdatesTable;
   tendon_console_sessions: ConsoleSessionsTable;
+  tendon_audit: AuditTable;
+}
+
+export interface AuditTable {
+  id: string;
+  at: number;
+  principal: string;
+  action: string;
+  target_type: string;
+  target_id: string;
+  target_name: string;
+  source: string;
+  detail: string | null;
 }
 
 interface ConsoleSessionsTable {

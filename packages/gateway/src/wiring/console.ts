@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Authentication, Tokens } from "../access/access.ts";
 import { type Addresses, otaProblem } from "../addresses.ts";
 import { type Console, consoleRoutes, type Http, type Services } from "../agent/agent.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Clock } from "../clock.ts";
 import type { FrameLog } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
@@ -16,6 +17,7 @@ export interface ConsoleDependencies {
   readonly services: Services;
   readonly tokens: Tokens;
   readonly authentication: Authentication;
+  readonly audit: Audit;
   readonly frames: FrameLog;
   readonly addresses: () => Addresses;
   /** The host on which the gateway listens, and its public address. */

@@ -88,6 +88,7 @@ export async function openFoundation(
     retention: {
       callsForMs: config.calls.keepDays * 24 * 60 * 60_000,
       calls: config.calls.keepCount,
+      auditForMs: config.audit.keepDays * 24 * 60 * 60_000,
     },
     signal: options.signal,
   });

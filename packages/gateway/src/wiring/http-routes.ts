@@ -1,4 +1,5 @@
 /** Every route on the HTTP port: REST, MCP, the console, OTA, downloads, photo uploads, and WebSocket upgrades. */
+import type { SettingView } from "@tendon/protocol";
 import type { Authentication, Tokens } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type Services,
   unreadyParts,
 } from "../agent/agent.ts";
+import type { Audit } from "../audit/audit.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
 import type { OpenedFirmware } from "../firmware/firmware.ts";
 import type { DeviceCredentials, OpenedProvisioning, OtaSettings } from "../provisioning/provisioning.ts";
@@ -26,6 +28,7 @@ export interface RouteDependencies {
   readonly services: Services;
   readonly tokens: Tokens;
   readonly authentication: Authentication;
+  readonly audit: Audit;
   readonly vision: OpenedVision;
   readonly firmware: OpenedFirmware;
   readonly voice: OpenedVoice | undefined;
@@ -36,6 +39,7 @@ export interface RouteDependencies {
   readonly addresses: () => Addresses;
   readonly listening: { readonly host: string; readonly publicUrl?: string };
   readonly settingsOf: (made: DeviceCredentials) => Required<OtaSettings>;
+  readonly settings: readonly SettingView[];
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
   readonly isStopping: () => boolean;
@@ -48,6 +52,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
   const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = dependencies;
   const { clock, metrics, events, store, cluster, node, nodeId, idPrefix, stateKey } = foundation;
   docsRoutes(http);
+  const { audit } = dependencies;
   const console = await openConsole(http, {
     clock,
     events,
@@ -55,6 +60,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     services,
     tokens,
     authentication,
+    audit,
     frames: dependencies.frames,
     addresses: dependencies.addresses,
     listening: dependencies.listening,
@@ -79,6 +85,8 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     services,
     provisioning: provisioning.provisioning,
     tokens,
+    audit,
+    settings: dependencies.settings,
     library: firmware.library,
     events,
     console,

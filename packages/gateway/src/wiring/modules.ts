@@ -2,6 +2,7 @@
 import { Actions, defaultActions } from "@tendon/protocol";
 import { Authentication, Tokens } from "../access/access.ts";
 import { type Addresses, uploadProblem } from "../addresses.ts";
+import { Audit } from "../audit/audit.ts";
 import type { Config } from "../config/config.ts";
 import { Liveness } from "../device/device.ts";
 import { type OpenedFirmware, openFirmware } from "../firmware/firmware.ts";
@@ -14,6 +15,7 @@ import { type OpenedServices, openServices } from "./services.ts";
 export interface Modules {
   readonly tokens: Tokens;
   readonly authentication: Authentication;
+  readonly audit: Audit;
   readonly services: OpenedServices;
   readonly vision: OpenedVision;
   readonly firmware: OpenedFirmware;
@@ -91,6 +93,7 @@ export async function openModules(
   return {
     tokens,
     authentication: new Authentication({ clock, events, tokens, settings: config.limits }),
+    audit: new Audit({ clock, events, entries: store.audit }),
     services,
     vision,
     firmware,

@@ -16,6 +16,7 @@ export const eventTypes = [
   "approval.decided",
   "voice.started",
   "voice.ended",
+  "audit.recorded",
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

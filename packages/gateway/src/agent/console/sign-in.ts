@@ -3,6 +3,7 @@ import { limits, Problem, SessionView, SignInCode, SignInRequest, scopes } from 
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { type Authentication, hasScope, type Principal, Throttle, type Tokens } from "../../access/access.ts";
+import type { Audit } from "../../audit/audit.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
@@ -15,6 +16,7 @@ export interface SignInDependencies {
   readonly events: Events;
   readonly tokens: Pick<Tokens, "current">;
   readonly authentication: Authentication;
+  readonly audit: Audit;
   readonly http: HttpAuthentication;
   readonly cookieName: string;
   /** What the page shows about its gateway. */
@@ -74,6 +76,7 @@ export class SignIn {
         const old = this.#dependencies.http.cookieOf(request);
         if (old !== undefined) await this.#dependencies.http.sessions.close(old);
         const value = await this.#dependencies.http.sessions.open(principal);
+        await this.#record(principal, request.ip, "session.open");
         reply.header(
           "set-cookie",
           writeCookie(request, this.#dependencies.cookieName, value, sessionMaxAgeMs / 1000),
@@ -87,7 +90,9 @@ export class SignIn {
       async (request, reply) => {
         this.#dependencies.http.requireOwnPage(request);
         const cookie = this.#dependencies.http.cookieOf(request);
+        const open = cookie === undefined ? undefined : this.#dependencies.http.sessions.find(cookie);
         if (cookie !== undefined) await this.#dependencies.http.sessions.close(cookie);
+        if (open !== undefined) await this.#record(open.principal, request.ip, "session.close");
         reply.header("set-cookie", writeCookie(request, this.#dependencies.cookieName, "", 0));
         await reply.code(204).send(null);
       },
@@ -107,6 +112,11 @@ export class SignIn {
         return { ...link, expiresAt: isoTime(expiresAt) };
       },
     );
+  }
+
+  async #record(principal: Principal, from: string, action: "session.open" | "session.close"): Promise<void> {
+    const target = { type: "session", id: principal.id, name: principal.name };
+    await this.#dependencies.audit.record({ principal, from }, action, target);
   }
 
   #authenticate(secret: string, address: string): Principal {

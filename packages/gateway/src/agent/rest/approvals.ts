@@ -1,12 +1,13 @@
 import { ApprovalList, ApprovalQuery, ApprovalView } from "@tendon/protocol";
 import Type from "typebox";
 import type { Http } from "../http/http.ts";
-import type { Services } from "../services.ts";
-import { failures } from "./route-parts.ts";
+import type { RestDependencies } from "./rest.ts";
+import { actorOf, failures } from "./route-parts.ts";
 
 const ApprovalParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
-export function approvalRoutes(http: Http, { approvals }: Services): void {
+export function approvalRoutes(http: Http, { services, audit }: RestDependencies): void {
+  const { approvals } = services;
   http.get(
     "/approvals",
     {
@@ -48,7 +49,13 @@ export function approvalRoutes(http: Http, { approvals }: Services): void {
           response: { 200: ApprovalView, ...failures },
         },
       },
-      (request) => approvals.decide(request.principal, request.params.id, approve),
+      async (request) => {
+        const decided = await approvals.decide(request.principal, request.params.id, approve);
+        const { id, device, tool, principal } = decided;
+        const target = { type: "approval", id, name: tool };
+        await audit.record(actorOf(request), `approval.${action}`, target, { device, tool, principal });
+        return decided;
+      },
     );
   }
 }

@@ -1,18 +1,22 @@
 import {
+  type AuditAction,
   DeviceChange,
   DeviceDetail,
   DeviceList,
   DeviceQuery,
+  type JsonObject,
   NamedTools,
   ToolList,
   ToolsQuery,
 } from "@tendon/protocol";
 import Type from "typebox";
+import type { Principal } from "../../access/access.ts";
 import type { Http } from "../http/http.ts";
+import type { Services } from "../services.ts";
 import type { RestDependencies } from "./rest.ts";
-import { DeviceParams, failures } from "./route-parts.ts";
+import { actorOf, DeviceParams, failures } from "./route-parts.ts";
 
-export function deviceRoutes(http: Http, { services, provisioning }: RestDependencies): void {
+export function deviceRoutes(http: Http, { services, provisioning, audit }: RestDependencies): void {
   http.get(
     "/devices",
     {
@@ -48,7 +52,18 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestDepende
         response: { 200: DeviceDetail, ...failures },
       },
     },
-    (request) => services.fleet.admin.change(request.principal, request.params.device, request.body),
+    async (request) => {
+      const { principal, params, body } = request;
+      const before = services.fleet.device(principal, params.device);
+      const after = await services.fleet.admin.change(principal, params.device, body);
+      const target = { type: "device", id: after.id, name: after.alias };
+      const record = (action: AuditAction, detail: JsonObject) =>
+        audit.record(actorOf(request), action, target, detail);
+      if (body.alias !== undefined) await record("device.rename", { from: before.alias, to: after.alias });
+      if (body.tags !== undefined) await record("device.tag", { from: before.tags, to: after.tags });
+      if (body.transport !== undefined) await record("device.transport", { to: body.transport });
+      return after;
+    },
   );
   http.delete(
     "/devices/:device",
@@ -63,7 +78,9 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestDepende
       },
     },
     async (request, reply) => {
+      const { id, alias } = nameOf(services, request.principal, request.params.device);
       await provisioning.decisions.remove(request.principal, request.params.device);
+      await audit.record(actorOf(request), "device.delete", { type: "device", id, name: alias });
       await reply.code(204).send(null);
     },
   );
@@ -96,4 +113,11 @@ export function deviceRoutes(http: Http, { services, provisioning }: RestDepende
     },
     (request) => services.fleet.finder.find(request.principal, request.query),
   );
+}
+
+/** A device that only waits or was imported has no alias: its id stands for both. */
+function nameOf(services: Services, principal: Principal, reference: string): { id: string; alias: string } {
+  const id = services.fleet.idOf(reference);
+  if (!services.fleet.visible(principal, id)) return { id, alias: id };
+  return { id, alias: services.fleet.device(principal, id).alias };
 }

@@ -3,9 +3,9 @@ import { FirmwareChange, FirmwareDetail, FirmwareList, FirmwareUpload } from "@t
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Firmware } from "../../firmware/firmware.ts";
 import type { Http } from "../http/http.ts";
-import { failures } from "./route-parts.ts";
+import type { RestDependencies } from "./rest.ts";
+import { actorOf, failures } from "./route-parts.ts";
 
 const tags = ["firmware"];
 const ImageParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
@@ -13,7 +13,8 @@ const ImageParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 /** For the description only. The body is a stream, which the library checks when it is complete. */
 const ImageFile = Type.Unsafe<Readable>({ format: "binary", description: "The image file" });
 
-export async function firmwareRoutes(http: Http, library: Firmware["library"]): Promise<void> {
+export async function firmwareRoutes(http: Http, dependencies: RestDependencies): Promise<void> {
+  const { library, audit } = dependencies;
   http.get(
     "/firmware",
     {
@@ -48,7 +49,11 @@ export async function firmwareRoutes(http: Http, library: Firmware["library"]): 
         response: { 200: FirmwareDetail, ...failures },
       },
     },
-    (request) => library.change(request.principal, request.params.id, request.body),
+    async (request) => {
+      const changed = await library.change(request.principal, request.params.id, request.body);
+      await audit.record(actorOf(request), "firmware.change", targetOf(changed), request.body);
+      return changed;
+    },
   );
   http.delete(
     "/firmware/:id",
@@ -61,15 +66,21 @@ export async function firmwareRoutes(http: Http, library: Firmware["library"]): 
       },
     },
     async (request, reply) => {
+      const removed = await library.detail(request.principal, request.params.id);
       await library.remove(request.principal, request.params.id);
+      await audit.record(actorOf(request), "firmware.delete", targetOf(removed));
       await reply.code(204).send(null);
     },
   );
-  await http.register(async (routes) => uploadRoute(routes as unknown as Http, library));
+  await http.register(async (routes) => uploadRoute(routes as unknown as Http, dependencies));
+}
+
+function targetOf({ id, board, version }: FirmwareDetail): { type: string; id: string; name: string } {
+  return { type: "firmware", id, name: `${board} ${version}` };
 }
 
 /** Registered in a scope of its own, because its content-type parser hands on the body as a stream. */
-function uploadRoute(http: Http, library: Firmware["library"]): void {
+function uploadRoute(http: Http, { library, audit }: RestDependencies): void {
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
   http.post(
@@ -97,6 +108,7 @@ function uploadRoute(http: Http, library: Firmware["library"]): void {
       if (body === undefined || body === null)
         throw new TendonError("bad_request", "the body is empty; send the image file as the body");
       const added = await library.add(request.principal, request.query, unbroken(body));
+      await audit.record(actorOf(request), "firmware.add", targetOf(added), request.query);
       reply.code(201);
       return added;
     },

@@ -13,7 +13,22 @@ import { valueWithoutSecrets } from "../console/console.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { disconnectSignal } from "./client-disconnect.ts";
+import { type Export, exportFormat, sendExport } from "./export.ts";
 import { failures, IdempotencyHeaders, onceSent } from "./route-parts.ts";
+
+const callColumns: Export<CallHistory["calls"][number]>["columns"] = {
+  callId: ({ callId }) => callId,
+  at: ({ at }) => at,
+  device: ({ device }) => device,
+  tool: ({ tool }) => tool,
+  principal: ({ principal }) => principal,
+  outcome: ({ outcome }) => outcome,
+  queuedMs: ({ queuedMs }) => queuedMs,
+  durationMs: ({ durationMs }) => durationMs,
+  argumentDigest: ({ argumentDigest }) => argumentDigest,
+  arguments: ({ arguments: args }) => args,
+  approval: ({ approval }) => approval,
+};
 
 export function fleetRoutes(http: Http, services: Services): void {
   http.post(
@@ -55,12 +70,26 @@ export function fleetRoutes(http: Http, services: Services): void {
     {
       schema: {
         summary: "The call history, newest first",
+        description: "`Accept: text/csv` or `application/x-ndjson` returns all matching calls as a file.",
         tags: ["tools"],
         querystring: CallQuery,
         response: { 200: CallHistory, ...failures },
       },
     },
-    (request) => services.history.list(request.principal, request.query),
+    async (request, reply) => {
+      const { principal, query } = request;
+      const format = exportFormat(request.headers.accept);
+      if (format === undefined) return await services.history.list(principal, query);
+      return await sendExport(reply, format, {
+        name: "tendon-calls",
+        columns: callColumns,
+        async page(position) {
+          const { cursor: _from, ...filter } = query;
+          const { calls, nextCursor } = await services.history.list(principal, { ...filter, ...position });
+          return { rows: calls, nextCursor };
+        },
+      });
+    },
   );
   http.get(
     "/calls/:id",

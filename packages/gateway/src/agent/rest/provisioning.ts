@@ -1,5 +1,6 @@
 import {
   ApproveRequest,
+  type AuditAction,
   Decided,
   ImportReply,
   ImportRequest,
@@ -7,14 +8,21 @@ import {
   Provisioned,
   ProvisionRequest,
 } from "@tendon/protocol";
+import type { FastifyRequest } from "fastify";
 import { sourceOf } from "../../access/access.ts";
 import type { Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
-import { DeviceParams, failures } from "./route-parts.ts";
+import { actorOf, DeviceParams, failures } from "./route-parts.ts";
 
 /** Provisioning and admission. Every route needs `provision`; changing a provisioned device needs `admin`. */
-export function provisioningRoutes(http: Http, { provisioning, settingsOf }: RestDependencies): void {
+export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit }: RestDependencies): void {
   const { decisions, imports } = provisioning;
+  const decided = async (request: FastifyRequest, action: AuditAction, decision: Decided) => {
+    const { id, alias, replaced } = decision;
+    const target = { type: "device", id, name: alias };
+    await audit.record(actorOf(request), action, target, replaced ? { replaced } : undefined);
+    return decision;
+  };
   http.get(
     "/devices/pending",
     {
@@ -39,7 +47,14 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
         response: { 200: Decided, ...failures },
       },
     },
-    (request) => decisions.approveCode(request.principal, request.body.code, sourceOf(request.ip)),
+    async (request) => {
+      const { principal, body, ip } = request;
+      return await decided(
+        request,
+        "device.approve",
+        await decisions.approveCode(principal, body.code, sourceOf(ip)),
+      );
+    },
   );
   http.post(
     "/devices/:device/approve",
@@ -51,7 +66,14 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
         response: { 200: Decided, ...failures },
       },
     },
-    (request) => decisions.approveDevice(request.principal, request.params.device),
+    async (request) => {
+      const { principal, params } = request;
+      return await decided(
+        request,
+        "device.approve",
+        await decisions.approveDevice(principal, params.device),
+      );
+    },
   );
   http.post(
     "/devices/:device/revoke",
@@ -63,7 +85,10 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
         response: { 200: Decided, ...failures },
       },
     },
-    (request) => decisions.revoke(request.principal, request.params.device),
+    async (request) => {
+      const { principal, params } = request;
+      return await decided(request, "device.revoke", await decisions.revoke(principal, params.device));
+    },
   );
   http.post(
     "/devices/provision",
@@ -80,6 +105,8 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
     async (request, reply) => {
       const { id, clientId } = request.body;
       const made = await decisions.provision(request.principal, id, clientId);
+      const target = { type: "device", id: made.deviceId, name: made.deviceId };
+      await audit.record(actorOf(request), "device.provision", target);
       reply.code(201);
       return { id: made.deviceId, ...settingsOf(made) };
     },
@@ -95,6 +122,12 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf }: Res
         response: { 200: ImportReply, ...failures },
       },
     },
-    (request) => imports.add(request.principal, request.body.devices),
+    async (request) => {
+      const { devices } = request.body;
+      const added = await imports.add(request.principal, devices);
+      const name = devices.length === 1 ? (devices[0]?.id ?? "") : `${devices.length} devices`;
+      await audit.record(actorOf(request), "device.import", { type: "device", id: "", name });
+      return added;
+    },
   );
 }

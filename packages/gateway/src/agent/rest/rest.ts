@@ -1,6 +1,7 @@
 /** REST under /api/v1: the services as HTTP routes, with errors as problem documents. */
-import { NodeList, type Provisioned } from "@tendon/protocol";
+import { NodeList, type Provisioned, SettingList, type SettingView } from "@tendon/protocol";
 import { requireScope, type Tokens } from "../../access/access.ts";
+import type { Audit } from "../../audit/audit.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
@@ -9,6 +10,7 @@ import type { Console } from "../console/console.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { approvalRoutes } from "./approvals.ts";
+import { auditRoutes } from "./audit.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
@@ -30,6 +32,8 @@ export interface RestDependencies {
   readonly services: Services;
   readonly provisioning: Provisioning;
   readonly tokens: Tokens;
+  readonly audit: Audit;
+  readonly settings: readonly SettingView[];
   readonly library: Firmware["library"];
   readonly events: Events;
   readonly console: Console;
@@ -55,15 +59,17 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
         controlRoutes(guarded, dependencies.services);
         fleetRoutes(guarded, dependencies.services);
         functionRoutes(guarded, dependencies);
-        toolChangeRoutes(guarded, dependencies.services);
+        toolChangeRoutes(guarded, dependencies);
         rpcRoutes(guarded, dependencies.services);
-        approvalRoutes(guarded, dependencies.services);
+        approvalRoutes(guarded, dependencies);
         eventRoutes(guarded, dependencies);
-        tokenRoutes(guarded, dependencies.tokens);
+        tokenRoutes(guarded, dependencies);
+        auditRoutes(guarded, dependencies.audit);
         voiceRoutes(guarded, dependencies.services, dependencies.voice);
         nodeRoutes(guarded, dependencies.nodes);
+        settingRoutes(guarded, dependencies.settings);
         dependencies.console.routes(guarded);
-        await firmwareRoutes(guarded, dependencies.library);
+        await firmwareRoutes(guarded, dependencies);
       });
     },
     { prefix: "/api/v1" },
@@ -83,6 +89,25 @@ function nodeRoutes(http: Http, nodes: () => NodeList): void {
     (request) => {
       requireScope(request.principal, "read");
       return nodes();
+    },
+  );
+}
+
+function settingRoutes(http: Http, settings: readonly SettingView[]): void {
+  http.get(
+    "/settings",
+    {
+      schema: {
+        summary: "The settings of this gateway, with secrets hidden, and where each comes from",
+        description:
+          "Needs `admin`. They are read at the start; change them in tendon.yaml or the environment.",
+        tags: ["operations"],
+        response: { 200: SettingList, ...failures },
+      },
+    },
+    (request) => {
+      requireScope(request.principal, "admin");
+      return { settings: [...settings] };
     },
   );
 }

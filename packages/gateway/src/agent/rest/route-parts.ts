@@ -2,6 +2,7 @@
 import { limits, Problem } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
+import type { Actor } from "../../audit/audit.ts";
 import type { Services } from "../services.ts";
 
 /** The error responses of every route. */
@@ -20,6 +21,11 @@ export const IdempotencyHeaders = Type.Object({
     }),
   ),
 });
+
+/** Who makes the request and from where, for the audit. */
+export function actorOf({ principal, ip }: Pick<FastifyRequest, "principal" | "ip">): Actor {
+  return { principal, from: ip.replace(/^::ffff:/i, "") };
+}
 
 interface KeyedRequest {
   readonly principal: FastifyRequest["principal"];

@@ -1,10 +1,10 @@
 import { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
 import Type from "typebox";
-import type { Tokens } from "../../access/access.ts";
 import type { Http } from "../http/http.ts";
-import { failures } from "./route-parts.ts";
+import type { RestDependencies } from "./rest.ts";
+import { actorOf, failures } from "./route-parts.ts";
 
-export function tokenRoutes(http: Http, tokens: Tokens): void {
+export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies, "tokens" | "audit">): void {
   http.get(
     "/tokens",
     {
@@ -28,6 +28,8 @@ export function tokenRoutes(http: Http, tokens: Tokens): void {
     },
     async (request, reply) => {
       const made = await tokens.create(request.principal, request.body);
+      const { id, name, token: _secret, ...given } = made;
+      await audit.record(actorOf(request), "token.create", { type: "token", id, name }, given);
       reply.code(201);
       return made;
     },
@@ -43,7 +45,9 @@ export function tokenRoutes(http: Http, tokens: Tokens): void {
       },
     },
     async (request, reply) => {
-      await tokens.revoke(request.principal, request.params.id);
+      const { id } = request.params;
+      await tokens.revoke(request.principal, id);
+      await audit.record(actorOf(request), "token.revoke", { type: "token", id, name: tokens.nameOf(id) });
       await reply.code(204).send(null);
     },
   );

@@ -1,11 +1,11 @@
 import { ToolAcceptance, ToolChanges } from "@tendon/protocol";
 import Type from "typebox";
 import type { Http } from "../http/http.ts";
-import type { Services } from "../services.ts";
-import { DeviceParams, failures } from "./route-parts.ts";
+import type { RestDependencies } from "./rest.ts";
+import { actorOf, DeviceParams, failures } from "./route-parts.ts";
 
 /** Drifted tools, and their acceptance by an operator [DRI-1…4]. */
-export function toolChangeRoutes(http: Http, services: Services): void {
+export function toolChangeRoutes(http: Http, { services, audit }: RestDependencies): void {
   http.get(
     "/devices/:device/changes",
     {
@@ -34,9 +34,13 @@ export function toolChangeRoutes(http: Http, services: Services): void {
         response: { 200: ToolChanges, ...failures },
       },
     },
-    (request) => {
+    async (request) => {
       const { device, tool } = request.params;
-      return services.fleet.drift.accept(request.principal, device, tool, request.body.digest);
+      const { digest } = request.body;
+      const left = await services.fleet.drift.accept(request.principal, device, tool, digest);
+      const target = { type: "tool", id: services.fleet.idOf(device), name: tool };
+      await audit.record(actorOf(request), "tool.accept", target, { digest });
+      return left;
     },
   );
 }

@@ -17,6 +17,7 @@ import { createFirstAnswers } from "./0009-first-answers.ts";
 import { createToolPins } from "./0010-tool-pins.ts";
 import { linkCalls } from "./0011-call-lines.ts";
 import { createConsoleSessions } from "./0012-console-sessions.ts";
+import { createAudit } from "./0013-audit.ts";
 
 export interface Migration {
   readonly name: string;
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   { name: "tool pins", run: createToolPins },
   { name: "call lines", run: linkCalls },
   { name: "console sessions", run: createConsoleSessions },
+  { name: "audit", run: createAudit },
 ];

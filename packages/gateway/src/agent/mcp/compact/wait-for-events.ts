@@ -16,6 +16,9 @@ const excludedByDefault = new Set(["call.finished"]);
 
 type Wanted = (event: GatewayEvent) => boolean;
 
+/** Agents get no administrative events. */
+const agentEventTypes = eventTypes.filter((type) => type !== "audit.recorded");
+
 export const eventsWait = compactTool(
   {
     name: "events_wait",
@@ -27,7 +30,7 @@ export const eventsWait = compactTool(
       since: Type.Optional(Type.String({ maxLength: 64, description: "`next` of the previous result" })),
       device: Type.Optional(Device),
       types: Type.Optional(
-        Type.Array(Type.String({ enum: [...eventTypes] }), {
+        Type.Array(Type.String({ enum: agentEventTypes }), {
           description: "Only these types. Default: all but call.finished",
         }),
       ),

@@ -1,0 +1,56 @@
+import Type, { type Static } from "typebox";
+
+export const auditActions = [
+  "session.open",
+  "session.close",
+  "token.create",
+  "token.revoke",
+  "device.approve",
+  "device.provision",
+  "device.import",
+  "device.rename",
+  "device.tag",
+  "device.transport",
+  "device.revoke",
+  "device.delete",
+  "tool.accept",
+  "approval.approve",
+  "approval.deny",
+  "firmware.add",
+  "firmware.change",
+  "firmware.delete",
+  "settings.start",
+] as const;
+export type AuditAction = (typeof auditActions)[number];
+
+export const AuditQuery = Type.Object({
+  since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
+  principal: Type.Optional(Type.String({ maxLength: 128, description: "The name of a token, or `admin`" })),
+  action: Type.Optional(Type.String({ maxLength: 64, description: "Such as `token.create`" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
+  cursor: Type.Optional(Type.String({ maxLength: 64 })),
+});
+export type AuditQuery = Static<typeof AuditQuery>;
+
+const AuditEntryView = Type.Object(
+  {
+    id: Type.String(),
+    at: Type.String({ format: "date-time" }),
+    principal: Type.String(),
+    action: Type.String(),
+    target: Type.Object({
+      type: Type.String({ description: "token, device, tool, approval, firmware, session or gateway" }),
+      id: Type.String(),
+      name: Type.String(),
+    }),
+    from: Type.String({ description: "The address that the request came from" }),
+    detail: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { $id: "AuditEntry" },
+);
+
+export const AuditList = Type.Object({
+  entries: Type.Array(AuditEntryView),
+  nextCursor: Type.Optional(Type.String()),
+});
+export type AuditList = Static<typeof AuditList>;
