@@ -47,6 +47,8 @@ describe("[EVT-3] events across a restart", () => {
       "call.finished",
       "second",
       "device.offline",
+      "audit.recorded",
+      "audit.recorded",
       "device.online",
       "third",
       "call.finished",

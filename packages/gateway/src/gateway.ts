@@ -13,6 +13,7 @@ import { version } from "./version.ts";
 import {
   checkStart,
   type DeviceConnections,
+  Erasure,
   type Foundation,
   type FoundationOptions,
   type Modules,
@@ -94,6 +95,13 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   const settingsOf = (made: DeviceCredentials) => deviceSettings(made, mqtt, addresses());
   const provision: Tendon["provision"] = (id, clientId) =>
     settingsOf(provisioning.provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
+  const erasure = new Erasure({
+    ...modules,
+    store: foundation.store,
+    events: foundation.events,
+    frames: devices.frames,
+    broadcasts: cluster?.cluster.broadcasts,
+  });
   const { startDemoDevice } = options;
   let stopping = false;
   const console = await openRoutes(http, {
@@ -102,6 +110,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     devices: devices.webSocket,
     mqtt,
     frames: devices.frames,
+    eraseHistory: (device) => erasure.everywhere(device),
     addresses,
     listening: config.http,
     settingsOf,
@@ -117,6 +126,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     authentication,
     credentials: provisioning.credentials,
     sessions: console.authentication.sessions,
+    erasure,
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);

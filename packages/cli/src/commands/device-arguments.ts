@@ -51,6 +51,7 @@ export function addDeviceCommand(program: Command): Command {
   gatewayOptions(device.command("delete"))
     .description("Delete a device and its credentials.")
     .argument("<device>", "id or alias")
+    .option("--history", "delete its calls, events, photos and stored answers too")
     .action(async (name, options) => (await import("./device.ts")).deleteDevice(name, options));
   return device;
 }

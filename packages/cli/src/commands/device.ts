@@ -28,7 +28,16 @@ export async function tagDevice(device: string, tags: string[], options: DeviceO
     );
 }
 
-export async function deleteDevice(device: string, options: DeviceOptions): Promise<void> {
-  await new GatewayClient(readTarget(options)).remove(at(device));
-  if (options.json !== true) print(`${device} is deleted; its calls stay in the history`);
+export async function deleteDevice(
+  device: string,
+  options: DeviceOptions & { readonly history?: boolean },
+): Promise<void> {
+  const { history = false } = options;
+  await new GatewayClient(readTarget(options)).remove(`${at(device)}${history ? "?history=true" : ""}`);
+  if (options.json === true) return;
+  print(
+    history
+      ? `${device} is deleted, with its calls, events and photos`
+      : `${device} is deleted; its calls stay in the history`,
+  );
 }

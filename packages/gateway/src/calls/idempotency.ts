@@ -78,6 +78,25 @@ export class Idempotency {
     return answer;
   }
 
+  /** Deletes the answers that name a device, in memory and in the store. A repeat fails and does not run again. */
+  async forgetDevice(device: string): Promise<void> {
+    this.forgetDeviceHere(device);
+    await this.#dependencies.store.idempotencyRecords.replaceAnswersAbout(device, JSON.stringify(deleted));
+  }
+
+  /** Only in the memory of this node, from where a repeat reads the store again. */
+  forgetDeviceHere(device: string): void {
+    const named = JSON.stringify(device);
+    for (const [name, { answer }] of this.#entries) {
+      answer.then(
+        (value) => {
+          if (JSON.stringify(value).includes(named)) this.#drop(name);
+        },
+        () => undefined,
+      );
+    }
+  }
+
   async #runOnce<Answer>(
     principal: string,
     key: string,
@@ -170,6 +189,13 @@ export class Idempotency {
     this.#entries.delete(name);
   }
 }
+
+const deleted: StoredOutcome = {
+  ok: false,
+  code: "conflict",
+  detail: "a request with this Idempotency-Key has already run; its answer was deleted with the device",
+  context: {},
+};
 
 const tooLarge: StoredOutcome = {
   ok: false,

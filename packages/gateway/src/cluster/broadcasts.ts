@@ -10,6 +10,8 @@ import type { NatsLink } from "./nats-link.ts";
 export type Broadcast =
   | { readonly kind: "device"; readonly id: string }
   | { readonly kind: "device_gone"; readonly id: string }
+  /** The device was deleted with everything that is known about it. */
+  | { readonly kind: "history_gone"; readonly device: string }
   | { readonly kind: "token"; readonly id: string }
   | {
       readonly kind: "session";

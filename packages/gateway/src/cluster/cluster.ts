@@ -133,7 +133,7 @@ export class Cluster {
   async openEventReplication<Event>(
     keep: number,
     onEvent: (sequence: number, event: Event) => void,
-  ): Promise<{ publish(event: Event): void; readonly lost: number }> {
+  ): Promise<Pick<EventReplication<Event>, "publish" | "remove" | "lost">> {
     const replication = await EventReplication.open<Event>({
       link: this.#link,
       clock: this.#settings.clock,

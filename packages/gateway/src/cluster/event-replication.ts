@@ -90,6 +90,17 @@ export class EventReplication<Event> {
     });
   }
 
+  /** Deletes stored events. Several nodes may delete the same ones. */
+  remove(sequences: readonly number[]): void {
+    const { link, onFault } = this.#dependencies;
+    const remove = async () => {
+      const { streams } = await link.streams();
+      for (const sequence of sequences)
+        await streams.deleteMessage(this.#stream, sequence, true).catch(() => undefined);
+    };
+    if (sequences.length > 0) remove().catch((error: unknown) => onFault(messageOf(error)));
+  }
+
   /** Resumes after a lost connection. The stream may be new, so it is consumed again. */
   async resume(): Promise<void> {
     if (this.#stopped) return;

@@ -62,6 +62,12 @@ export class FrameLog {
     return watched.frames;
   }
 
+  forget(device: string): void {
+    this.#watched.delete(device);
+    for (const [at, frame] of this.#ring.entries())
+      if (frame.device === device) this.#ring[at] = { ...frame, device: "", length: 0, text: "" };
+  }
+
   #inRing(device: string): LoggedFrame[] {
     const inOrder = [...this.#ring.slice(this.#at), ...this.#ring.slice(0, this.#at)];
     return inOrder.filter((frame) => frame.device === device).slice(-limits.framesWatched.max);

@@ -46,6 +46,8 @@ export interface RecentEvents {
   readonly lastId: string;
   recentOf(device: string, max: number): GatewayEvent[];
   since(id: string): Missed | undefined;
+  /** Removes the events of a device. */
+  forget(device: string): void;
 }
 
 /** Numbers reserved at a time: one write per half a million events. */
@@ -131,6 +133,14 @@ export class EventBuffer implements RecentEvents {
       return events?.map((event) => this.#toGatewayEvent(event));
     };
     return { earlier, recent: [...this.#recent] };
+  }
+
+  forget(device: string): void {
+    for (let at = this.#recent.length - 1; at >= 0; at -= 1) {
+      if (this.#recent[at]?.device !== device) continue;
+      this.#recent.splice(at, 1);
+      this.#numbers.splice(at, 1);
+    }
   }
 
   #toGatewayEvent({ sequence, type, at, device, data }: NumberedEvent): GatewayEvent {

@@ -2,101 +2,36 @@
  * The one place that records what happened: as events for clients, log lines and metrics. Modules report through
  * named methods; no other module logs a line about a device or counts a call.
  */
-import type { AuditList, EventType, GatewayEvent } from "@tendon/protocol";
+import type { AuditList } from "@tendon/protocol";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import {
-  EventBuffer,
-  type EventLog,
-  type Missed,
-  type NumberedEvent,
-  type RecentEvents,
-} from "./event-buffer.ts";
+import { EventStream } from "./event-stream.ts";
 import type { EndedConversation, FinishedCall, FirmwareProgress, OnlineDevice } from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
 
-export type { EventLog, Missed } from "./event-buffer.ts";
+export type { Missed } from "./event-buffer.ts";
 export { storedEventLog } from "./event-log.ts";
 export type { FinishedCall } from "./event-types.ts";
 export { Metrics } from "./metrics.ts";
 export { ReplicatedEvents, type UnnumberedEvent } from "./replicated-events.ts";
-export type EventListener = (event: GatewayEvent) => void;
 
 /** The reason if a device reconnected before its old connection ended, or another device has the same identity. */
 export const takenOver = "a newer connection of this device took over";
 
-export class Events {
-  readonly #clock: Clock;
+export class Events extends EventStream {
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #listeners = new Set<EventListener>();
-  #recent: RecentEvents | undefined;
-  #deferred: (() => void) | undefined;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
-    this.#clock = clock;
+    super(clock, (error) => log.warn({ err: error }, "event numbers could not be reserved"));
     this.#log = log;
     this.#metrics = metrics;
-  }
-
-  subscribe(listener: EventListener): () => void {
-    this.settle();
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Numbers and stores events from now on. Nothing may be published before. */
-  async useLog(log: EventLog): Promise<void> {
-    this.#recent = await EventBuffer.open(log, (error) =>
-      this.#log.warn({ err: error }, "event numbers could not be reserved"),
-    );
-  }
-
-  /** Uses the events of all nodes instead. The owner passes them to `deliver` when they arrive. */
-  useReplicated(events: RecentEvents): void {
-    this.#recent = events;
-  }
-
-  deliver(event: GatewayEvent): void {
-    for (const listener of this.#listeners) listener(event);
-  }
-
-  /** Defers a report to the end of the event-loop turn, or until the next report or read, whichever is first. */
-  deferReport(report: () => void): void {
-    this.settle();
-    this.#deferred = report;
-    setImmediate(() => this.settle());
-  }
-
-  /** Runs a deferred report now. */
-  settle(): void {
-    const report = this.#deferred;
-    this.#deferred = undefined;
-    report?.();
-  }
-
-  /** The id of the newest event. */
-  get lastId(): string {
-    this.settle();
-    return this.#recent?.lastId ?? "";
-  }
-
-  /** The newest events of a device that are in memory, oldest first. */
-  recentOf(device: string, max: number): GatewayEvent[] {
-    this.settle();
-    return this.#recent?.recentOf(device, max) ?? [];
-  }
-
-  /** Everything after the event with this id; `undefined` if it is too old or not an id of this gateway. */
-  since(id: string): Missed | undefined {
-    this.settle();
-    return this.#recent?.since(id);
   }
 
   deviceOnline(device: string, data: OnlineDevice): void {
     this.#log.info({ device, ...data }, "device online");
     this.#metrics.devicesOnline.inc();
-    this.#publish("device.online", device, { ...data });
+    this.publish("device.online", device, { ...data });
   }
 
   /** The alias was derived from the id and is now derived from the board. */
@@ -107,7 +42,7 @@ export class Events {
   deviceOffline(device: string, reason: string): void {
     this.#log.info({ device, reason }, "device offline");
     this.#metrics.devicesOnline.dec();
-    this.#publish("device.offline", device, { reason });
+    this.publish("device.offline", device, { reason });
   }
 
   /** The event has no activation code. Only the board shows it. */
@@ -116,24 +51,24 @@ export class Events {
     data: { board: string | null; firmware: string | null; from: string | null; standing: string },
   ): void {
     this.#log.info({ device, ...data }, "device waits for approval");
-    this.#publish("device.pending", device, data);
+    this.publish("device.pending", device, data);
   }
 
   deviceApproved(device: string, data: { by: string; replaced: boolean }): void {
     this.#log.info({ device, ...data }, "device approved");
-    this.#publish("device.approved", device, data);
+    this.publish("device.approved", device, data);
   }
 
   deviceRevoked(device: string, data: { by: string }): void {
     this.#log.info({ device, ...data }, "device revoked");
-    this.#publish("device.revoked", device, data);
+    this.publish("device.revoked", device, data);
   }
 
   /** Reported by another node, because the node of the device has failed. */
   deviceLostWithNode(device: string): void {
     const reason = "the gateway node of this device failed";
     this.#log.warn({ device, reason }, "device offline");
-    this.#publish("device.offline", device, { reason });
+    this.publish("device.offline", device, { reason });
   }
 
   toolsChanged(
@@ -151,7 +86,7 @@ export class Events {
   ): void {
     if (data.changed === undefined) this.#log.info({ device, ...data }, "device tools listed");
     else this.#log.warn({ device, ...data }, "known tools of a device have changed");
-    this.#publish("device.tools_changed", device, data);
+    this.publish("device.tools_changed", device, data);
   }
 
   toolsUnchanged(device: string, toolCount: number): void {
@@ -164,7 +99,7 @@ export class Events {
 
   notification(device: string, method: string, params: unknown): void {
     this.#metrics.notifications.inc();
-    this.#publish("device.notification", device, { method, params: params ?? null });
+    this.publish("device.notification", device, { method, params: params ?? null });
   }
 
   /** Returns the number of the event, which the history stores with the call. `detail` explains the outcome. */
@@ -176,7 +111,7 @@ export class Events {
     this.#metrics.calls.inc({ outcome });
     this.#metrics.callSeconds.observe(durationMs / 1000);
     if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");
-    return this.#add("call.finished", at, device, data);
+    return this.add("call.finished", at, device, data);
   }
 
   /** `device` is undefined if there is none that the principal may see. */
@@ -188,7 +123,7 @@ export class Events {
   callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
     this.#metrics.lateReplies.inc();
     this.#log.info({ device, ...data }, "a device answered a call that had already ended");
-    this.#publish("call.late", device, data);
+    this.publish("call.late", device, data);
   }
 
   /** `device` is undefined for a fan-out. */
@@ -197,7 +132,7 @@ export class Events {
     data: { readonly approvalId: string; readonly tool: string; readonly principal: string },
   ): void {
     this.#log.info({ device, ...data }, "a call waits for approval");
-    this.#publish("approval.requested", device, data);
+    this.publish("approval.requested", device, data);
   }
 
   approvalDecided(
@@ -211,13 +146,13 @@ export class Events {
     },
   ): void {
     this.#log.info({ device, ...data }, "an approval was decided");
-    this.#publish("approval.decided", device, data);
+    this.publish("approval.decided", device, data);
   }
 
   /** Only principals with `admin` get the event. */
   auditRecorded({ at: _at, ...data }: AuditList["entries"][number]): void {
     this.#log.info(data, "audit");
-    this.#publish("audit.recorded", undefined, data);
+    this.publish("audit.recorded", undefined, data);
   }
 
   frameNotUnderstood(device: string, outcome: "unknown" | "invalid", why: string): void {
@@ -243,7 +178,7 @@ export class Events {
   voiceStarted(device: string, upstream: string): void {
     this.#metrics.voiceSessions.inc();
     this.#log.info({ device, upstream }, "conversation started");
-    this.#publish("voice.started", device, { upstream });
+    this.publish("voice.started", device, { upstream });
   }
 
   voiceEnded(device: string, data: EndedConversation): void {
@@ -255,7 +190,7 @@ export class Events {
     }
     const failed = data.kind !== "left" && data.kind !== "closed";
     this.#log[failed ? "warn" : "info"]({ device, ...data }, "conversation ended");
-    this.#publish("voice.ended", device, { upstream: data.upstream, kind: data.kind });
+    this.publish("voice.ended", device, { upstream: data.upstream, kind: data.kind });
   }
 
   /** The voice server disconnected, and the board stays connected. */
@@ -349,7 +284,7 @@ export class Events {
   firmware(device: string, data: FirmwareProgress): void {
     this.#metrics.firmwareUpdates.inc({ outcome: data.outcome });
     this.#log[data.outcome === "failed" ? "warn" : "info"]({ device, ...data }, "firmware of a device");
-    this.#publish("device.firmware", device, { ...data });
+    this.publish("device.firmware", device, { ...data });
   }
 
   callReportFailed(error: unknown): void {
@@ -366,7 +301,7 @@ export class Events {
     data: { image: string; board: string; version: string; reason: string },
   ): void {
     this.#log.error({ device, ...data }, "firmware image halted");
-    this.#publish("firmware.halted", device, data);
+    this.publish("firmware.halted", device, data);
   }
 
   photoReceived(photo: { readonly device: string; readonly problem: string | undefined }): void {
@@ -388,19 +323,5 @@ export class Events {
   signInFailed(from: string | undefined): void {
     this.#metrics.signInsFailed.inc();
     this.#log.warn({ from }, "sign-in failed");
-  }
-
-  #publish(type: EventType, device: string | undefined, data: { readonly [key: string]: unknown }): void {
-    this.settle();
-    this.#add(type, this.#clock.now(), device, data);
-  }
-
-  #add(type: EventType, at: number, device: string | undefined, data: NumberedEvent["data"]): number {
-    if (this.#recent === undefined)
-      throw new TypeError("an event was published before the event log was opened");
-    const added = this.#recent.add({ type, at, device, data }, type === "call.finished");
-    if (added === undefined) return 0;
-    this.deliver(added.event);
-    return added.number;
   }
 }

@@ -11,18 +11,27 @@ export type UnnumberedEvent = Omit<NumberedEvent, "sequence">;
 /** The stream that all nodes share. */
 const stream = "c";
 
+/** The stream of all nodes. */
+export interface SharedLog {
+  publish(event: UnnumberedEvent): void;
+  /** Deletes the events with these numbers. Every node may do so. */
+  remove(sequences: readonly number[]): void;
+}
+
 export class ReplicatedEvents implements RecentEvents {
-  readonly #publish: (event: UnnumberedEvent) => void;
-  readonly #recent: GatewayEvent[] = [];
+  readonly #log: SharedLog;
+  readonly #recent: { readonly sequence: number; readonly event: GatewayEvent }[] = [];
+  /** The newest number that is not in memory. Numbers of deleted events are missing. */
+  #dropped = 0;
   #last = 0;
 
-  constructor(publish: (event: UnnumberedEvent) => void) {
-    this.#publish = publish;
+  constructor(log: SharedLog) {
+    this.#log = log;
   }
 
   /** Listeners get the event when it returns from the stream. */
   add(event: UnnumberedEvent): undefined {
-    this.#publish(event);
+    this.#log.publish(event);
     return undefined;
   }
 
@@ -30,6 +39,8 @@ export class ReplicatedEvents implements RecentEvents {
   arrived(sequence: number, { type, at, device, data }: UnnumberedEvent): GatewayEvent {
     // A NATS server that lost its disk restarts its numbering; earlier events have no valid number then.
     if (sequence <= this.#last) this.#recent.length = 0;
+    if (this.#recent.length === 0 && (this.#last === 0 || sequence <= this.#last))
+      this.#dropped = sequence - 1;
     const event: GatewayEvent = {
       id: `${stream}-${sequence}`,
       type,
@@ -37,10 +48,13 @@ export class ReplicatedEvents implements RecentEvents {
       ...(device === undefined ? {} : { device }),
       data: { ...data },
     };
-    this.#recent.push(event);
+    this.#recent.push({ sequence, event });
     this.#last = sequence;
     const { max } = limits.eventsKept;
-    if (this.#recent.length > max * 1.25) this.#recent.splice(0, this.#recent.length - max);
+    if (this.#recent.length > max * 1.25) {
+      const removed = this.#recent.splice(0, this.#recent.length - max);
+      this.#dropped = removed.at(-1)?.sequence ?? this.#dropped;
+    }
     return event;
   }
 
@@ -49,13 +63,29 @@ export class ReplicatedEvents implements RecentEvents {
   }
 
   recentOf(device: string, max: number): GatewayEvent[] {
-    return newestOf(this.#recent, device, max);
+    return newestOf(
+      this.#recent.map(({ event }) => event),
+      device,
+      max,
+    );
+  }
+
+  /** On every node, and once in the stream. */
+  forget(device: string): void {
+    const removed: number[] = [];
+    for (let at = this.#recent.length - 1; at >= 0; at -= 1) {
+      const known = this.#recent[at];
+      if (known?.event.device !== device) continue;
+      this.#recent.splice(at, 1);
+      removed.push(known.sequence);
+    }
+    this.#log.remove(removed);
   }
 
   since(id: string): Missed | undefined {
     const after = Number(/^c-(\d{1,16})$/.exec(id)?.[1] ?? Number.NaN);
-    const missed = this.#last - after;
-    if (!(missed >= 0) || missed > this.#recent.length) return undefined;
-    return { earlier: undefined, recent: missed === 0 ? [] : this.#recent.slice(-missed) };
+    if (!(after <= this.#last) || after < this.#dropped) return undefined;
+    const from = this.#recent.findLastIndex(({ sequence }) => sequence <= after) + 1;
+    return { earlier: undefined, recent: this.#recent.slice(from).map(({ event }) => event) };
   }
 }

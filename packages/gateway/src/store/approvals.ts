@@ -185,6 +185,10 @@ export class Approvals {
     return Number(numDeletedRows);
   }
 
+  async removeOf(device: string): Promise<void> {
+    await this.#db.deleteFrom("tendon_approvals").where("device", "=", device).execute();
+  }
+
   async #granted(call: GuardedCall, now: number): Promise<string | undefined> {
     const row = await this.#matching(call)
       .select("id")

@@ -46,6 +46,8 @@ const largestPage = 1_000;
 /** Rows read in one statement, and statements for one page. They bound the work of a filter that rarely matches. */
 const stepRows = 2_000;
 const steps = 50;
+/** Rows that one step of a removal looks at. */
+const removalRows = 10_000;
 /** Rows per read if `visible` filters them. */
 const filteredRows = 500;
 
@@ -171,6 +173,28 @@ export class Calls {
       await yieldToEventLoop();
     }
     return last?.at ?? before;
+  }
+
+  /** Deletes all calls of a device, in steps. Events of other devices can still be resumed. */
+  async removeOf(device: string): Promise<void> {
+    await this.#buffer.flush();
+    const { first, last } = await this.#db
+      .selectFrom("tendon_calls")
+      .select((eb) => [eb.fn.min("seq").as("first"), eb.fn.max("seq").as("last")])
+      .executeTakeFirstOrThrow();
+    for (let from = Number(first ?? 0); from <= Number(last ?? -1); from += removalRows) {
+      await atomically(this.#db, async (tx) => {
+        const deleted = await tx
+          .deleteFrom("tendon_calls")
+          .where("device", "=", device)
+          .where("seq", ">=", from)
+          .where("seq", "<", from + removalRows)
+          .returningAll()
+          .execute();
+        await this.#chain?.removed(tx, deleted);
+      });
+      await yieldToEventLoop();
+    }
   }
 
   /** One step of retention. Returns the number of deleted rows. */

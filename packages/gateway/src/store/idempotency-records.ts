@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Clock } from "../clock.ts";
 import type { Database } from "./engine.ts";
 
@@ -64,6 +65,16 @@ export class IdempotencyRecords {
       .deleteFrom("tendon_first_answers")
       .where("principal", "=", principal)
       .where("request_key", "=", key)
+      .execute();
+  }
+
+  /** Replaces the answers that name a device. The records stay, so that a repeated request still runs once only. */
+  async replaceAnswersAbout(device: string, answer: string): Promise<void> {
+    const named = `%"${device.replaceAll(/[\\%_]/g, String.raw`\$&`)}"%`;
+    await this.#db
+      .updateTable("tendon_first_answers")
+      .set({ answer })
+      .where(sql<boolean>`answer like ${named} escape '\\'`)
       .execute();
   }
 

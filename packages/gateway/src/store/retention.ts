@@ -45,8 +45,13 @@ export class Retention {
     this.#timer = clock.every(everyMs, () => this.#run());
   }
 
-  /** One step for every kind of row. Returns the number of deleted rows. */
+  /** One whole step for every kind of row, after a running one. Returns the number of deleted rows. */
   async step(): Promise<number> {
+    await this.#running;
+    return await this.#share();
+  }
+
+  async #share(): Promise<number> {
     this.#running ??= this.#step().finally(() => {
       this.#running = undefined;
     });
@@ -61,7 +66,7 @@ export class Retention {
   }
 
   #run(): void {
-    this.step().then(
+    this.#share().then(
       () => {},
       (error: unknown) => this.#report("retention", error),
     );

@@ -109,6 +109,11 @@ export class StoredEvents {
     }));
   }
 
+  async removeOf(device: string): Promise<void> {
+    await this.#buffer.flush();
+    await this.#db.deleteFrom("tendon_events").where("device", "=", device).execute();
+  }
+
   /** One step of retention for every stream. Returns the number of deleted events. */
   async prune(olderThan: number, keepRows: number, limit: number): Promise<number> {
     const streams = await this.#db.selectFrom("tendon_events").select("stream").distinct().execute();

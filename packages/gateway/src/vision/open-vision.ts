@@ -91,6 +91,7 @@ export async function openVision({
   };
   return {
     photos: access,
+    forgetPhotos: (device: string) => photos.forget(device),
     // The operator has configured another vision server.
     camera: Object.hasOwn(config.devices.capabilities, "vision") ? undefined : camera,
     screen,

@@ -84,6 +84,12 @@ export class PhotoFolder {
     return entry !== undefined && !this.#isExpired(entry);
   }
 
+  async remove(ids: readonly string[]): Promise<void> {
+    const files = ids.flatMap((id) => this.#entries.get(id)?.file ?? []);
+    for (const id of ids) this.#removeEntry(id);
+    await this.#remove(files);
+  }
+
   /** `undefined` for an expired picture, also before its file is removed. */
   async read(id: string): Promise<{ readonly mimeType: PictureType; readonly bytes: Buffer } | undefined> {
     const entry = this.#entries.get(id);

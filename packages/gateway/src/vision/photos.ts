@@ -86,6 +86,13 @@ export class Photos {
     return this.#recent.ofDevice(deviceId).filter(({ id }) => this.#folder.has(id));
   }
 
+  /** Deletes the pictures that a device uploaded since the start. Older ones expire within the hour. */
+  async forget(deviceId: string): Promise<void> {
+    const ids = this.#recent.ofDevice(deviceId).map(({ id }) => id);
+    this.#recent.forget(deviceId);
+    await this.#folder.remove(ids);
+  }
+
   claim(token: string, deviceId: string): Claim<Picture> {
     return this.#tickets.claim(token, deviceId);
   }
@@ -138,5 +145,9 @@ class RecentPhotos {
 
   ofDevice(device: string): readonly RecentPhoto[] {
     return this.#byDevice.get(device) ?? [];
+  }
+
+  forget(device: string): void {
+    this.#byDevice.delete(device);
   }
 }

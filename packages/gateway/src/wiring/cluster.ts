@@ -7,6 +7,7 @@ import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
+import type { Erasure } from "./erasure.ts";
 import type { OpenedServices } from "./services.ts";
 
 export interface ClusterDependencies {
@@ -27,6 +28,7 @@ interface ClusterParts {
   readonly authentication: Authentication;
   /** The sign-ins to the console. */
   readonly sessions: Sessions;
+  readonly erasure: Erasure;
   /** Closes the connections of a device to this node. */
   readonly cut: (device: string, reason: string) => void;
 }
@@ -57,7 +59,10 @@ export async function joinCluster({
     onState: (state, server) => events.clusterLink(state, server),
     onFault: (detail) => events.clusterFault(detail),
   });
-  const shared = new ReplicatedEvents((event) => replication.publish(event));
+  const shared = new ReplicatedEvents({
+    publish: (event) => replication.publish(event),
+    remove: (sequences) => replication.remove(sequences),
+  });
   let applyEvent: (event: UnnumberedEvent) => void = () => {};
   const replication = await cluster.openEventReplication<UnnumberedEvent>(
     limits.eventsKept.max,
@@ -110,6 +115,9 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
     case "device_gone":
       parts.credentials.apply(broadcast.id, undefined);
       await parts.services.fleet.replicas.applyDeletion(broadcast.id);
+      return;
+    case "history_gone":
+      await parts.erasure.here(broadcast.device);
       return;
     case "session":
       parts.sessions.applyOpened(broadcast);

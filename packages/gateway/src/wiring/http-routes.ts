@@ -40,6 +40,7 @@ export interface RouteDependencies {
   readonly listening: { readonly host: string; readonly publicUrl?: string };
   readonly settingsOf: (made: DeviceCredentials) => Required<OtaSettings>;
   readonly settings: readonly SettingView[];
+  readonly eraseHistory: (device: string) => Promise<void>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
   readonly isStopping: () => boolean;
@@ -87,6 +88,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     tokens,
     audit,
     settings: dependencies.settings,
+    eraseHistory: dependencies.eraseHistory,
     library: firmware.library,
     events,
     console,

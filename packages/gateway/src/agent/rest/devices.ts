@@ -10,13 +10,16 @@ import {
   ToolsQuery,
 } from "@tendon/protocol";
 import Type from "typebox";
-import type { Principal } from "../../access/access.ts";
+import { hasScope, type Principal } from "../../access/access.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { RestDependencies } from "./rest.ts";
 import { actorOf, DeviceParams, failures } from "./route-parts.ts";
 
-export function deviceRoutes(http: Http, { services, provisioning, audit }: RestDependencies): void {
+export function deviceRoutes(
+  http: Http,
+  { services, provisioning, audit, eraseHistory }: RestDependencies,
+): void {
   http.get(
     "/devices",
     {
@@ -71,16 +74,28 @@ export function deviceRoutes(http: Http, { services, provisioning, audit }: Rest
       schema: {
         summary: "Delete a device and its credentials",
         description:
-          "The gateway disconnects the device and removes it from the list and from the pending devices. Its calls stay in the history.",
+          "The gateway disconnects the device and removes it from the list and from the pending devices. Its calls stay in the history, unless `history` is true: then its calls, events, photos, frames, approvals and stored answers are deleted too, on every node. The audit keeps the deletion.",
         tags: ["devices"],
         params: DeviceParams,
+        querystring: Type.Object({
+          history: Type.Optional(Type.Boolean({ description: "Delete what is kept about the device too" })),
+        }),
         response: { 204: Type.Null(), ...failures },
       },
     },
     async (request, reply) => {
-      const { id, alias } = nameOf(services, request.principal, request.params.device);
-      await provisioning.decisions.remove(request.principal, request.params.device);
-      await audit.record(actorOf(request), "device.delete", { type: "device", id, name: alias });
+      const { principal, params, query } = request;
+      const { id, alias } = nameOf(services, principal, params.device);
+      const { history = false } = query;
+      try {
+        await provisioning.decisions.remove(principal, params.device);
+      } catch (error) {
+        // A device that was deleted before may still have calls.
+        if (!history || !(await hasCalls(services, principal, id))) throw error;
+      }
+      if (history) await eraseHistory(id);
+      const target = { type: "device", id, name: alias };
+      await audit.record(actorOf(request), "device.delete", target, history ? { history } : undefined);
       await reply.code(204).send(null);
     },
   );
@@ -120,4 +135,10 @@ function nameOf(services: Services, principal: Principal, reference: string): { 
   const id = services.fleet.idOf(reference);
   if (!services.fleet.visible(principal, id)) return { id, alias: id };
   return { id, alias: services.fleet.device(principal, id).alias };
+}
+
+async function hasCalls(services: Services, principal: Principal, device: string): Promise<boolean> {
+  if (!hasScope(principal, "admin") || principal.devices !== undefined) return false;
+  const { calls } = await services.history.list(principal, { device, limit: 1 });
+  return calls.length > 0;
 }

@@ -34,6 +34,8 @@ export interface RestDependencies {
   readonly tokens: Tokens;
   readonly audit: Audit;
   readonly settings: readonly SettingView[];
+  /** Deletes what is kept about a device that was deleted: its calls, events, photos, frames and stored answers. */
+  readonly eraseHistory: (device: string) => Promise<void>;
   readonly library: Firmware["library"];
   readonly events: Events;
   readonly console: Console;
