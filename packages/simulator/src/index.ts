@@ -7,6 +7,7 @@ export type { Clock } from "./clock.ts";
 export {
   ConnectError,
   SimulatorError,
+  ToolsFileError,
 } from "./errors.ts";
 export {
   type BoardOptions,
@@ -43,7 +44,7 @@ export {
   serveHome,
   streamInput,
 } from "./home/home.ts";
-export { loadToolsFile } from "./tools-file.ts";
+export { checkToolsFile, loadToolsFile } from "./tools-file.ts";
 export {
   type BoardConnection,
   serverFaults,

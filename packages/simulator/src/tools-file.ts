@@ -1,15 +1,36 @@
+import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ToolDefinitionError, ToolFailure, ToolsFileError } from "./errors.ts";
-import { type JsonValue, printNumber, type ToolReturn, type VirtualDevice } from "./esp32/esp32.ts";
+import {
+  defineTool,
+  type JsonValue,
+  maxDefinitionBytes,
+  printNumber,
+  printTool,
+  type StateValue,
+  type ToolReturn,
+  VirtualDevice,
+  type VirtualDeviceOptions,
+} from "./esp32/esp32.ts";
 import { readDocument, type ToolEntry } from "./tools-format.ts";
 
 /** Tools from a file, for any number of devices. */
 export interface ToolsFile {
   readonly path: string;
-  /** Adds the tools; call it before the device connects. */
+  /** Adds the tools; call it before the device connects. Rejects with a ToolsFileError. */
   register(device: VirtualDevice): Promise<void>;
+}
+
+/** Adds the tools to a device that never connects, so that mistakes are found before anything else happens. */
+export async function checkToolsFile(file: ToolsFile, options: VirtualDeviceOptions): Promise<void> {
+  const device = new VirtualDevice(options);
+  try {
+    await file.register(device);
+  } finally {
+    await device.stop();
+  }
 }
 
 /**
@@ -29,18 +50,40 @@ async function loadDocument(path: string, kind: string): Promise<ToolsFile> {
   return {
     path,
     register: async (device) => {
-      for (const [key, value] of Object.entries(document.state)) device.state.set(key, value);
+      for (const [key, value] of Object.entries(document.state)) start(path, device, key, value);
       for (const [index, entry] of document.tools.entries()) {
         try {
           addEntry(device, entry);
         } catch (error) {
           if (!(error instanceof ToolDefinitionError)) throw error;
-          throw new ToolsFileError(`${path}: tools[${index}]: ${error.message}`, { cause: error });
+          const { name } = entry;
+          const place = `${path}: tools[${index}] (${name})`;
+          throw new ToolsFileError(inPlace(place, name, error.message), { cause: error });
         }
       }
       await Promise.resolve();
     },
   };
+}
+
+/** `tool NAME, property KEY: …` with the place in the file instead. */
+function inPlace(place: string, name: string, message: string): string {
+  const inTool = `tool ${name}, property `;
+  if (message.startsWith(inTool)) return `${place}: properties.${message.slice(inTool.length)}`;
+  const { length } = `tool ${name}: `;
+  return `${place}: ${message.slice(length)}`;
+}
+
+function start(path: string, device: VirtualDevice, key: string, value: StateValue): void {
+  const current = device.state.get(key);
+  if (current !== undefined && typeof current !== typeof value) {
+    const expected = { number: "a number", string: "a text", boolean: "true or false" };
+    const type = expected[typeof current as keyof typeof expected];
+    throw new ToolsFileError(
+      `${path}: state.${key}: must be ${type}, because the board has this state already`,
+    );
+  }
+  device.state.set(key, value);
 }
 
 async function parse(path: string, kind: string, text: string): Promise<unknown> {
@@ -57,7 +100,16 @@ async function parse(path: string, kind: string, text: string): Promise<unknown>
 }
 
 function refuse(path: string, cause: unknown): never {
-  throw new ToolsFileError(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  throw new ToolsFileError(`${path}: ${reason(path, cause)}`, { cause });
+}
+
+function reason(path: string, cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (!existsSync(path)) return "there is no such file; check the path";
+  if (statSync(path).isDirectory()) return "is a folder; give a file";
+  // The YAML parser adds the lines around the mistake.
+  const [first = ""] = cause.message.split("\n");
+  return first.replace(/:$/, "");
 }
 
 function addEntry(device: VirtualDevice, entry: ToolEntry): void {
@@ -67,8 +119,14 @@ function addEntry(device: VirtualDevice, entry: ToolEntry): void {
     entry.delayMs > 0
       ? device.sleep(entry.delayMs).then(() => perform(device, entry, args))
       : perform(device, entry, args);
-  const { name, description, properties } = entry;
-  if (entry.userOnly) device.addUserOnlyTool(name, description, properties, run);
+  const { name, description, properties, userOnly } = entry;
+  const { length } = printTool(defineTool(name, description, properties, run, userOnly));
+  if (length > maxDefinitionBytes) {
+    throw new ToolDefinitionError(
+      `tool ${name}: the definition has ${length} bytes, and a page of tools/list has room for ${maxDefinitionBytes}; shorten the description`,
+    );
+  }
+  if (userOnly) device.addUserOnlyTool(name, description, properties, run);
   else device.addTool(name, description, properties, run);
 }
 
@@ -116,7 +174,13 @@ async function loadModule(path: string): Promise<ToolsFile> {
   return {
     path,
     register: async (device) => {
-      await register(device);
+      try {
+        await register(device);
+      } catch (error) {
+        if (error instanceof ToolDefinitionError) refuse(path, error);
+        const text = error instanceof Error ? error.message : String(error);
+        throw new ToolsFileError(`${path}: register(device) failed: ${text}`, { cause: error });
+      }
     },
   };
 }

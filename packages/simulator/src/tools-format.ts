@@ -60,10 +60,11 @@ export function readDocument(file: string, content: unknown): ToolsDocument {
     return [key, value] as const;
   });
   const entries = tools.map((tool: unknown, index) => readTool(`${file}: tools[${index}]`, tool));
-  for (const [index, entry] of entries.entries()) {
-    if (entries.findIndex((other) => other.name === entry.name) !== index) {
+  for (const [index, { name }] of entries.entries()) {
+    const first = entries.findIndex((other) => other.name === name);
+    if (first !== index) {
       throw new ToolsFileError(
-        `${file}: tools[${index}] (${entry.name}): name: there already is a tool with it`,
+        `${file}: tools[${index}] (${name}): tools[${first}] has the same name; choose another one`,
       );
     }
   }

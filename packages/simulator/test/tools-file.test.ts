@@ -101,7 +101,7 @@ tools:
     ["a.yaml", "[3]", /tools\[0\]: must be an object/],
     ["a.yaml", "[{ description: x }]", /tools\[0\]: name: must be a text/],
     ["a.yaml", "[{ name: t, args: {} }]", /tools\[0\] \(t\): args: unknown key/],
-    ["a.yaml", "[{ name: t }, { name: t }]", /tools\[1\] \(t\): name: there already is/],
+    ["a.yaml", "[{ name: t }, { name: t }]", /tools\[1\] \(t\): tools\[0\] has the same name/],
     ["a.yaml", "[{ name: t, delayMs: soon }]", /\(t\): delayMs: must be a number/],
     ["a.yaml", "[{ name: t, userOnly: 1 }]", /\(t\): userOnly: must be true or false/],
     ["a.yaml", "[{ name: t, properties: { p: { type: float } } }]", /\(t\): properties\.p\.type: must be/],
@@ -123,7 +123,7 @@ tools:
     [
       "a.yaml",
       "[{ name: t, properties: { p: { type: integer, minimum: 1 } } }]",
-      /a\.yaml: tools\[0\]: tool t, property p: give both/,
+      /a\.yaml: tools\[0\] \(t\): properties\.p: give both/,
     ],
     ["a.yaml", "[{ name: t, returns: { ech: true } }]", /\(t\): returns: must be a fixed value or one of/],
     ["a.yaml", "[{ name: t, returns: { echo: p } }]", /returns\.echo: must be true or the name/],

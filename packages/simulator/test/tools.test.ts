@@ -158,16 +158,66 @@ describe("custom tools", () => {
     expect(await call(device, "self.lamp.shine", { 亮: 30 })).toBe("error: Missing valid argument: 亮度");
   });
 
-  it("are rejected when the firmware could not register them", async () => {
+  it("are rejected when the firmware could not register them", () => {
     const device = make();
     const range = (property: object) => () =>
       device.addTool("x", "", { n: { type: "integer", ...property } }, () => true);
-    expect(range({ minimum: 1 })).toThrow(/both minimum and maximum/);
+    expect(range({ minimum: 1 })).toThrow(/tool x, property n: give both minimum and maximum/);
     expect(range({ minimum: 1, maximum: 3, default: 4 })).toThrow(/outside 1..3/);
+    expect(range({ minimum: 3, maximum: 1 })).toThrow(/the minimum 3 is above the maximum 1/);
     expect(range({ default: 1.5 })).toThrow(/not a 32-bit integer/);
     expect(() => device.addTool("", "", {}, () => true)).toThrow(/needs a name/);
-    await names(device, false);
-    expect(() => device.addTool("self.reboot", "", {}, () => true)).toThrow(/already registered/);
+  });
+
+  it("are rejected at once, with the name, when the board already has one of that name", async () => {
+    const device = make();
+    const add = (name: string) => () => device.addTool(name, "", {}, () => true);
+    device.addTool("self.lamp.on", "", {}, () => true);
+    const twice = /tool self\.lamp\.on: there already is a tool with this name; choose another one/;
+    expect(add("self.lamp.on")).toThrow(twice);
+    expect(() => device.addUserOnlyTool("self.lamp.on", "", {}, () => true)).toThrow(twice);
+    const stock = ["self.get_device_status", "self.camera.take_photo", "self.reboot"];
+    for (const name of stock) {
+      expect(add(name)).toThrow(
+        `tool ${name}: the stock firmware has a tool with this name; choose another one`,
+      );
+    }
+    const listed = await names(device, true);
+    expect(new Set(listed).size).toBe(listed.length);
+    expect(add("self.lamp.on")).toThrow(twice);
+    expect(add("self.reboot")).toThrow(/tool self\.reboot: the stock firmware has a tool with this name/);
+  });
+
+  it("may have the name of a stock tool that the board lacks", async () => {
+    const device = make({ camera: false });
+    device.addTool("self.camera.take_photo", "", {}, () => "drawn");
+    expect(await call(device, "self.camera.take_photo")).toBe("drawn");
+  });
+
+  it.each<[args: unknown[], reason: RegExp]>([
+    [[7, "", {}, () => true], /a tool needs a name, as a text; got 7/],
+    [["x", 7, {}, () => true], /tool x: the description must be a text, got 7/],
+    [["x", "", 7, () => true], /tool x: the properties must be an object or a Map, got 7/],
+    [["x", "", [], () => true], /tool x: the properties must be an object or a Map, got \[\]/],
+    [
+      ["x", "", { n: "integer" }, () => true],
+      /tool x, property n: must be an object such as \{ type: "boolean" \}/,
+    ],
+    [["x", "", { n: { type: "float" } }, () => true], /property n: the type must be .*, got "float"/],
+    [
+      ["x", "", { n: { type: "string", default: 1 } }, () => true],
+      /property n: the default must be a text, got 1/,
+    ],
+    [
+      ["x", "", { n: { type: "boolean", default: "no" } }, () => true],
+      /property n: the default must be true or false, got "no"/,
+    ],
+    [["x", "", { n: { type: "string", minimum: 1 } }, () => true], /property n: only integers have a range/],
+    [["x", "", { n: { type: "integer", max: 1 } }, () => true], /property n: unknown key max/],
+    [["x", "", {}], /tool x: the last argument must be the function that runs it/],
+  ])("are rejected with a reason when a program passes wrong arguments: %j", (args, reason) => {
+    const add: (...values: never[]) => unknown = make().addTool.bind(make());
+    expect(() => add(...(args as never[]))).toThrow(reason);
   });
 
   it("fill a page up to the firmware's limit exactly", async () => {

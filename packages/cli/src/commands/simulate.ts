@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Provisioned } from "@tendon/protocol";
 import {
+  checkToolsFile,
   type DeviceEvent,
   Fleet,
   type FleetCounters,
@@ -9,11 +10,12 @@ import {
   keepTalking,
   loadToolsFile,
   SimulatorError,
+  ToolsFileError,
   type VirtualDevice,
   type VirtualDeviceOptions,
 } from "@tendon/simulator";
 import { readDuration } from "../duration.ts";
-import { UsageError } from "../errors.ts";
+import { OperationError, UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -72,7 +74,7 @@ export async function simulateEsp32(options: SimulateOptions): Promise<void> {
     await Promise.race([stopped, started]);
     await stopped;
   } catch (error) {
-    throw asUsageError(error);
+    throw asCommandError(error);
   } finally {
     display.stop();
     await fleet.stop();
@@ -127,23 +129,28 @@ async function buildFleet(
 ): Promise<Fleet> {
   try {
     const faults = faultsNamed(options.fault ?? []);
+    const device = { board: { name: options.board }, faults };
     const tools = options.tools === undefined ? undefined : await loadToolsFile(options.tools);
+    // Before the gateway is contacted: a mistake in the file is the same for every device.
+    if (tools !== undefined) await checkToolsFile(tools, device);
     const credentials = await credentialsFor(options);
     return new Fleet({
       count: options.count,
       firstMac: options.id,
-      device: { board: { name: options.board }, faults },
+      device,
       each: ({ mac, clientId }) => credentials(mac, clientId),
       ...(tools === undefined ? {} : { tools }),
       built,
     });
   } catch (error) {
-    throw asUsageError(error);
+    throw asCommandError(error);
   }
 }
 
-/** The simulator rejects options of the command line, so its errors are usage errors. */
-function asUsageError(error: unknown): unknown {
+/** The simulator rejects options of the command line, so its errors are usage errors, except those of a file's content. */
+function asCommandError(error: unknown): unknown {
+  if (error instanceof ToolsFileError)
+    return new OperationError(error.message, { code: error.code, detail: error.message });
   return error instanceof SimulatorError ? new UsageError(error.message) : error;
 }
 

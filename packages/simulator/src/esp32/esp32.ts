@@ -24,10 +24,12 @@ export {
 } from "./ota.ts";
 export {
   defineTool,
+  printTool,
   ToolImage,
   type ToolProperty,
   type ToolReturn,
 } from "./tool.ts";
+export { maxDefinitionBytes } from "./tool-pages.ts";
 export type { OpenOutcome } from "./transport.ts";
 export { keepTalking, VirtualDevice } from "./virtual-device.ts";
 export { webSocketTransport } from "./websocket-transport.ts";

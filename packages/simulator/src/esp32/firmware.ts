@@ -1,4 +1,5 @@
 import { systemClock, Timers } from "../clock.ts";
+import { ToolDefinitionError } from "../errors.ts";
 import { Backlight } from "./backlight.ts";
 import { type Board, makeBoard } from "./board.ts";
 import { type ByteText, toBuffer, wire } from "./byte-text.ts";
@@ -34,6 +35,9 @@ export class Firmware {
   readonly #lifeTimers: Timers;
   readonly #faults: FaultSet;
   readonly #machine: Machine;
+  readonly #stock: { readonly common: readonly Tool[]; readonly user: readonly Tool[] };
+  /** Names of all tools, also of those that are registered at boot. */
+  readonly #names: Set<string>;
   #boardTools: Tool[] = [];
   #board: Board;
   #booted = false;
@@ -53,6 +57,8 @@ export class Firmware {
       this.events.emit({ kind: "state", key, value, previous }),
     );
     this.#machine = this.#makeMachine();
+    this.#stock = { common: commonTools(this.#machine), user: old ? [] : userTools(this.#machine) };
+    this.#names = new Set([...this.#stock.common, ...this.#stock.user].map(({ name }) => name));
     this.server = this.#makeServer(old);
     this.conversation = new Conversation({
       events: this.events,
@@ -85,7 +91,15 @@ export class Firmware {
     return this.connection.sessionId;
   }
 
+  /** Throws if the board has a tool of this name. The firmware drops the second, or lists both. */
   add(tool: Tool): void {
+    const { name } = tool;
+    if (this.#names.has(name)) {
+      const stock = [...this.#stock.common, ...this.#stock.user].some((other) => other.name === name);
+      const who = stock ? "the stock firmware has" : "there already is";
+      throw new ToolDefinitionError(`tool ${name}: ${who} a tool with this name; choose another one`);
+    }
+    this.#names.add(name);
     if (this.#booted) this.server.add(tool);
     else this.#boardTools.push(tool);
   }
@@ -94,8 +108,8 @@ export class Firmware {
   boot(): void {
     if (this.#booted) return;
     this.#faults.run("booted");
-    const stock = this.#faults.has("oldFirmware") ? [] : userTools(this.#machine);
-    for (const tool of [...commonTools(this.#machine), ...this.#boardTools, ...stock]) this.server.add(tool);
+    const { common, user } = this.#stock;
+    for (const tool of [...common, ...this.#boardTools, ...user]) this.server.add(tool);
     this.#boardTools = [];
     this.#booted = true;
   }

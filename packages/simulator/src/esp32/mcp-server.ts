@@ -1,4 +1,3 @@
-import { ToolDefinitionError } from "../errors.ts";
 import { type ByteText, fromText, toText, wire } from "./byte-text.ts";
 import { type CjsonNode, member, stringMember, toInt32 } from "./cjson-parse.ts";
 import type { MainLoop } from "./main-loop.ts";
@@ -52,9 +51,6 @@ export class McpServer {
   }
 
   add(tool: Tool): void {
-    if (this.#tools.some((other) => other.name === tool.name)) {
-      throw new ToolDefinitionError(`tool ${tool.name} is already registered`);
-    }
     this.#tools.push(tool);
   }
 

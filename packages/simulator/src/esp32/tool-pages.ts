@@ -4,6 +4,10 @@ import { printTool, type Tool } from "./tool.ts";
 const payloadLimit = 8000;
 /** Bytes the firmware keeps free for the end of the page. */
 const pageReserve = 30;
+const pageStart = '{"tools":[';
+
+/** The largest definition that a page has room for. A larger one hides itself and the tools after it. */
+export const maxDefinitionBytes = payloadLimit - pageReserve - pageStart.length - ",".length;
 
 export type Page =
   | { readonly ok: true; readonly result: ByteText }
@@ -17,7 +21,7 @@ export function listPage(tools: readonly Tool[], cursor: ByteText, withUserTools
   const names = tools.map((tool) => fromText(tool.name));
   const start = cursor === "" ? 0 : names.indexOf(cursor);
   const printed: ByteText[] = [];
-  let length = '{"tools":['.length;
+  let { length } = pageStart;
   let next = fromText("");
   for (const [index, tool] of tools.entries()) {
     if (start < 0 || index < start || (tool.userOnly && !withUserTools)) continue;

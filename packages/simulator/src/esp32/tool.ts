@@ -1,7 +1,8 @@
-import { ToolDefinitionError, ToolFailure } from "../errors.ts";
+import { ToolFailure } from "../errors.ts";
 import { type ByteText, fromText, toText, wire } from "./byte-text.ts";
 import { type CjsonNode, member, toInt32 } from "./cjson-parse.ts";
 import { type JsonMembers, type JsonValue, printJson, quote } from "./cjson-print.ts";
+import { checkedProperties } from "./tool-checks.ts";
 
 interface BooleanProperty {
   readonly type: "boolean";
@@ -103,11 +104,7 @@ export function defineTool<P extends ToolProperties>(
   callback: ToolCallback<P>,
   userOnly: boolean,
 ): Tool {
-  if (name === "") throw new ToolDefinitionError("a tool needs a name");
-  const declared = new Map<string, ToolProperty>(
-    properties instanceof Map ? properties : Object.entries(properties),
-  );
-  for (const [key, property] of declared) checkProperty(name, key, property);
+  const declared = checkedProperties({ name, description, properties, callback });
   return {
     name,
     description,
@@ -116,26 +113,6 @@ export function defineTool<P extends ToolProperties>(
     // Safe: arguments are bound against these properties before a tool runs.
     run: (args, call) => callback(args as ToolArguments<P>, call),
   };
-}
-
-function checkProperty(tool: string, key: string, property: ToolProperty): void {
-  if (property.type !== "integer") return;
-  const { minimum, maximum } = property;
-  const where = `tool ${tool}, property ${key}`;
-  if ((minimum === undefined) !== (maximum === undefined)) {
-    throw new ToolDefinitionError(`${where}: give both minimum and maximum, or neither`);
-  }
-  for (const value of [property.default, minimum, maximum]) {
-    if (value !== undefined && toInt32(value) !== value) {
-      throw new ToolDefinitionError(`${where}: ${value} is not a 32-bit integer`);
-    }
-  }
-  if (minimum === undefined || maximum === undefined || property.default === undefined) return;
-  if (property.default < minimum || property.default > maximum) {
-    throw new ToolDefinitionError(
-      `${where}: the default ${property.default} is outside ${minimum}..${maximum}`,
-    );
-  }
 }
 
 /** The definition as tools/list prints it; its length in bytes decides the paging. */
