@@ -115,6 +115,23 @@ describe("tendon home", () => {
     );
   });
 
+  it("rejects a file of --config that does not exist, unless --init creates it", async () => {
+    const args = ["status", "--config", "none.yaml", "--data", "elsewhere"];
+    const missing =
+      "tendon: none.yaml: does not exist; check the path, or add --init to create it with the defaults\n";
+    expect(await home(...args)).toEqual({ code: 1, stdout: "", stderr: missing });
+    expect(await home(...args, "--no-persist")).toEqual({ code: 1, stdout: "", stderr: missing });
+    expect(await home("--mcp", "--config", "none.yaml")).toEqual({ code: 1, stdout: "", stderr: missing });
+    expect((await casa(...args)).stderr).toMatch(/^tendon: none\.yaml: no existe; revisa la ruta/);
+    expect(await home(...args, "--init", "--no-persist")).toMatchObject({ code: 2, stdout: "" });
+    expect(fs.existsSync(path.join(cwd, "none.yaml"))).toBe(false);
+    expect(await home(...args, "--init")).toMatchObject({
+      code: 0,
+      stderr: "tendon: no settings found; wrote the defaults to none.yaml\n",
+    });
+    expect(await home(...args)).toMatchObject({ code: 0, stderr: "" });
+  });
+
   it("reports invalid settings in the user's language", async () => {
     fs.mkdirSync(path.join(cwd, "bad"));
     fs.writeFileSync(path.join(cwd, "bad", "home.yaml"), "lights: [a]\nalarma: true\nalarm_default: si\n");
@@ -188,5 +205,75 @@ describe("features of the simulated home", () => {
       history: [{ person: "Ana", event: "left" }],
     });
     expect(await more("presence", "history", "--limit", "500")).toMatchObject({ code: 1 });
+  });
+});
+
+describe("tools and state of one's own", () => {
+  const own = async (...args: string[]) => await home(...args, "--data", "own");
+  const gate = `
+state: { gate: closed, visits_to_the_gate: 0 }
+tools:
+  - name: set_gate
+    properties: { position: { type: string } }
+    returns: { set: gate, from: position }
+  - name: count_visits
+    properties: { number: { type: integer, minimum: 0, maximum: 9 } }
+    returns: { set: visits_to_the_gate, from: number }
+  - { name: get_gate, returns: { get: gate } }
+  - { name: break_gate, returns: { error: the motor is stuck } }
+`;
+
+  it("are used by hand like built-in ones", async () => {
+    fs.mkdirSync(path.join(cwd, "own"));
+    fs.writeFileSync(path.join(cwd, "own", "home.yaml"), "lights: [salon]\ntools: gate.yaml\n");
+    fs.writeFileSync(path.join(cwd, "own", "gate.yaml"), gate);
+    expect(await own("call", "set_gate", "position=5")).toEqual({
+      code: 0,
+      stdout: '{"ok":true}\n',
+      stderr: "",
+    });
+    expect((await own("call", "get_gate")).stdout).toBe('{"gate":"5"}\n');
+    expect((await own("call", "count_visits", "number=3")).stdout).toBe('{"ok":true}\n');
+    expect((await own("status")).stdout).toBe(
+      [
+        "Lights",
+        "  salon     off",
+        "Alarm               disarmed",
+        "Presence            nobody is home",
+        "gate                5",
+        "visits_to_the_gate  3",
+        "",
+      ].join("\n"),
+    );
+    expect(JSON.parse((await own("status", "--json")).stdout)).toMatchObject({
+      gate: "5",
+      visits_to_the_gate: 3,
+    });
+    expect((await own("call", "list_lights_on")).stdout).toBe('{"on":[]}\n');
+  });
+
+  it.each([
+    [["count_visits", "number=10"], "the argument `number` must be a whole number from 0 to 9"],
+    [["count_visits"], "the argument `number` is missing"],
+    [["break_gate"], "the motor is stuck"],
+    [["climb_gate"], "unknown tool `climb_gate`; the tools are get_presence, get_alarm_status,"],
+    [["set_thermostat", "target=20"], "feature not enabled: add `climate` to `features`"],
+  ])("report a rejected call: %j", async (args, text) => {
+    const { code, stdout, stderr } = await own("call", ...args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`tendon: ${text}`);
+  });
+
+  it("can be given with --tools, and a mistake in the file is reported in one sentence", async () => {
+    fs.writeFileSync(path.join(cwd, "bell.yaml"), "state: { bell: silent }\ntools: []");
+    const { stdout } = await home("status", "--no-persist", "--tools", "bell.yaml");
+    expect(stdout).toMatch(/^bell {8}silent$/m);
+    fs.writeFileSync(path.join(cwd, "bell.yaml"), "[{ name: get_presence }]");
+    expect(await home("--mcp", "--tools", "bell.yaml")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "tendon: bell.yaml: tools[0] (get_presence): the home has a tool with this name; choose another one\n",
+    });
   });
 });

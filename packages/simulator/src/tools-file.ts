@@ -1,5 +1,3 @@
-import { existsSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ToolDefinitionError, ToolFailure, ToolsFileError } from "./errors.ts";
@@ -14,7 +12,8 @@ import {
   VirtualDevice,
   type VirtualDeviceOptions,
 } from "./esp32/esp32.ts";
-import { readDocument, type ToolEntry } from "./tools-format.ts";
+import { addEach, readToolsDocument, refuse } from "./tools-document.ts";
+import type { ToolEntry } from "./tools-format.ts";
 
 /** Tools from a file, for any number of devices. */
 export interface ToolsFile {
@@ -40,38 +39,20 @@ export async function checkToolsFile(file: ToolsFile, options: VirtualDeviceOpti
 export async function loadToolsFile(path: string): Promise<ToolsFile> {
   const kind = extname(path).toLowerCase();
   if (kind === ".js" || kind === ".mjs") return await loadModule(path);
-  if (kind === ".yaml" || kind === ".yml" || kind === ".json") return await loadDocument(path, kind);
+  if (kind === ".yaml" || kind === ".yml" || kind === ".json") return await loadDocument(path);
   throw new ToolsFileError(`${path}: a tools file must end in .yaml, .yml, .json, .js or .mjs`);
 }
 
-async function loadDocument(path: string, kind: string): Promise<ToolsFile> {
-  const text = await readFile(path, "utf8").catch((cause: unknown) => refuse(path, cause));
-  const document = readDocument(path, await parse(path, kind, text));
+async function loadDocument(path: string): Promise<ToolsFile> {
+  const { state, tools } = await readToolsDocument(path);
   return {
     path,
     register: async (device) => {
-      for (const [key, value] of Object.entries(document.state)) start(path, device, key, value);
-      for (const [index, entry] of document.tools.entries()) {
-        try {
-          addEntry(device, entry);
-        } catch (error) {
-          if (!(error instanceof ToolDefinitionError)) throw error;
-          const { name } = entry;
-          const place = `${path}: tools[${index}] (${name})`;
-          throw new ToolsFileError(inPlace(place, name, error.message), { cause: error });
-        }
-      }
+      for (const [key, value] of Object.entries(state)) start(path, device, key, value);
+      addEach(path, tools, (tool) => addEntry(device, tool));
       await Promise.resolve();
     },
   };
-}
-
-/** `tool NAME, property KEY: …` with the place in the file instead. */
-function inPlace(place: string, name: string, message: string): string {
-  const inTool = `tool ${name}, property `;
-  if (message.startsWith(inTool)) return `${place}: properties.${message.slice(inTool.length)}`;
-  const { length } = `tool ${name}: `;
-  return `${place}: ${message.slice(length)}`;
 }
 
 function start(path: string, device: VirtualDevice, key: string, value: StateValue): void {
@@ -84,32 +65,6 @@ function start(path: string, device: VirtualDevice, key: string, value: StateVal
     );
   }
   device.state.set(key, value);
-}
-
-async function parse(path: string, kind: string, text: string): Promise<unknown> {
-  try {
-    const json = kind === ".json";
-    // Parsed for its error messages only: objects lose the order of numeric names, which a Map keeps.
-    if (json) JSON.parse(text);
-    const yaml = await import("yaml");
-    const ordered = { mapAsMap: true, stringKeys: true } as const;
-    return yaml.parse(text, json ? { ...ordered, schema: "json", uniqueKeys: false } : ordered);
-  } catch (cause) {
-    return refuse(path, cause);
-  }
-}
-
-function refuse(path: string, cause: unknown): never {
-  throw new ToolsFileError(`${path}: ${reason(path, cause)}`, { cause });
-}
-
-function reason(path: string, cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  if (!existsSync(path)) return "there is no such file; check the path";
-  if (statSync(path).isDirectory()) return "is a folder; give a file";
-  // The YAML parser adds the lines around the mistake.
-  const [first = ""] = cause.message.split("\n");
-  return first.replace(/:$/, "");
 }
 
 function addEntry(device: VirtualDevice, entry: ToolEntry): void {

@@ -19,6 +19,8 @@ export function addHomeCommand(program: Command): void {
     .option("--no-persist", "start from the defaults of the settings and write no file")
     .option("--data <folder>", "folder of home.yaml and home.json (TENDON_DATA; default ./data)")
     .option("--config <file>", "settings file (default DATA/home.yaml)")
+    .option("--init", "create the file of --config with the defaults if it does not exist")
+    .option("--tools <file>", "tools and state of your own, from a YAML or JSON file")
     .option("--json", "print JSON");
   home.action(async ({ mcp, ...options }) => {
     const [word] = home.args;
@@ -102,6 +104,12 @@ function addMore(home: Command, options: () => object): void {
     .description("Set the thermostat, 5 to 30 °C (feature: climate).")
     .argument("<target>", "degrees Celsius")
     .action(async (target) => (await load()).homeThermostat(target, options()));
+  home
+    .command("call")
+    .description("Call a tool by its name, also one of your own.")
+    .argument("<tool>", "the tool's name")
+    .argument("[arguments...]", "key=value for each argument")
+    .action(async (tool, pairs) => (await load()).homeCall(tool, pairs, options()));
   const scene = home.command("scene").description("List and activate scenes (feature: scenes).");
   scene
     .command("list")

@@ -1,4 +1,5 @@
 import type { HomeWords } from "./home-texts.ts";
+import type { HomeCallError } from "./simulated-home.ts";
 
 export const english: HomeWords = {
   lights: "Lights",
@@ -23,7 +24,12 @@ export const english: HomeWords = {
   sceneActivated: (name) => `Scene ${name} is active.`,
   lightUnknown: (name, known) => `unknown light \`${name}\`; the lights are ${known}`,
   sceneUnknown: (name, known) => `unknown scene \`${name}\`; the scenes are ${known}`,
+  toolUnknown: (name, known) => `unknown tool \`${name}\`; the tools are ${known}`,
   featureOff: (feature, file) => `feature not enabled: add \`${feature}\` to \`features\` in ${file}`,
+  argumentRefused: ({ code, details: { name = "", parameter } }) =>
+    code === "argument_missing"
+      ? `the argument \`${name}\` is missing`
+      : `the argument \`${name}\` must be ${kindOf(parameter)}`,
   argument: {
     target: "the target must be a number from 5 to 30 °C",
     people: "a name must have 1 to 64 characters on one line, and at most 100 people can be home",
@@ -37,6 +43,8 @@ export const english: HomeWords = {
   },
   rules: {
     syntax: (values) => values.join(", "),
+    missing: () => "does not exist; check the path, or add --init to create it with the defaults",
+    path: () => "must be the path of a tools file",
     unknown_key: (values) => `is not a setting; the settings here are ${values.join(", ")}`,
     mapping: () => "must have keys and values",
     flag: () => "must be true or false",
@@ -50,3 +58,22 @@ export const english: HomeWords = {
     climate_off: () => "requires `climate` in `features`",
   },
 };
+
+function kindOf(parameter: HomeCallError["details"]["parameter"]): string {
+  switch (parameter?.type) {
+    case "string":
+      return "a text";
+    case "boolean":
+      return "true or false";
+    case "integer":
+    case "number": {
+      const { type, minimum, maximum } = parameter;
+      const kind = type === "integer" ? "a whole number" : "a number";
+      return minimum === undefined || maximum === undefined ? kind : `${kind} from ${minimum} to ${maximum}`;
+    }
+    case "array":
+      return "a list of names";
+    case undefined:
+      return "of another type";
+  }
+}

@@ -24,7 +24,10 @@ export const spanish: HomeWords = {
   sceneActivated: (name) => `La escena ${name} está activa.`,
   lightUnknown: (name, known) => `luz desconocida \`${name}\`; las luces son ${known}`,
   sceneUnknown: (name, known) => `escena desconocida \`${name}\`; las escenas son ${known}`,
+  toolUnknown: (name, known) => `herramienta desconocida \`${name}\`; las herramientas son ${known}`,
   featureOff: (feature, file) => `función no activada: añade \`${feature}\` a \`features\` en ${file}`,
+  // The protocol's own texts are Spanish.
+  argumentRefused: ({ message }) => message,
   argument: {
     target: "la temperatura debe ser un número de 5 a 30 °C",
     people: "un nombre debe tener de 1 a 64 caracteres en una línea, y puede haber 100 personas como máximo",
@@ -38,6 +41,8 @@ export const spanish: HomeWords = {
   },
   rules: {
     syntax: (values) => values.join(", "),
+    missing: () => "no existe; revisa la ruta, o añade --init para crearlo con los valores por defecto",
+    path: () => "debe ser la ruta de un archivo de herramientas",
     unknown_key: (values) => `no es una opción; las opciones aquí son ${values.join(", ")}`,
     mapping: () => "debe tener claves y valores",
     flag: () => "debe ser true o false",

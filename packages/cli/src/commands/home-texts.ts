@@ -35,7 +35,10 @@ export interface HomeWords {
   sceneActivated(name: string): string;
   lightUnknown(name: string, known: string): string;
   sceneUnknown(name: string, known: string): string;
+  toolUnknown(name: string, known: string): string;
   featureOff(feature: string, file: string): string;
+  argumentRefused(error: HomeCallError): string;
+  /** For arguments of the commands, such as `thermostat`. */
   readonly argument: Readonly<Record<string, string>>;
   readonly state: Readonly<Record<HomeStateError["code"], string>>;
   readonly rules: Readonly<Record<SettingsProblem["rule"], (values: readonly string[]) => string>>;
@@ -75,10 +78,15 @@ function refusal(words: HomeWords, error: HomeCallError, settingsFile: string): 
       return words.lightUnknown(name, known.join(", "));
     case "scene_unknown":
       return words.sceneUnknown(name, known.join(", "));
-    case "tool_unknown":
-      return words.featureOff(featureOfTool[name] ?? name, settingsFile);
+    case "tool_unknown": {
+      const feature = featureOfTool[name];
+      if (feature !== undefined) return words.featureOff(feature, settingsFile);
+      return words.toolUnknown(name, known.join(", "));
+    }
+    case "tool_failed":
+      return error.message;
     case "argument_missing":
     case "argument_invalid":
-      return words.argument[name] ?? error.message;
+      return words.argument[name] ?? words.argumentRefused(error);
   }
 }

@@ -1,14 +1,18 @@
 /** Commands for the simulated home. They share their state with a running `--mcp` server. */
-import { UsageError } from "../errors.ts";
+import { OperationError, UsageError } from "../errors.ts";
+import { readLoosely, splitPairs } from "../fields.ts";
 import { colours, plain, print, printJson } from "../output.ts";
 import { type HomeOptions, type OpenHome, withHome } from "./home-open.ts";
 import type { HomeTexts } from "./home-texts.ts";
+import { HomeCallError } from "./simulated-home.ts";
 
 interface Snapshot {
   readonly lights: Readonly<Record<string, boolean>>;
   readonly alarm: boolean;
   readonly presence: Presence;
   readonly climate?: Climate;
+  /** States of the tools file. */
+  readonly [own: string]: unknown;
 }
 
 interface Presence {
@@ -25,16 +29,37 @@ interface Climate {
 export async function homeStatus(options: HomeOptions): Promise<void> {
   await withHome(options, ({ home, texts }) => {
     const all = home.call("get_all_states") as Snapshot;
+    const own = [...home.settings.own.state.keys()];
     show(options, all, () => {
-      const row = (name: string, text: string) => `${name.padEnd(12)}${text}`;
+      const width = Math.max(10, ...own.map((name) => name.length)) + 2;
+      const row = (name: string, text: string) => `${name.padEnd(width)}${text}`;
       return [
         texts.lights,
         ...lightRows(all.lights, texts).map((line) => `  ${line}`),
         row(texts.alarm, all.alarm ? colours.red(texts.armed) : texts.disarmed),
         row(texts.presence, people(all.presence, texts)),
         ...(all.climate === undefined ? [] : [row(texts.climate, climateText(all.climate, texts))]),
+        ...own.map((name) => row(name, plain(String(all[name])))),
       ];
     });
+  });
+}
+
+/** Calls a tool by its name. `key=value` is read by the tool's schema. */
+export async function homeCall(tool: string, pairs: readonly string[], options: HomeOptions): Promise<void> {
+  await withHome(options, ({ home, texts }) => {
+    const schema = home.tools.find(({ name }) => name === tool)?.input_schema.properties;
+    const args = splitPairs(pairs).map(([key, text]) => [
+      key,
+      schema?.[key]?.type === "string" ? text : readLoosely(text),
+    ]);
+    try {
+      printJson(home.call(tool, Object.fromEntries(args)));
+    } catch (error) {
+      if (!(error instanceof HomeCallError) || !error.code.startsWith("argument_")) throw error;
+      const detail = texts.argumentRefused(error);
+      throw new OperationError(detail, { code: error.code, detail, name: error.details.name });
+    }
   });
 }
 

@@ -10,4 +10,5 @@ export {
   type SettingsProblem,
   serveHome,
   standardInput,
+  ToolsFileError,
 } from "@tendon/simulator/home";

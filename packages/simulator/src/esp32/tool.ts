@@ -1,8 +1,8 @@
 import { ToolFailure } from "../errors.ts";
+import { checkedProperties } from "../tool-checks.ts";
 import { type ByteText, fromText, toText, wire } from "./byte-text.ts";
 import { type CjsonNode, member, toInt32 } from "./cjson-parse.ts";
 import { type JsonMembers, type JsonValue, printJson, quote } from "./cjson-print.ts";
-import { checkedProperties } from "./tool-checks.ts";
 
 interface BooleanProperty {
   readonly type: "boolean";

@@ -9,7 +9,8 @@ export interface HomeEvent {
     | "person_left"
     | "presence_changed"
     | "thermostat_changed"
-    | "scene_activated";
+    | "scene_activated"
+    | "state_changed";
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -27,6 +28,9 @@ export function changesBetween(before: HomeState, after: HomeState): HomeEvent[]
   if (before.alarm !== after.alarm) events.push({ event: "alarm_changed", data: { armed: after.alarm } });
   if (before.climate.target !== after.climate.target) {
     events.push({ event: "thermostat_changed", data: { target: after.climate.target } });
+  }
+  for (const [name, value] of Object.entries(after.own)) {
+    if (before.own[name] !== value) events.push({ event: "state_changed", data: { name, value } });
   }
   return [...events, ...presenceChanges(before.presence, after.presence)];
 }

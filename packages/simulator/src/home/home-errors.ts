@@ -1,9 +1,11 @@
 import { SimulatorError } from "../errors.ts";
+import type { Parameter } from "./parameters.ts";
 
 export type HomeCallErrorCode =
   | "tool_unknown"
   | "light_unknown"
   | "scene_unknown"
+  | "tool_failed"
   | "argument_missing"
   | "argument_invalid";
 
@@ -12,6 +14,8 @@ export interface HomeCallDetails {
   readonly name?: string;
   /** The known names. */
   readonly known?: readonly string[];
+  /** What the invalid argument must be. */
+  readonly parameter?: Parameter;
 }
 
 /** A rejected call. The message is the protocol's Spanish text, which clients compare. */
@@ -40,6 +44,8 @@ export class HomeStateError extends SimulatorError {
 
 export type SettingsRule =
   | "syntax"
+  | "missing"
+  | "path"
   | "unknown_key"
   | "mapping"
   | "flag"
@@ -84,6 +90,10 @@ function sentence(rule: SettingsRule, values: readonly string[]): string {
   switch (rule) {
     case "syntax":
       return listed;
+    case "missing":
+      return "does not exist; check the path, or let it be created with the defaults (`init`)";
+    case "path":
+      return "must be the path of a tools file";
     case "unknown_key":
       return `is not a setting; known here are ${listed}`;
     case "mapping":

@@ -4,6 +4,7 @@
  * per line. This entry point is separate from the other simulated devices and loads only Node modules, so that a home
  * starts fast.
  */
+export { ToolsFileError } from "../errors.ts";
 export { maxLineBytes } from "./conversation.ts";
 export { FileStore, type FileStoreOptions } from "./file-store.ts";
 export {

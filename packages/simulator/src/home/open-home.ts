@@ -14,8 +14,12 @@ export type HomeNotice =
 export interface OpenHomeOptions {
   /** Folder of home.yaml and home.json. */
   readonly data: string;
-  /** Settings file instead of `home.yaml` in the data folder. */
-  readonly settingsFile?: string;
+  /** Settings file instead of `home.yaml` in the data folder. It must exist, unless `init` is true. */
+  readonly settingsFile?: string | undefined;
+  /** Writes a missing settings file with the defaults. `home.yaml` in the data folder is always written. */
+  readonly init?: boolean;
+  /** File with tools and state of one's own, instead of the one that the settings name. */
+  readonly toolsFile?: string | undefined;
   /** False: the state is kept in memory only, and nothing is written. */
   readonly persist?: boolean;
   readonly notice?: (notice: HomeNotice) => void;
@@ -29,11 +33,12 @@ export interface OpenedHome {
 }
 
 export async function openHome(options: OpenHomeOptions): Promise<OpenedHome> {
-  const { data, persist = true, notice, clock } = options;
+  const { data, settingsFile, toolsFile, persist = true, notice, clock } = options;
   if (persist) makeFolder(data);
   const settings = await loadHomeSettings({
-    file: options.settingsFile ?? path.join(data, "home.yaml"),
-    create: persist,
+    file: settingsFile ?? path.join(data, "home.yaml"),
+    missing: settingsFile !== undefined && options.init !== true ? "fail" : persist ? "create" : "defaults",
+    toolsFile,
     created: (file) => notice?.({ kind: "settings_created", file }),
   });
   const time = clock === undefined ? {} : { clock };

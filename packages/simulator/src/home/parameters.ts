@@ -2,16 +2,20 @@ import { HomeCallError } from "./home-errors.ts";
 import { isName, maxPeople } from "./settings.ts";
 
 /** A parameter is a JSON Schema, which `ready` shows and calls are checked against. */
-type Parameter =
-  | { readonly type: "string"; readonly description: string }
-  | { readonly type: "boolean"; readonly description: string }
+export type Parameter = { readonly description?: string } & (
+  | { readonly type: "string"; readonly default?: string }
+  | { readonly type: "boolean"; readonly default?: boolean }
   | {
       readonly type: "number" | "integer";
-      readonly minimum: number;
-      readonly maximum: number;
-      readonly description: string;
+      readonly default?: number;
+      readonly minimum?: number;
+      readonly maximum?: number;
     }
-  | { readonly type: "array"; readonly items: { readonly type: "string" }; readonly description: string };
+  | { readonly type: "array"; readonly items: { readonly type: "string" } }
+);
+
+/** Integers without a range have 32 bits, as on a board. */
+const maxInteger = 2 ** 31 - 1;
 
 export type Parameters = Readonly<Record<string, Parameter>>;
 
@@ -51,7 +55,11 @@ export function readArguments<All extends Parameters, Required extends keyof All
     const expected = refusal(parameters[name], value);
     if (expected !== undefined) {
       const text = `Parámetro inválido: '${name}' debe ser ${expected}, se recibió ${shown(value)}`;
-      throw new HomeCallError("argument_invalid", text, { name });
+      const parameter = parameters[name];
+      throw new HomeCallError("argument_invalid", text, {
+        name,
+        ...(parameter === undefined ? {} : { parameter }),
+      });
     }
     values[name] = value;
   }
@@ -70,7 +78,7 @@ function refusal(parameter: Parameter | undefined, value: unknown): string | und
       return typeof value === "boolean" ? undefined : "true o false";
     case "number":
     case "integer": {
-      const { minimum, maximum } = parameter;
+      const { minimum = -maxInteger - 1, maximum = maxInteger } = parameter;
       const whole = parameter.type === "integer";
       const fits = typeof value === "number" && value >= minimum && value <= maximum;
       if (fits && (!whole || Number.isInteger(value))) return undefined;

@@ -59,7 +59,7 @@ function offsetOf(node: unknown, [key, ...rest]: Way): number | undefined {
   return rest.length === 0 ? keyAt : (offsetOf(pair.value, rest) ?? keyAt);
 }
 
-const known = ["lights", "alarm_default", "presence_default", "features", "climate", "scenes"];
+const known = ["lights", "alarm_default", "presence_default", "features", "climate", "scenes", "tools"];
 
 function readSettings(content: unknown, complain: Complain): HomeSettings {
   const top = fieldsOf([], content, known, complain);
@@ -73,7 +73,16 @@ function readSettings(content: unknown, complain: Complain): HomeSettings {
     features: chosen,
     climate: readClimate(top["climate"], complain),
     scenes: readScenes(top["scenes"], { lights, climate: chosen.has("climate") }, complain),
+    toolsFile: readPath(top["tools"], complain),
+    own: defaultSettings.own,
   };
+}
+
+function readPath(value: unknown, complain: Complain): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string" && value !== "") return value;
+  complain(["tools"], "path");
+  return undefined;
 }
 
 /** A list of names, all off, or names with initial states. */

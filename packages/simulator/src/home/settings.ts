@@ -1,4 +1,5 @@
 /** The settings of a home, read from home.yaml once at the start. */
+import type { OwnTools } from "./own-tools.ts";
 
 export const features = ["presence", "climate", "scenes"] as const;
 export type Feature = (typeof features)[number];
@@ -26,6 +27,10 @@ export interface HomeSettings {
   readonly features: ReadonlySet<Feature>;
   readonly climate: ClimateSettings;
   readonly scenes: readonly Scene[];
+  /** The path of the tools file as home.yaml has it. */
+  readonly toolsFile: string | undefined;
+  /** The content of the tools file. */
+  readonly own: OwnTools;
 }
 
 export const maxLights = 500;
@@ -39,6 +44,8 @@ export const defaultSettings: HomeSettings = {
   features: new Set(),
   climate: { target: 20, minutes: 30, seed: 1 },
   scenes: [],
+  toolsFile: undefined,
+  own: { state: new Map(), tools: [] },
 };
 
 /** Written if there is no home.yaml. A test compares it with the defaults above. */
@@ -56,6 +63,9 @@ features: []
 # climate: { target: 20, minutes: 30, seed: 1 }
 # scenes:
 #   noche: { lights: { salon: false, cocina: false }, alarm: true, thermostat: 17 }
+
+# Tools and state of your own, from a file in the format of \`tendon simulate esp32 --tools\`.
+# tools: my-tools.yaml
 `;
 
 /** A readable name: one line, not too long. */

@@ -1,12 +1,20 @@
 /** Reads and writes the state as text. */
 import { HomeStateError } from "./home-errors.ts";
 import { type HomeSettings, isName, targetRange } from "./settings.ts";
-import { type ClimateState, type HomeState, initialState, type Visit, visitsKept } from "./state.ts";
+import {
+  type ClimateState,
+  type HomeState,
+  initialState,
+  type OwnValue,
+  type Visit,
+  visitsKept,
+} from "./state.ts";
 
 const version = 1;
 
 export function writeState(state: HomeState): string {
   const { lights, otherLights, alarm, presence, history, climate, scene } = state;
+  const own = { ...state.own, ...state.otherOwn };
   return `${JSON.stringify({
     version,
     lights: { ...lights, ...otherLights },
@@ -16,6 +24,7 @@ export function writeState(state: HomeState): string {
     ...(climate.at === 0 ? {} : { climate }),
     ...(history.length === 0 ? {} : { history }),
     ...(scene === undefined ? {} : { scene }),
+    ...(Object.keys(own).length === 0 ? {} : { own }),
   })}\n`;
 }
 
@@ -27,11 +36,16 @@ export function readState(text: string, settings: HomeSettings, file: string): H
     throw new HomeStateError("state_newer", file, `${file} was written by a newer version of Tendon`);
   }
   const initial = initialState(settings);
-  const { lights, alarm, presence, history = [], climate = initial.climate, scene } = found;
+  const { lights, alarm, presence, history = [], climate = initial.climate, scene, own = {} } = found;
   if (!isFields(lights) || !Object.values(lights).every(isFlag) || !isFlag(alarm)) return undefined;
   if (!isPresence(presence) || !isClimate(climate)) return undefined;
   if (!Array.isArray(history) || !history.every(isVisit)) return undefined;
   if (scene !== undefined && !isScene(scene)) return undefined;
+  if (!isFields(own) || !Object.values(own).every(isOwnValue)) return undefined;
+  const owned = Object.entries(own as Record<string, OwnValue>);
+  // A value of another type is from before the tools file was changed.
+  const fits = ([name, value]: readonly [string, OwnValue]) =>
+    typeof value === typeof settings.own.state.get(name);
   const entries = Object.entries(lights as Record<string, boolean>);
   return {
     lights: {
@@ -44,6 +58,8 @@ export function readState(text: string, settings: HomeSettings, file: string): H
     history: history.slice(-visitsKept),
     climate,
     scene,
+    own: { ...initial.own, ...Object.fromEntries(owned.filter(fits)) },
+    otherOwn: Object.fromEntries(owned.filter(([name]) => !settings.own.state.has(name))),
   };
 }
 
@@ -63,6 +79,10 @@ function isFields(value: unknown): value is Fields {
 
 function isFlag(value: unknown): value is boolean {
   return typeof value === "boolean";
+}
+
+function isOwnValue(value: unknown): value is OwnValue {
+  return typeof value === "string" || typeof value === "boolean" || typeof value === "number";
 }
 
 function isPresence(value: unknown): value is HomeState["presence"] {

@@ -1,5 +1,8 @@
 import type { HomeSettings } from "./settings.ts";
 
+/** A value of a state of one's own. */
+export type OwnValue = boolean | number | string;
+
 /** One arrival or departure. */
 export interface Visit {
   readonly at: string;
@@ -26,6 +29,10 @@ export interface HomeState {
   readonly climate: ClimateState;
   /** The last activated scene and its time. */
   readonly scene: { readonly name: string; readonly at: number } | undefined;
+  /** The states of the tools file, in its order. */
+  readonly own: Readonly<Record<string, OwnValue>>;
+  /** States in the file that are not in this tools file, as with `otherLights`. */
+  readonly otherOwn: Readonly<Record<string, OwnValue>>;
 }
 
 /** Maximum number of visits; the oldest are dropped. */
@@ -42,7 +49,13 @@ export function initialState(settings: HomeSettings): HomeState {
     history: [],
     climate: { target, from: target, at: 0 },
     scene: undefined,
+    own: Object.fromEntries(settings.own.state),
+    otherOwn: {},
   };
+}
+
+export function setOwn(state: HomeState, name: string, value: OwnValue): HomeState {
+  return state.own[name] === value ? state : { ...state, own: { ...state.own, [name]: value } };
 }
 
 export function switchLights(state: HomeState, wanted: ReadonlyMap<string, boolean>): HomeState {

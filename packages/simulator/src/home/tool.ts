@@ -12,6 +12,8 @@ export interface HomeToolDefinition {
     readonly required: readonly string[];
   };
   readonly output_schema: OutputSchema;
+  /** On user-only tools. */
+  readonly annotations?: { readonly audience: readonly "user"[] };
 }
 
 type OutputSchema = { readonly type: "object"; readonly properties: Readonly<Record<string, object>> };

@@ -1,6 +1,7 @@
-/** The home's tools in the order of `ready`: the protocol's six, then those that home.yaml adds. */
+/** The home's tools in the order of `ready`: the protocol's six, those that home.yaml enables, then those of the tools file. */
 import { climateAt, setTarget } from "./climate.ts";
 import { HomeCallError } from "./home-errors.ts";
+import type { BuiltIn } from "./own-tools.ts";
 import { type HomeSettings, type Scene, targetRange } from "./settings.ts";
 import { setAlarm, setPeople, switchLights, visitsKept } from "./state.ts";
 import { changingTool, type HomeTool, readingTool } from "./tool.ts";
@@ -61,8 +62,9 @@ const alwaysThere: readonly HomeTool[] = [
   }),
 ];
 
-function snapshotTool({ features }: HomeSettings): HomeTool {
+function snapshotTool({ features, own }: HomeSettings): HomeTool {
   const climate = features.has("climate");
+  const ownResult = [...own.state].map(([name, value]) => [name, { type: typeof value }] as const);
   return readingTool({
     name: "get_all_states",
     description: "Obtiene un snapshot completo del estado del sistema",
@@ -71,12 +73,14 @@ function snapshotTool({ features }: HomeSettings): HomeTool {
       alarm: flag,
       presence: { type: "object", properties: presenceResult },
       ...(climate ? { climate: { type: "object", properties: climateResult } } : {}),
+      ...Object.fromEntries(ownResult),
     },
     read: (state, { settings, now }) => ({
       lights: state.lights,
       alarm: state.alarm,
       presence: state.presence,
       ...(climate ? { climate: climateAt(state.climate, settings.climate, now) } : {}),
+      ...state.own,
     }),
   });
 }
@@ -169,10 +173,20 @@ const onRequest: readonly HomeTool[] = [
   }),
 ];
 
+/** Names that a tools file cannot use, also those of features that are off. */
+export const builtIn: BuiltIn = {
+  tools: [
+    ...alwaysThere.map(({ definition }) => definition.name),
+    "get_all_states",
+    ...onRequest.map(({ definition }) => definition.name),
+  ],
+  states: ["lights", "alarm", "presence", "climate"],
+};
+
 /** The tools of this home by name. */
 export function toolsOf(settings: HomeSettings): ReadonlyMap<string, HomeTool> {
   const added = onRequest.filter(({ feature }) => feature !== undefined && settings.features.has(feature));
-  const all = [...alwaysThere, snapshotTool(settings), ...added];
+  const all = [...alwaysThere, snapshotTool(settings), ...added, ...settings.own.tools];
   return new Map(all.map((tool) => [tool.definition.name, tool]));
 }
 

@@ -55,6 +55,19 @@ presence_default: { present: true, known_people: [Ana, Luis] }
     expect(home.state.lights).toEqual({ a: false });
   });
 
+  it("must exist if it is another file, unless it shall be created", async () => {
+    const data = homeFolder();
+    const settingsFile = path.join(data, "new", "other.yaml");
+    for (const persist of [true, false])
+      await expect(openHome({ data, settingsFile, persist })).rejects.toThrow(/other\.yaml: does not exist/);
+    const notices: HomeNotice[] = [];
+    const notice = (one: HomeNotice) => notices.push(one);
+    await openHome({ data, settingsFile, init: true, notice });
+    await openHome({ data, settingsFile, init: true, notice });
+    expect(notices).toEqual([{ kind: "settings_created", file: settingsFile }]);
+    expect(fs.readFileSync(settingsFile, "utf8")).toBe(defaultSettingsText);
+  });
+
   test.each([
     [
       "lights: 5",

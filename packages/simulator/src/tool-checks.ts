@@ -1,7 +1,6 @@
-/** Checks the arguments of addTool(), which a JavaScript tools file may get wrong in any way. */
-import { ToolDefinitionError } from "../errors.ts";
-import { toInt32 } from "./cjson-parse.ts";
-import type { ToolProperty } from "./tool.ts";
+/** Checks the definition of a tool, which a JavaScript tools file may get wrong in any way. */
+import { ToolDefinitionError } from "./errors.ts";
+import type { ToolProperty } from "./esp32/esp32.ts";
 
 export interface GivenTool {
   readonly name: unknown;
@@ -63,13 +62,16 @@ function checkRange(
   if ((minimum === undefined) !== (maximum === undefined))
     refuse("give both minimum and maximum, or neither");
   for (const value of [fallback, minimum, maximum]) {
-    if (value !== undefined && (typeof value !== "number" || toInt32(value) !== value))
-      refuse(`${shown(value)} is not a 32-bit integer`);
+    if (value !== undefined && !isInt32(value)) refuse(`${shown(value)} is not a 32-bit integer`);
   }
   if (typeof minimum !== "number" || typeof maximum !== "number") return;
   if (minimum > maximum) refuse(`the minimum ${minimum} is above the maximum ${maximum}`);
   if (typeof fallback === "number" && (fallback < minimum || fallback > maximum))
     refuse(`the default ${fallback} is outside ${minimum}..${maximum}`);
+}
+
+function isInt32(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= -(2 ** 31) && Number(value) < 2 ** 31;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
