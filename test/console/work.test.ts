@@ -139,6 +139,27 @@ describe("the home", () => {
     complaints.check();
   });
 
+  it("shows the state of a tools file, and follows it", async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
+    onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+    const data = path.join(folder, "home");
+    fs.mkdirSync(data);
+    fs.writeFileSync(path.join(data, "home.yaml"), "tools: gate.yaml");
+    fs.writeFileSync(
+      path.join(data, "gate.yaml"),
+      "state: { gate: closed, gate_locked: false }\ntools: [{ name: open_gate, returns: { set: gate, to: wide open } }]",
+    );
+    const site = await openConsoleSite({ processes: [homeProgram(folder)] });
+    await untilOnline(site, "home", true);
+    const { page, complaints } = await openConsole(site, "/home");
+    const side = page.getByRole("region", { name: "Whole home" });
+    await side.getByText("closed", { exact: true }).waitFor();
+    await side.getByText("gate_locked").waitFor();
+    await site.call("home", "open_gate");
+    await side.getByText("wide open").waitFor();
+    complaints.check();
+  });
+
   it("explains how to get one", async () => {
     const { page } = await openConsole(await openConsoleSite(), "/home");
     await page.getByText("npx tendon serve --demo").waitFor();

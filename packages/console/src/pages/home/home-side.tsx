@@ -57,6 +57,18 @@ export function HomeSide(props: {
             )}
           </div>
         )}
+        {Object.entries(home.own).map(([name, value]) => (
+          <p key={name} className="flex items-center justify-between gap-3">
+            <span className="min-w-0 break-words text-soft">{name}</span>
+            <span className="min-w-0 break-words text-right">
+              {typeof value === "boolean"
+                ? t(value ? "home.on" : "home.off")
+                : typeof value === "number"
+                  ? number(value)
+                  : value}
+            </span>
+          </p>
+        ))}
         <People home={home} editable={has("set_presence") && !disabled} onChange={onChange} />
       </div>
     </Panel>

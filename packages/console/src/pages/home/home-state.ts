@@ -8,6 +8,8 @@ export interface HomeState {
   readonly climate:
     | { readonly temperature: number; readonly target: number; readonly heating: boolean }
     | undefined;
+  /** States of the home's tools file, by name. */
+  readonly own: Readonly<Record<string, boolean | number | string>>;
 }
 
 interface HomeResult {
@@ -19,12 +21,17 @@ interface HomeResult {
 
 /** Reads the result of `get_all_states`. Missing fields mean off, disarmed and empty. */
 export function readHome(result: CallReply["result"]): HomeState {
-  const state = (result.structuredContent ?? {}) as HomeResult;
+  const { lights, alarm, presence, climate, ...others } = (result.structuredContent ?? {}) as HomeResult;
   return {
-    lights: state.lights ?? {},
-    alarm: state.alarm === true,
-    people: state.presence?.known_people ?? [],
-    present: state.presence?.present === true,
-    climate: state.climate,
+    lights: lights ?? {},
+    alarm: alarm === true,
+    people: presence?.known_people ?? [],
+    present: presence?.present === true,
+    climate,
+    own: Object.fromEntries(
+      Object.entries(others as HomeState["own"]).filter(([, value]) =>
+        ["boolean", "number", "string"].includes(typeof value),
+      ),
+    ),
   };
 }
