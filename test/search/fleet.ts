@@ -1,4 +1,4 @@
-/** 200 devices of 20 kinds with ten tools each, with descriptions in three languages in the style of makers. */
+/** 260 devices of 26 kinds with ten tools each, with descriptions in four languages in the style of makers. */
 import type { ToolEntry } from "../raw-device.ts";
 
 export interface SearchedDevice {
@@ -267,6 +267,81 @@ const spanish: Readonly<Record<string, Words>> = {
   ],
 };
 
+const vietnamese: Readonly<Record<string, Words>> = {
+  loa: [
+    ["self.get_device_status", "Cho biết trạng thái của thiết bị: loa, màn hình, pin và mạng."],
+    ["self.audio_speaker.set_volume", "Đặt âm lượng của loa, từ 0 đến 100."],
+    ["self.screen.set_brightness", "Đặt độ sáng của màn hình."],
+    ["self.screen.set_theme", "Đổi giao diện của màn hình, sáng hoặc tối."],
+    ["self.camera.take_photo", "Chụp một tấm ảnh và mô tả nội dung."],
+    ["phat_bai_hat", "Phát một bài hát hoặc một kênh radio."],
+    ["tam_dung", "Tạm dừng bài đang phát."],
+    ["bai_tiep_theo", "Chuyển sang bài tiếp theo."],
+    ["dat_bao_thuc", "Đặt báo thức vào một giờ nhất định."],
+    ["du_bao_thoi_tiet", "Đọc dự báo thời tiết hôm nay."],
+  ],
+  bongden: [
+    ["bat_den", "Bật đèn."],
+    ["tat_den", "Tắt đèn."],
+    ["trang_thai_den", "Cho biết đèn đang bật hay tắt."],
+    ["chinh_do_sang", "Chỉnh độ sáng của đèn theo phần trăm."],
+    ["doi_mau", "Đổi màu của đèn."],
+    ["anh_sang_am", "Chỉnh ánh sáng trắng ấm hoặc lạnh hơn."],
+    ["nhap_nhay", "Cho đèn nhấp nháy vài lần."],
+    ["hen_gio_tat", "Tự tắt sau vài phút."],
+    ["luu_canh", "Lưu màu và độ sáng hiện tại."],
+    ["goi_canh", "Gọi lại cảnh đã lưu."],
+  ],
+  dieuhoa: [
+    ["bat_dieu_hoa", "Bật điều hòa."],
+    ["tat_dieu_hoa", "Tắt điều hòa."],
+    ["dat_nhiet_do", "Đặt nhiệt độ mong muốn cho điều hòa."],
+    ["doc_nhiet_do", "Nhiệt độ và độ ẩm trong phòng hiện tại."],
+    ["toc_do_gio", "Chỉnh tốc độ gió."],
+    ["chon_che_do", "Chọn chế độ làm mát, sưởi hoặc hút ẩm."],
+    ["dao_gio", "Cho cánh gió quay lên xuống."],
+    ["hen_gio", "Hẹn giờ bật hoặc tắt."],
+    ["khoa_tre_em", "Khóa nút bấm để trẻ em không nghịch."],
+    ["doc_cong_suat", "Công suất đang tiêu thụ."],
+  ],
+  rem: [
+    ["keo_rem_len", "Kéo rèm lên hết."],
+    ["keo_rem_xuong", "Kéo rèm xuống hết."],
+    ["dung_rem", "Dừng rèm tại chỗ."],
+    ["dat_vi_tri", "Đưa rèm đến một vị trí."],
+    ["doc_vi_tri", "Rèm đang ở vị trí nào."],
+    ["nghieng_la_rem", "Nghiêng các lá rèm."],
+    ["theo_mat_troi", "Tự động theo mặt trời."],
+    ["chong_gio", "Tự thu lại khi gió mạnh."],
+    ["hoc_hanh_trinh", "Học điểm đầu và điểm cuối."],
+    ["nhan_biet", "Nhích một chút để biết là rèm nào."],
+  ],
+  hutbui: [
+    ["bat_dau_hut", "Hút bụi cả nhà."],
+    ["hut_mot_phong", "Chỉ hút bụi một phòng."],
+    ["ve_tram", "Quay về trạm sạc."],
+    ["keu_len", "Kêu lên để được tìm thấy."],
+    ["ban_do", "Bản đồ của căn nhà."],
+    ["do_day_hop_bui", "Hộp bụi đầy bao nhiêu."],
+    ["do_hop_bui", "Đổ hộp bụi tại trạm."],
+    ["luc_hut", "Chọn lực hút."],
+    ["gio_yen_tinh", "Những giờ không được chạy."],
+    ["lau_san", "Lau sàn bằng khăn ướt."],
+  ],
+  cong: [
+    ["mo_cong", "Mở cổng."],
+    ["dong_cong", "Đóng cổng."],
+    ["mo_khoa_cong", "Mở khóa cổng trong vài giây."],
+    ["khoa_cong", "Khóa cổng."],
+    ["trang_thai_cong", "Cho biết cổng đang mở hay đóng."],
+    ["khach_gan_day", "Những khách đến gần đây."],
+    ["tao_ma_khach", "Tạo mã dùng trong một ngày."],
+    ["xoa_ma", "Xóa một mã."],
+    ["chuong", "Chọn nhạc chuông."],
+    ["bao_dong", "Bật hoặc tắt báo động."],
+  ],
+};
+
 const rooms = [
   "kitchen",
   "lounge",
@@ -280,7 +355,7 @@ const rooms = [
   "porch",
 ];
 
-const kinds = Object.entries({ ...english, ...chinese, ...spanish });
+const kinds = Object.entries({ ...english, ...chinese, ...spanish, ...vietnamese });
 
 function entry([name, description]: readonly [string, string]): ToolEntry {
   return { name, description, inputSchema: { type: "object", properties: {} } };

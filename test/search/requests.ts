@@ -35,6 +35,44 @@ export const sameLanguage: readonly Request[] = [
   ["¿cuánta energía ha gastado hoy el enchufe?", "enchufe", "leer_consumo"],
   ["vacía el depósito", "aspiradora", "vaciar_deposito"],
   ["abre el portón", "garaje", "abrir_porton"],
+
+  ["tăng âm lượng loa lên 50", "loa", "self.audio_speaker.set_volume"],
+  ["chụp giúp tôi một tấm ảnh", "loa", "self.camera.take_photo"],
+  ["giảm độ sáng màn hình", "loa", "self.screen.set_brightness"],
+  ["tắt đèn đi", "bongden", "tat_den"],
+  ["đổi màu đèn", "bongden", "doi_mau"],
+  ["bật đèn nhà bếp", "bongden", "bat_den", "kitchen"],
+  ["nhiệt độ trong phòng là bao nhiêu", "dieuhoa", "doc_nhiet_do"],
+  ["kéo rèm lên", "rem", "keo_rem_len"],
+  ["hút bụi một phòng thôi", "hutbui", "hut_mot_phong"],
+  ["mở khóa cổng", "cong", "mo_khoa_cong"],
+  ["dự báo thời tiết hôm nay", "loa", "du_bao_thoi_tiet"],
+];
+
+/** Vietnamese as people type it on a phone: without accents, or with some of them. */
+export const withoutAccents: readonly Request[] = [
+  ["tang am luong loa len 50", "loa", "self.audio_speaker.set_volume"],
+  ["chup giup toi mot tam anh", "loa", "self.camera.take_photo"],
+  ["giam do sang man hinh", "loa", "self.screen.set_brightness"],
+  ["tat den di", "bongden", "tat_den"],
+  ["doi mau den", "bongden", "doi_mau"],
+  ["nhiet do trong phong la bao nhieu", "dieuhoa", "doc_nhiet_do"],
+  ["keo rem len", "rem", "keo_rem_len"],
+  ["hut bui mot phong thoi", "hutbui", "hut_mot_phong"],
+  ["mo khoa cong", "cong", "mo_khoa_cong"],
+  ["du bao thoi tiet hom nay", "loa", "du_bao_thoi_tiet"],
+  ["bật den ngu", "bongden", "bat_den"],
+  ["dat bao thuc luc 6 gio", "loa", "dat_bao_thuc"],
+  ["do am trong phong la bao nhieu", "dieuhoa", "doc_nhiet_do"],
+  ["tat den phong ngu", "bongden", "tat_den", "bedroom"],
+  ["pin con bao nhieu", "loa", "self.get_device_status"],
+  ["to hon", "loa", "self.audio_speaker.set_volume"],
+  ["man hinh toi qua", "loa", "self.screen.set_brightness"],
+  ["bat may lanh", "dieuhoa", "bat_dieu_hoa"],
+  ["dong cua cong lai", "cong", "dong_cong"],
+  // Decomposed characters, as some keyboards send them, and the older place of the accent.
+  ["tăng âm lượng".normalize("NFD"), "loa", "self.audio_speaker.set_volume"],
+  ["bật điều hoà", "dieuhoa", "bat_dieu_hoa"],
 ];
 
 /** Requests without any word of the tool, which need a synonym in the same or another language. */
@@ -71,6 +109,17 @@ export const bySynonym: readonly Request[] = [
   ["cierra la entrada", "garaje", "cerrar_porton"],
   ["barre el piso", "aspiradora", "aspirar_todo"],
   ["cuenta atrás de cinco minutos", "altavoz", "poner_temporizador"],
+
+  ["to hơn một chút", "loa", "self.audio_speaker.set_volume"],
+  ["ồn quá", "loa", "self.audio_speaker.set_volume"],
+  ["màn hình tối quá", "loa", "self.screen.set_brightness"],
+  ["dùng camera xem thử", "loa", "self.camera.take_photo"],
+  ["đánh thức tôi lúc sáu giờ", "loa", "dat_bao_thuc"],
+  ["mở nhạc", "loa", "phat_bai_hat"],
+  ["nóng quá, bật máy lạnh", "dieuhoa", "bat_dieu_hoa"],
+  ["chuyển sang chế độ ban đêm cho màn hình", "loa", "self.screen.set_theme"],
+  ["quét dọn nhà cửa", "hutbui", "bat_dau_hut"],
+  ["pin còn bao nhiêu", "loa", "self.get_device_status"],
 ];
 
 /** A request in one language, a tool in another. */
@@ -81,6 +130,13 @@ export const acrossLanguages: readonly Request[] = [
   ["que baile el perro", "robot", "self.dog.dance"],
   ["is the alarm armed", "casa", "get_alarm_status"],
   ["water the lawn", "riego", "regar_zona"],
+  ["cho chó nhảy múa", "robot", "self.dog.dance"],
+  ["tưới cây", "riego", "regar_zona"],
+  ["tiến lên ba bước", "robot", "self.dog.forward"],
+  ["ổ cắm tiêu thụ bao nhiêu điện", "enchufe", "leer_consumo"],
+  ["có ai ở nhà không", "casa", "get_presence"],
+  ["open the gate", "cong", "mo_cong"],
+  ["enciende el aire acondicionado", "dieuhoa", "bat_dieu_hoa"],
 ];
 
 /** Requests for another volume: the tool that sets it comes before the one that only reads it. */
@@ -98,4 +154,29 @@ export const otherVolume: readonly string[] = [
   "sube el volumen",
   "bajar el volumen",
   "más fuerte",
+  "tăng âm lượng",
+  "tang am luong",
+  "giảm âm lượng xuống một chút",
+  "to hơn",
+  "nhỏ lại",
+  "cho to len",
+  "mở to lên giúp tôi",
+];
+
+/** Vietnamese requests for the tools of a stock board, which are described in English. */
+export const stockInVietnamese: readonly (readonly [query: string, tool: string])[] = [
+  ["giảm độ sáng màn hình", "screen_set_brightness"],
+  ["chinh do sang", "screen_set_brightness"],
+  ["màn hình tối quá", "screen_set_brightness"],
+  ["man hinh sang hon", "screen_set_brightness"],
+  ["chụp ảnh", "camera_take_photo"],
+  ["chup hinh", "camera_take_photo"],
+  ["nhìn xem đây là cái gì", "camera_take_photo"],
+  ["đổi chủ đề", "screen_set_theme"],
+  ["chuyển sang chế độ tối", "screen_set_theme"],
+  ["giao dien sang", "screen_set_theme"],
+  ["pin còn bao nhiêu", "get_device_status"],
+  ["pin con bao nhieu phan tram", "get_device_status"],
+  ["wifi có mạnh không", "get_device_status"],
+  ["trang thai thiet bi", "get_device_status"],
 ];

@@ -1,4 +1,4 @@
-/** [AGT-11] Everyday requests against 200 devices with 2,000 tools, through the agents' interface. */
+/** [AGT-11] Everyday requests against 260 devices with 2,600 tools, through the agents' interface. */
 import { bareToolName } from "@tendon/protocol";
 import { VirtualDevice } from "@tendon/simulator";
 import { beforeAll, describe, expect, it, test } from "vitest";
@@ -6,7 +6,14 @@ import { data, run, tokenWith } from "../functions.ts";
 import { tool } from "../raw-device.ts";
 import { firstDevice, openSite, type Site, startSite } from "../site.ts";
 import { fleet } from "./fleet.ts";
-import { acrossLanguages, bySynonym, otherVolume, sameLanguage } from "./requests.ts";
+import {
+  acrossLanguages,
+  bySynonym,
+  otherVolume,
+  sameLanguage,
+  stockInVietnamese,
+  withoutAccents,
+} from "./requests.ts";
 
 interface Found {
   readonly device: string;
@@ -19,7 +26,7 @@ async function search(site: Site, query: string, more: object = {}): Promise<Fou
   return tools as unknown as Found[];
 }
 
-describe("a search among two thousand tools", () => {
+describe("a search among two and a half thousand tools", () => {
   let site: Site;
 
   beforeAll(async () => {
@@ -39,9 +46,9 @@ describe("a search among two thousand tools", () => {
   };
 
   test("covers all of them", async () => {
-    expect(fleet).toHaveLength(200);
-    expect(new Set(fleet.map(({ alias }) => alias)).size).toBe(200);
-    expect(fleet.flatMap(({ tools }) => tools)).toHaveLength(2_000);
+    expect(fleet).toHaveLength(260);
+    expect(new Set(fleet.map(({ alias }) => alias)).size).toBe(260);
+    expect(fleet.flatMap(({ tools }) => tools)).toHaveLength(2_600);
   });
 
   test.each(sameLanguage)("in the tool's own language, %s finds %s %s among the first three", (...request) =>
@@ -49,6 +56,10 @@ describe("a search among two thousand tools", () => {
   );
 
   test.each(bySynonym)("by a synonym, %s finds %s %s among the first three", (...request) =>
+    finds(...request),
+  );
+
+  test.each(withoutAccents)("as typed on a phone, %s finds %s %s among the first three", (...request) =>
     finds(...request),
   );
 
@@ -122,8 +133,39 @@ describe("a search among the tools of a stock board", () => {
     expect((await search(site, query))[0]?.tool).toBe("audio_speaker_set_volume");
   });
 
-  test.each(["how loud is it?", "音量是多少"])("%s finds the tool that reads it first", async (query) => {
-    expect((await search(site, query))[0]?.tool).toBe("get_device_status");
+  test.each(stockInVietnamese)("in Vietnamese, %s finds %s first", async (query, name) => {
+    expect((await search(site, query))[0]?.tool).toBe(name);
+  });
+
+  test.each(["how loud is it?", "音量是多少", "âm lượng là bao nhiêu", "am luong la bao nhieu"])(
+    "%s finds the tool that reads it first",
+    async (query) => {
+      expect((await search(site, query))[0]?.tool).toBe("get_device_status");
+    },
+  );
+});
+
+describe("a search in Vietnamese", () => {
+  it("ignores accents that are missing, but not those that differ", async () => {
+    const site = await openSite();
+    await site.join({ tools: [{ ...tool("self.lamp.on"), description: "Turns the lamp on." }] });
+    for (const query of ["bật đèn", "bat den", "bật den"])
+      expect(await search(site, query)).toMatchObject([{ tool: "lamp_on" }]);
+    expect(await search(site, "đến đây")).toEqual([]);
+  });
+
+  it("does not mistake English and Spanish words for Vietnamese ones", async () => {
+    const site = await openSite();
+    await site.join({
+      tools: [
+        { ...tool("self.battery"), description: "The charge of the battery." },
+        { ...tool("self.door.set_pin"), description: "Sets the PIN of the door." },
+        { ...tool("self.speech.say"), description: "Dice un texto." },
+      ],
+    });
+    expect((await search(site, "set the pin"))[0]).toMatchObject({ tool: "door_set_pin" });
+    expect((await search(site, "di la hora"))[0]).toMatchObject({ tool: "speech_say" });
+    expect((await search(site, "tat di"))[0]?.tool).not.toBe("speech_say");
   });
 });
 

@@ -73,7 +73,7 @@ export class DeviceIndex {
   #similar(word: string): [Weights, number][] {
     const same = this.#words.get(word);
     const found: [Weights, number][] = same === undefined ? [] : [[same, 1]];
-    if (!/^[a-z]/.test(word)) return found;
+    if (!/^[a-z][^_]*$/.test(word)) return found;
     if (word.length >= 4) {
       for (const [longer, devices] of this.#words.atPrefix(word))
         if (longer !== word) found.push([devices, byPrefix]);

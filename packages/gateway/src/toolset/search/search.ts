@@ -274,9 +274,9 @@ function index(): MiniSearch<Document> {
 const wordOptions = {
   boost,
   tokenize: split,
-  // Prefixes and typing errors; Chinese must match exactly.
-  prefix: (term: string) => term.length >= 4 && /^[a-z]/.test(term),
-  fuzzy: (term: string) => (term.length >= 6 && /^[a-z]/.test(term) ? 0.2 : false),
+  // Prefixes and typing errors; Chinese and pairs of Vietnamese syllables must match exactly.
+  prefix: (term: string) => term.length >= 4 && /^[a-z][^_]*$/.test(term),
+  fuzzy: (term: string) => (term.length >= 6 && /^[a-z][^_]*$/.test(term) ? 0.2 : false),
   weights: { prefix: 0.4, fuzzy: 0.3 },
   // The length of a description says little about its relevance.
   bm25: { k: 1.2, b: 0.3, d: 0.5 },
@@ -286,8 +286,11 @@ const conceptOptions = { boost, tokenize: split, bm25: { k: 1.2, b: 0, d: 0.5 } 
 
 function toolDocument(id: number, tool: ToolDefinition): Document {
   const properties = (tool.inputSchema["properties"] ?? {}) as Record<string, unknown>;
-  const name = readText(tool.name.replace(/^self\./, ""));
-  const text = readText([tool.description, ...Object.keys(properties)].join("\n"));
+  const description = [tool.description, ...Object.keys(properties)].join("\n");
+  const text = readText(description);
+  const bare = tool.name.replace(/^self\./, "");
+  // A Vietnamese name has no accents, so its description shows its language.
+  const name = languageOf(tool.description) === "vi" ? readText(bare, "vi") : readText(bare);
   return {
     id,
     name: name.words.join(" "),
