@@ -1,0 +1,156 @@
+/** What the protocol page says about messages, the hello and `initialize`. */
+import { expect, it } from "vitest";
+import { mqttTransport } from "../mqtt-wire.ts";
+import { type Fields, firmwareHello } from "../raw-device.ts";
+import { startSite } from "../site.ts";
+import { webSocketTransport } from "../websocket-wire.ts";
+import { exampleOf, type Section } from "./example.ts";
+import { boardAnswer, type Page, payloadOf, volumeTool } from "./protocol-site.ts";
+
+const transports = [webSocketTransport, mqttTransport];
+
+export function messageFormat(page: Page, section: Section): void {
+  const layout = exampleOf(section);
+
+  it.each(transports)("MCP messages are wrapped in the message of $name", async (transport) => {
+    const device = await page().rawDevice(transport);
+    await device.greet();
+    const frame = await device.nextFrame("mcp");
+    expect(Object.keys(frame).sort()).toEqual(layout.keys().sort());
+    expect(frame["type"]).toBe(layout.message()["type"]);
+    expect(payloadOf(frame)).toMatchObject({ jsonrpc: "2.0", method: "initialize", params: {} });
+    expect(layout.keys("payload")).toEqual(expect.arrayContaining(Object.keys(payloadOf(frame))));
+  });
+
+  it("a request has `method` and `params`, a response `result` or `error`, both the `id`", async () => {
+    const request = {
+      jsonrpc: "2.0",
+      id: 7,
+      method: "tools/call",
+      params: { name: "self.get_device_status" },
+    };
+    const { body } = await page().send(request);
+    expect(Object.keys(body).sort()).toEqual(["id", "jsonrpc", "result"]);
+    const unknown = await page().send({ ...request, params: { name: "self.non_existent_tool" } });
+    expect(Object.keys(unknown.body).sort()).toEqual(["error", "id", "jsonrpc"]);
+    for (const key of [...Object.keys(request), "result", "error"])
+      expect(layout.keys("payload")).toContain(key);
+  });
+
+  it("`jsonrpc` is always 2.0; the firmware drops a message with another version silently", async () => {
+    const old = { jsonrpc: "1.0", id: 1, method: "tools/list" };
+    expect(await boardAnswer(old)).toBeUndefined();
+    expect((await page().send(old)).status).toBe(400);
+  });
+
+  it("`params` is an object; the firmware drops a list silently, so the gateway rejects it", async () => {
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: [] };
+    expect(await boardAnswer(list)).toBeUndefined();
+    expect((await page().send(list)).status).toBe(400);
+  });
+
+  it("`id` comes back as it was sent, texts too, because the gateway sends the board ids of its own", async () => {
+    for (const id of [1, 0, "a-text", 1_758_893_424_665]) {
+      expect((await page().send({ jsonrpc: "2.0", id, method: "tools/list" })).body["id"]).toBe(id);
+    }
+  });
+
+  it("`id` on the board differs: its JSON parser makes a 32-bit integer of it, and it drops texts", async () => {
+    const status = { jsonrpc: "2.0", method: "tools/call", params: { name: "self.get_device_status" } };
+    expect(await boardAnswer({ ...status, id: 1_758_893_424_665 })).toMatchObject({ id: 2_147_483_647 });
+    expect(await boardAnswer({ ...status, id: 3.99 })).toMatchObject({ id: 3 });
+    expect(await boardAnswer({ ...status, id: "1" })).toBeUndefined();
+  });
+}
+
+export function hello(page: Page, section: Section): void {
+  const example = exampleOf(section);
+  const { audio_params } = firmwareHello;
+  const gaps = { version: 1, audio_params, features: { mcp: true }, session_id: "before-the-hello" };
+
+  it.each(transports)("the gateway answers the example, over $name", async (transport) => {
+    const device = await page().rawDevice(transport);
+    // Over MQTT the connection alone makes a device known, so the gateway's first request may be on its way.
+    if (!transport.beginsWithHello) await device.setUp();
+    const over = transport.restName;
+    const answer = await device.sayHello(example.message({ ...gaps, transport: over }));
+    expect(answer).toMatchObject({ transport: over, session_id: expect.stringMatching(/^[\w-]+$/) });
+    expect(answer["session_id"]).not.toBe(gaps.session_id);
+    await device.setUp({ tools: [volumeTool] });
+    await page().site.listed(device.id);
+    expect(await page().site.device(device.id)).toMatchObject({ online: true, mcp: true });
+  });
+
+  it("MCP support is `mcp: true` in `features`; without it the gateway sends no MCP request", async () => {
+    const device = await page().rawDevice(webSocketTransport);
+    await device.greet(example.message({ ...gaps, features: {} }));
+    expect(await page().site.device(device.id)).toMatchObject({ online: true, mcp: false, toolCount: 0 });
+    expect(await device.quiet()).toEqual([]);
+  });
+
+  it("the hello of a board differs: its `session_id` is set by the answer, so only later messages have it", async () => {
+    const frames = await page().addBoard("WebSocket");
+    const [first] = frames;
+    expect(first?.from).toBe("device");
+    expect(first?.frame).toMatchObject({ type: "hello", version: 1, transport: "websocket" });
+    expect(first?.frame["features"]).toMatchObject({ mcp: true, glyph_push: expect.any(Boolean) });
+    expect(first?.frame).not.toHaveProperty("session_id");
+    const [, answer, ...later] = frames.filter(({ frame }) => frame["type"] !== "alert");
+    for (const { frame } of later) expect(frame["session_id"]).toBe(answer?.frame["session_id"]);
+  });
+
+  it("over MQTT the firmware differs: it connects at boot, and its tools need no hello", async () => {
+    const frames = await page().addBoard("MQTT");
+    expect(frames.map(({ frame }) => frame["type"])).not.toContain("hello");
+    expect((await page().site.call(page().board.id, volumeTool.name, { volume: 33 })).status).toBe(200);
+  });
+}
+
+export function initialize(page: Page, section: Section): void {
+  const request = exampleOf(section);
+  const response = exampleOf(section, 1);
+
+  it.each(transports)("is the first request of the gateway, over $name", async (transport) => {
+    const device = await page().rawDevice(transport);
+    await device.greet();
+    const { message } = await device.nextRequest("initialize");
+    const { clientInfo, protocolVersion, ...params } = message["params"] as Fields;
+    expect({ ...message, id: 1, params }).toEqual(request.matcher);
+    expect(params).toEqual({ capabilities: { vision: page().vision.capability, another: { since: 1 } } });
+    expect({ clientInfo, protocolVersion }).toMatchObject({ protocolVersion: "2024-11-05" });
+  });
+
+  it("`vision.url` must be an http address, not a WebSocket address", async () => {
+    const socket = { vision: { url: "ws://127.0.0.1:9/vision", token: "t" } };
+    await expect(startSite({ config: { devices: { capabilities: socket } } })).rejects.toThrow(/http/);
+  });
+
+  it("a camera uploads its photos to that address, with that token", async () => {
+    const { status, body } = await page().site.call(page().board.id, "self.camera.take_photo", {
+      question: "What is this?",
+    });
+    expect(status).toBe(200);
+    expect(body["result"]).toMatchObject({ content: [{ text: '{"success":true,"result":"A cup."}' }] });
+    const { token } = page().vision.capability;
+    expect(page().vision.authorizations).toEqual([`Bearer ${token}`]);
+  });
+
+  it("the capabilities are optional", async () => {
+    expect(await boardAnswer(request.message({ params: {} }))).toEqual(response.matcher);
+  });
+
+  it("the board answers with its name and its firmware version, and with no tools yet", async () => {
+    const sent = request.message();
+    expect(await boardAnswer(sent)).toEqual(response.matcher);
+    const { status, body } = await page().send(sent);
+    expect(status).toBe(200);
+    expect(body).toEqual(response.matcher);
+    const { board, firmware } = await page().site.device(page().board.id);
+    expect((body["result"] as Fields)["serverInfo"]).toEqual({ name: board, version: firmware });
+  });
+
+  it("the firmware differs: it answers other requests without it, because it keeps no MCP state", async () => {
+    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+    expect(await boardAnswer(list)).toMatchObject({ id: 2, result: { tools: expect.any(Array) } });
+  });
+}
