@@ -5,12 +5,25 @@ import { type JoinOptions, openSite, type Site, type SiteOptions } from "../site
 
 export const statusTool = "self.get_device_status";
 export const volumeTool = "self.audio_speaker.set_volume";
+export const upTool = "self.audio_speaker.volume_up";
+export const downTool = "self.audio_speaker.volume_down";
+export const muteTool = "self.audio_speaker.mute";
+export const unmuteTool = "self.audio_speaker.unmute";
 const percent = { type: "integer", minimum: 0, maximum: 100 };
 
 /** The speaker tools of stock firmware: no steps, no mute. */
 export const stockTools: readonly ToolEntry[] = [
   tool(statusTool),
   tool(volumeTool, { volume: percent }, ["volume"]),
+];
+
+/** Firmware of one's own with a tool for each action. */
+export const nativeTools: readonly ToolEntry[] = [
+  ...stockTools,
+  tool(upTool, { step: percent }),
+  tool(downTool, { step: percent }),
+  tool(muteTool),
+  tool(unmuteTool),
 ];
 
 export interface ToolCall {

@@ -1,24 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { mqttTransport } from "../mqtt-wire.ts";
-import { type ToolEntry, textContent, tool } from "../raw-device.ts";
+import { textContent, tool } from "../raw-device.ts";
 import { firstDevice } from "../site.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
-import { openSpeaker, statusTool, stockTools, volumeTool } from "./speaker.ts";
+import {
+  downTool,
+  muteTool,
+  nativeTools,
+  openSpeaker,
+  statusTool,
+  stockTools,
+  unmuteTool,
+  upTool,
+  volumeTool,
+} from "./speaker.ts";
 
 const controlPath = `/devices/${firstDevice}/control`;
-const percent = { type: "integer", minimum: 0, maximum: 100 };
-const upTool = "self.audio_speaker.volume_up";
-const downTool = "self.audio_speaker.volume_down";
-const muteTool = "self.audio_speaker.mute";
-const unmuteTool = "self.audio_speaker.unmute";
-const nativeTools: readonly ToolEntry[] = [
-  ...stockTools,
-  tool(upTool, { step: percent }),
-  tool(downTool, { step: percent }),
-  tool(muteTool),
-  tool(unmuteTool),
-];
-
 const actions: readonly [string, Record<string, unknown>, string, string, Record<string, unknown>][] = [
   ["set_volume", { volume: 50 }, "self_set_volume", volumeTool, { volume: 50 }],
   ["volume_up", { step: 5 }, "self_volume_up", upTool, { step: 5 }],
