@@ -134,16 +134,24 @@ function stockBoard(options: VirtualDeviceOptions): VirtualDevice {
   return board;
 }
 
-/** What a stock board answers to one payload; undefined if it stays silent. */
-export async function boardAnswer(payload: Fields): Promise<unknown> {
+/** What a stock board answers to one payload, undefined if it stays silent, and what it logs about dropping it. */
+export async function askBoard(
+  payload: Fields,
+): Promise<{ readonly answer: unknown; readonly log: string[] }> {
   const board = stockBoard({});
   const answers: string[] = [];
+  const log: string[] = [];
   board.on("reply", ({ payload: bytes }) => answers.push(bytes.toString("utf8")));
+  board.on("frame-ignored", ({ why }) => log.push(why));
   board.receiveMcp(JSON.stringify(payload));
   await board.idle();
   await board.stop();
   const [answer] = answers;
-  return answer === undefined ? undefined : JSON.parse(answer);
+  return { answer: answer === undefined ? undefined : JSON.parse(answer), log };
+}
+
+export async function boardAnswer(payload: Fields): Promise<unknown> {
+  return (await askBoard(payload)).answer;
 }
 
 export function payloadOf(frame: Fields): Fields {

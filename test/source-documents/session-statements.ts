@@ -1,13 +1,26 @@
 /** What the protocol page says about messages, the hello and `initialize`. */
 import { expect, it } from "vitest";
 import { mqttTransport } from "../mqtt-wire.ts";
-import { type Fields, firmwareHello } from "../raw-device.ts";
+import { type Fields, firmwareHello, textContent } from "../raw-device.ts";
 import { startSite } from "../site.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 import { exampleOf, type Section } from "./example.ts";
-import { boardAnswer, type Page, payloadOf, volumeTool } from "./protocol-site.ts";
+import { askBoard, boardAnswer, type Page, payloadOf, volumeTool } from "./protocol-site.ts";
 
+const statusCall = { jsonrpc: "2.0", method: "tools/call", params: { name: "self.get_device_status" } };
 const transports = [webSocketTransport, mqttTransport];
+
+/** Replies of a device that break the format. Each ends its call at once, and the frames of the device say why. */
+const wrongForms: readonly [title: string, wrong: (payload: Fields) => Fields][] = [
+  ["a reply needs the envelope around it", (payload) => payload],
+  ["a reply needs the type `mcp`", (payload) => ({ session_id: "", payload })],
+  ["the payload is an object", (payload) => ({ type: "mcp", payload: JSON.stringify(payload) })],
+  ["a reply needs `jsonrpc`", ({ id, result }) => ({ type: "mcp", payload: { id, result } })],
+  [
+    "a reply has the `id` as a number",
+    (payload) => ({ type: "mcp", payload: { ...payload, id: `${payload["id"]}` } }),
+  ],
+];
 
 export function messageFormat(page: Page, section: Section): void {
   const layout = exampleOf(section);
@@ -23,12 +36,7 @@ export function messageFormat(page: Page, section: Section): void {
   });
 
   it("a request has `method` and `params`, a response `result` or `error`, both the `id`", async () => {
-    const request = {
-      jsonrpc: "2.0",
-      id: 7,
-      method: "tools/call",
-      params: { name: "self.get_device_status" },
-    };
+    const request = { ...statusCall, id: 7 };
     const { body } = await page().send(request);
     expect(Object.keys(body).sort()).toEqual(["id", "jsonrpc", "result"]);
     const unknown = await page().send({ ...request, params: { name: "self.non_existent_tool" } });
@@ -37,15 +45,16 @@ export function messageFormat(page: Page, section: Section): void {
       expect(layout.keys("payload")).toContain(key);
   });
 
-  it("`jsonrpc` is always 2.0; the firmware drops a message with another version silently", async () => {
+  it("`jsonrpc` is always 2.0; the firmware drops and logs a message with another version", async () => {
     const old = { jsonrpc: "1.0", id: 1, method: "tools/list" };
-    expect(await boardAnswer(old)).toBeUndefined();
+    expect(await askBoard(old)).toEqual({ answer: undefined, log: ["Invalid JSONRPC version: 1.0"] });
     expect((await page().send(old)).status).toBe(400);
   });
 
-  it("`params` is an object; the firmware drops a list silently, so the gateway rejects it", async () => {
+  it("`params` is an object; the firmware drops and logs a list, so the gateway rejects it", async () => {
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: [] };
-    expect(await boardAnswer(list)).toBeUndefined();
+    const log = ["Invalid params for method: tools/list"];
+    expect(await askBoard(list)).toEqual({ answer: undefined, log });
     expect((await page().send(list)).status).toBe(400);
   });
 
@@ -56,10 +65,26 @@ export function messageFormat(page: Page, section: Section): void {
   });
 
   it("`id` on the board differs: its JSON parser makes a 32-bit integer of it, and it drops texts", async () => {
-    const status = { jsonrpc: "2.0", method: "tools/call", params: { name: "self.get_device_status" } };
-    expect(await boardAnswer({ ...status, id: 1_758_893_424_665 })).toMatchObject({ id: 2_147_483_647 });
-    expect(await boardAnswer({ ...status, id: 3.99 })).toMatchObject({ id: 3 });
-    expect(await boardAnswer({ ...status, id: "1" })).toBeUndefined();
+    expect(await boardAnswer({ ...statusCall, id: 1_758_893_424_665 })).toMatchObject({ id: 2_147_483_647 });
+    expect(await boardAnswer({ ...statusCall, id: 3.99 })).toMatchObject({ id: 3 });
+    const log = ["Invalid id for method: tools/call"];
+    expect(await askBoard({ ...statusCall, id: "1" })).toEqual({ answer: undefined, log });
+  });
+
+  it("a whole message of this layout can be sent by hand", async () => {
+    const { status, body } = await page().send(layout.message({ payload: { ...statusCall, id: 4 } }));
+    expect([status, body]).toMatchObject([200, { id: 4, result: { isError: false } }]);
+  });
+
+  it.each(wrongForms)("%s", async (_, wrong) => {
+    const device = await page().joined(webSocketTransport, { tools: [volumeTool] });
+    const called = page().site.call(device.id, volumeTool.name, { volume: 50 });
+    const { id } = await device.nextRequest("tools/call");
+    device.send(wrong({ jsonrpc: "2.0", id, result: textContent("true") }));
+    expect(await called).toMatchObject({ status: 502, body: { code: "device_error", sent: true } });
+    const { body } = await page().site.rest("GET", `/devices/${device.id}/frames`);
+    const { notUnderstood } = (body["frames"] as Fields[]).at(-1) ?? {};
+    expect(notUnderstood).toMatch(/\w/);
   });
 }
 

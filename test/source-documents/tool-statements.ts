@@ -5,7 +5,7 @@ import { mqttTransport } from "../mqtt-wire.ts";
 import { type Fields, tool } from "../raw-device.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 import { exampleOf, type Section } from "./example.ts";
-import { boardAnswer, type Page, payloadOf, toolNamesIn, volumeTool } from "./protocol-site.ts";
+import { askBoard, boardAnswer, type Page, payloadOf, toolNamesIn, volumeTool } from "./protocol-site.ts";
 
 /** The common tools of a board with a screen, a backlight and a camera, and the tools that this board adds. */
 const commonTools = [
@@ -108,15 +108,13 @@ export function toolsCall(page: Page, section: Section): void {
     expect((await answer).body).toEqual(success);
   });
 
-  it("a device's error reaches the caller with its message and the caller's id", async () => {
+  it("a device's error reaches the caller with its code and message, and the caller's id", async () => {
     const device = await page().joined(mqttTransport, { tools: [volumeTool] });
     const answer = page().send(request, device);
     device.sendMcp({ ...error, id: (await device.nextRequest("tools/call")).id });
-    expect((await answer).body).toMatchObject({
-      jsonrpc: "2.0",
-      id: 3,
-      error: { message: (error["error"] as Fields)["message"], data: { code: "device_error", sent: true } },
-    });
+    const { body } = await answer;
+    expect(body).toMatchObject(error);
+    expect(body).toMatchObject({ error: { data: { code: "device_error", sent: true } } });
   });
 
   it("the error of a board differs: the firmware writes a message and no code", async () => {
@@ -165,6 +163,14 @@ export function notifications(page: Page, section: Section): void {
     device.notify("custom/method", params);
     expect((await events.next()).data).toEqual({ method: "custom/method", params });
     events.close();
+  });
+
+  it("the other direction: the gateway sends the example without waiting for an answer; a board ignores it", async () => {
+    const device = await page().joined(webSocketTransport, {});
+    const { status, text } = await page().send(message, device);
+    expect([status, text]).toEqual([202, ""]);
+    expect(await device.nextMcp()).toEqual(message);
+    expect(await askBoard(message)).toEqual({ answer: undefined, log: [] });
   });
 
   it("the stock firmware differs: it sends none; firmware of one's own can", async () => {

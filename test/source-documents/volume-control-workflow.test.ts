@@ -3,7 +3,8 @@
  * gateway sends ids in milliseconds and calls tools that stock firmware lacks; the tests say where Tendon differs.
  */
 import { VirtualDevice } from "@tendon/simulator";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { start } from "../../packages/cli/test/run-tendon.ts";
 import { nativeTools, Speaker } from "../control/speaker.ts";
 import type { Answer } from "../http-client.ts";
 import { MqttApp } from "../mqtt-app.ts";
@@ -11,7 +12,7 @@ import { mqttTransport } from "../mqtt-wire.ts";
 import type { Fields } from "../raw-device.ts";
 import { firstDevice, type Site, startSite } from "../site.ts";
 import { Example } from "./example.ts";
-import { boardAnswer } from "./protocol-site.ts";
+import { askBoard, boardAnswer } from "./protocol-site.ts";
 
 const mac = "02:00:00:00:00:0b";
 let site: Site;
@@ -256,6 +257,12 @@ describe("Supported Volume Control Commands", () => {
 });
 
 describe("Error Handling: Common Issues", () => {
+  it("Invalid ID Error: a board logs an id that is a text, and answers nothing", async () => {
+    const { payload } = output.message() as { payload: Fields };
+    const log = ["Invalid id for method: tools/call"];
+    expect(await askBoard({ ...payload, id: "1758893424665" })).toEqual({ answer: undefined, log });
+  });
+
   it("Unknown Function: falls back to a tool call under its original name", async () => {
     const { body } = await control({ function_call: { name: "self_dance", arguments: { fast: true } } });
     expect(body).toMatchObject({ function: "self_dance", tools: ["self_dance"], ok: true });
@@ -287,5 +294,23 @@ describe("Testing: Sample Device Control Command", () => {
     expect(await app.ask(topic, sample.message())).toMatchObject({ ok: true });
     expect(await called).toMatchObject({ tool: "self.audio_speaker.set_volume", arguments: { volume: 75 } });
     expect(board.state.get("volume")).toBe(75);
+  });
+});
+
+describe("Testing: Expected ESP32 Log Output", () => {
+  it("a virtual board prints its session, and each call with its arguments", async () => {
+    const address = site.tendon.addresses.deviceWebSocket;
+    const id = "02:00:00:00:00:0c";
+    const printed = start(["simulate", "esp32", "--url", address, "--id", id]);
+    onTestFinished(async () => void (await printed.end()));
+    const [, session] = await printed.until("stdout", /connected, session (\S+)/);
+    await site.listed(id);
+    await control({ type: "device_control", action: "set_volume", volume: 75 }, id);
+    await printed.until("stdout", /call self\.audio_speaker\.set_volume \{"volume":75\}/);
+    const { body } = await site.rest("GET", `/devices/${id}/frames`);
+    expect(JSON.parse(String((body["frames"] as Fields[]).at(-2)?.["text"]))).toMatchObject({
+      type: "mcp",
+      session_id: session,
+    });
   });
 });
