@@ -1,8 +1,8 @@
 /** "MCP (Model Context Protocol) Interaction Flow", the present edition, with user-only tools. */
 import { describe, expect, it } from "vitest";
 import { as, makeToken } from "../access/tokens.ts";
-import { shown } from "../functions.ts";
 import { until } from "../inbox.ts";
+import { openAgent } from "../mcp/agent.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { protocolSections } from "./protocol-sections.ts";
 import { boardAnswer, protocolSite, toolNamesIn } from "./protocol-site.ts";
@@ -43,13 +43,17 @@ describe("User-only Tools", () => {
     );
   });
 
-  it("the AI neither sees nor calls them", async () => {
+  it("the AI sees regular tools by default, and neither sees nor calls user-only ones", async () => {
     const { site, board } = page();
     const { token } = await makeToken(site, { name: "agent", scopes: ["read", "call"] });
-    const { alias } = await site.device(board.id);
-    const names = await shown(site, token);
-    expect(names.filter((name) => name.includes("reboot"))).toEqual([]);
-    const path = `/devices/${String(alias)}/tools/self.reboot/call`;
+    const agent = await openAgent(site, "modern", {
+      token,
+      at: `/mcp/devices/${encodeURIComponent(board.id)}`,
+    });
+    const names = (await agent.listTools()).tools.map(({ name }) => name);
+    expect(names).toContain("audio_speaker_set_volume");
+    expect(names.filter((name) => /reboot|upgrade|snapshot/.test(name))).toEqual([]);
+    const path = `/devices/${board.id}/tools/self.reboot/call`;
     const { status, body } = await site.rest("POST", path, { arguments: {} }, as(token));
     expect([status, body["code"]]).toEqual([403, "forbidden"]);
     expect(board.connected).toBe(true);

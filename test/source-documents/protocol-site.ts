@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
 import { afterAll, beforeAll } from "vitest";
 import type { Answer } from "../http-client.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { type Fields, type Offer, type RawDevice, tool } from "../raw-device.ts";
 import { type Site, startSite } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
@@ -57,7 +58,9 @@ class ProtocolSite {
     const vision = new VisionServer();
     await vision.listen();
     const capabilities = { vision: vision.capability, another: { since: 1 } };
-    return new ProtocolSite(await startSite({ config: { devices: { capabilities } } }), vision);
+    // The clock stands still: after 3 s the gateway would end the conversations that the hellos open.
+    const site = await startSite({ config: { devices: { capabilities } }, clock: new ManualClock() });
+    return new ProtocolSite(site, vision);
   }
 
   /** Connects a stock board with ten tools of its own, and records its frames. */

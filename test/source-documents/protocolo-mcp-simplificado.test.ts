@@ -143,6 +143,12 @@ describe("Tipos de Mensajes: quit", () => {
     other.write('{"type": "quit"}\n');
     expect(await other.ended()).toEqual({ code: 0, signal: null });
   });
+
+  it("is optional: the end of the input ends the server too", async () => {
+    const other = start("end-of-input");
+    other.child.stdin?.end();
+    expect(await other.ended()).toEqual({ code: 0, signal: null });
+  });
 });
 
 describe("Tools Disponibles: get_presence", () => {

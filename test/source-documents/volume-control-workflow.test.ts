@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { start } from "../../packages/cli/test/run-tendon.ts";
 import { nativeTools, Speaker } from "../control/speaker.ts";
 import type { Answer } from "../http-client.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import type { Fields } from "../raw-device.ts";
@@ -24,17 +25,18 @@ let speaker: Speaker;
 let sessionId: string;
 
 beforeAll(async () => {
-  site = await startSite();
+  // The clock stands still: after 3 s the gateway would end the conversation that the hello opens.
+  site = await startSite({ clock: new ManualClock() });
   const device = await site.join({ transport: mqttTransport, tools: nativeTools });
   await device.sayHello();
   await device.setUp({ tools: nativeTools });
   await site.listed(device.id);
   ({ sessionId } = device);
-  speaker = new Speaker(device, 50);
   const clientId = "00000000-0000-4000-8000-00000000000b";
   board = new VirtualDevice({ board: { mac, clientId }, mqtt: site.tendon.provision(mac, clientId).mqtt });
   await board.connect();
   await site.listed(mac);
+  speaker = new Speaker(device, 50);
 });
 
 beforeEach(() => {
