@@ -36,7 +36,12 @@ class VisionServer {
 
 export const volumeTool = tool("self.audio_speaker.set_volume", { volume: { type: "integer" } }, ["volume"]);
 
-/** A text frame on the board's side. */
+interface RecordedBoard {
+  readonly board: VirtualDevice;
+  /** The text frames on the board's side, in order. */
+  readonly frames: readonly BoardFrame[];
+}
+
 interface BoardFrame {
   readonly from: "device" | "gateway";
   readonly frame: Fields;
@@ -47,7 +52,6 @@ class ProtocolSite {
   readonly vision: VisionServer;
   readonly #boards: VirtualDevice[] = [];
   #raw = 0;
-  board = new VirtualDevice();
 
   constructor(site: Site, vision: VisionServer) {
     this.site = site;
@@ -60,11 +64,20 @@ class ProtocolSite {
     const capabilities = { vision: vision.capability, another: { since: 1 } };
     // The clock stands still: after 3 s the gateway would end the conversations that the hellos open.
     const site = await startSite({ config: { devices: { capabilities } }, clock: new ManualClock() });
-    return new ProtocolSite(site, vision);
+    const page = new ProtocolSite(site, vision);
+    await page.addBoard("WebSocket");
+    return page;
   }
 
-  /** Connects a stock board with ten tools of its own, and records its frames. */
-  async addBoard(over: "WebSocket" | "MQTT"): Promise<BoardFrame[]> {
+  /** The first board, over WebSocket. */
+  get board(): VirtualDevice {
+    const [board] = this.#boards;
+    if (board === undefined) throw new TypeError("there is no board yet");
+    return board;
+  }
+
+  /** Connects a stock board with ten tools of its own. */
+  async addBoard(over: "WebSocket" | "MQTT"): Promise<RecordedBoard> {
     const number = this.#boards.length + 1;
     const mac = `02:00:00:00:0b:0${number}`;
     const clientId = `00000000-0000-4000-8000-00000000000${number}`;
@@ -72,7 +85,6 @@ class ProtocolSite {
     const way = over === "MQTT" ? { mqtt } : { url: websocket.url, token: websocket.token };
     const board = stockBoard({ board: { name: "esp-box-3", mac, clientId }, ...way });
     this.#boards.push(board);
-    this.board = board;
     const frames: BoardFrame[] = [];
     board.on("frame", ({ direction, text }) => {
       frames.push({
@@ -82,7 +94,7 @@ class ProtocolSite {
     });
     await board.connect();
     await this.site.listed(mac);
-    return frames;
+    return { board, frames };
   }
 
   /** A scripted device with an id of its own that has sent nothing yet. */
@@ -120,7 +132,6 @@ export function protocolSite(): Page {
   let page: ProtocolSite | undefined;
   beforeAll(async () => {
     page = await ProtocolSite.open();
-    await page.addBoard("WebSocket");
   });
   afterAll(async () => await page?.stop());
   return () => {

@@ -1,7 +1,7 @@
 /** What the protocol page says about messages, the hello and `initialize`. */
 import { expect, it } from "vitest";
 import { mqttTransport } from "../mqtt-wire.ts";
-import { type Fields, firmwareHello, textContent } from "../raw-device.ts";
+import { type Fields, textContent } from "../raw-device.ts";
 import { startSite } from "../site.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 import { exampleOf, type Section } from "./example.ts";
@@ -90,17 +90,15 @@ export function messageFormat(page: Page, section: Section): void {
 
 export function hello(page: Page, section: Section): void {
   const example = exampleOf(section);
-  const { audio_params } = firmwareHello;
-  const gaps = { version: 1, audio_params, features: { mcp: true }, session_id: "before-the-hello" };
 
   it.each(transports)("the gateway answers the example, over $name", async (transport) => {
     const device = await page().rawDevice(transport);
     // Over MQTT the connection alone makes a device known, so the gateway's first request may be on its way.
     if (!transport.beginsWithHello) await device.setUp();
     const over = transport.restName;
-    const answer = await device.sayHello(example.message({ ...gaps, transport: over }));
+    const answer = await device.sayHello(example.message({ version: 1, transport: over }));
     expect(answer).toMatchObject({ transport: over, session_id: expect.stringMatching(/^[\w-]+$/) });
-    expect(answer["session_id"]).not.toBe(gaps.session_id);
+    expect(answer["session_id"]).not.toBe(example.message()["session_id"]);
     await device.setUp({ tools: [volumeTool] });
     await page().site.listed(device.id);
     expect(await page().site.device(device.id)).toMatchObject({ online: true, mcp: true });
@@ -108,13 +106,13 @@ export function hello(page: Page, section: Section): void {
 
   it("MCP support is `mcp: true` in `features`; without it the gateway sends no MCP request", async () => {
     const device = await page().rawDevice(webSocketTransport);
-    await device.greet(example.message({ ...gaps, features: {} }));
+    await device.greet(example.message({ version: 1, features: {} }));
     expect(await page().site.device(device.id)).toMatchObject({ online: true, mcp: false, toolCount: 0 });
     expect(await device.quiet()).toEqual([]);
   });
 
   it("the hello of a board differs: its `session_id` is set by the answer, so only later messages have it", async () => {
-    const frames = await page().addBoard("WebSocket");
+    const { frames } = await page().addBoard("WebSocket");
     const [first] = frames;
     expect(first?.from).toBe("device");
     expect(first?.frame).toMatchObject({ type: "hello", version: 1, transport: "websocket" });
@@ -125,9 +123,9 @@ export function hello(page: Page, section: Section): void {
   });
 
   it("over MQTT the firmware differs: it connects at boot, and its tools need no hello", async () => {
-    const frames = await page().addBoard("MQTT");
+    const { board, frames } = await page().addBoard("MQTT");
     expect(frames.map(({ frame }) => frame["type"])).not.toContain("hello");
-    expect((await page().site.call(page().board.id, volumeTool.name, { volume: 33 })).status).toBe(200);
+    expect((await page().site.call(board.id, volumeTool.name, { volume: 33 })).status).toBe(200);
   });
 }
 
@@ -172,6 +170,16 @@ export function initialize(page: Page, section: Section): void {
     expect(body).toEqual(response.matcher);
     const { board, firmware } = await page().site.device(page().board.id);
     expect((body["result"] as Fields)["serverInfo"]).toEqual({ name: board, version: firmware });
+  });
+
+  it("the gateway shows what a device with the response of the example tells", async () => {
+    const device = await page().rawDevice(webSocketTransport);
+    await device.greet();
+    device.sendMcp(response.message({ id: (await device.nextRequest("initialize")).id }));
+    await device.list([volumeTool]);
+    await page().site.listed(device.id);
+    const shown = { board: "...", firmware: "...", protocolVersion: "2024-11-05", toolCount: 1 };
+    expect(await page().site.device(device.id)).toMatchObject(shown);
   });
 
   it("the firmware differs: it answers other requests without it, because it keeps no MCP state", async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
-import { type Fields, tool } from "../raw-device.ts";
+import { type Fields, type ToolEntry, tool } from "../raw-device.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 import { exampleOf, type Section } from "./example.ts";
 import { askBoard, boardAnswer, type Page, payloadOf, toolNamesIn, volumeTool } from "./protocol-site.ts";
@@ -54,25 +54,29 @@ export function toolsList(page: Page, section: Section): void {
       );
     });
 
-  it("the client asks again with each `nextCursor`, until it is empty", async () => {
+  it("the client asks again with the `nextCursor` of the example, until it is empty", async () => {
     const device = await page().rawDevice(webSocketTransport);
     await device.greet();
     device.reply((await device.nextRequest("initialize")).id, {});
-    const answer = async (params: Fields, result: Fields) => {
+    const answer = async (params: Fields, result: unknown) => {
       const asked = await device.nextRequest("tools/list");
       expect(asked.params).toEqual(params);
       device.reply(asked.id, result);
     };
-    const [status, volume] = [tool("self.get_device_status"), volumeTool];
-    await answer({}, { tools: [status], nextCursor: volume.name });
-    await answer({ cursor: volume.name }, { tools: [volume], nextCursor: "" });
-    await answer({ withUserTools: true }, { tools: [status, volume], nextCursor: "" });
+    const { result } = response.message();
+    const { tools } = result as { tools: readonly ToolEntry[] };
+    const last = { tools: [tool("self.screen.set_theme")], nextCursor: "" };
+    await answer({}, result);
+    await answer({ cursor: "..." }, last);
+    await answer({ withUserTools: true }, result);
+    await answer({ withUserTools: true, cursor: "..." }, last);
     await page().site.listed(device.id);
-    expect(await page().site.toolNames(device.id)).toEqual([status.name, volume.name]);
+    const names = [...tools, ...last.tools].map(({ name }) => name);
+    expect(await page().site.toolNames(device.id)).toEqual(names);
     expect(await device.quiet()).toEqual([]);
   });
 
-  it("the last page of a board differs: it has no `nextCursor` at all", async () => {
+  it("the last page of a board differs: the firmware adds `nextCursor` only if a tool is left", async () => {
     const answer = await boardAnswer(request.message({ params: { cursor: "self.robot.move_7" } }));
     expect(Object.keys((answer as { result: Fields }).result)).toEqual(["tools"]);
   });
@@ -173,18 +177,13 @@ export function notifications(page: Page, section: Section): void {
     expect(await askBoard(message)).toEqual({ answer: undefined, log: [] });
   });
 
-  it("the stock firmware differs: it sends none; firmware of one's own can", async () => {
-    const frames = await page().addBoard("WebSocket");
-    await page().send({
-      jsonrpc: "2.0",
-      id: 3,
-      method: "tools/call",
-      params: { name: "self.get_device_status" },
-    });
+  it("stock firmware differs: it sends MCP messages only as replies; firmware of one's own can do more", async () => {
+    const { board, frames } = await page().addBoard("WebSocket");
+    await page().site.call(board.id, "self.get_device_status");
     const fromBoard = frames.filter(({ from, frame }) => from === "device" && frame["type"] === "mcp");
     expect(fromBoard.filter(({ frame }) => payloadOf(frame)["method"] !== undefined)).toEqual([]);
     const events = await page().site.events("?type=device.notification");
-    page().board.notify(String(method), params as { newState: string });
+    board.notify(String(method), params as { newState: string });
     expect((await events.next()).data).toEqual({ method, params });
     events.close();
   });
@@ -232,8 +231,7 @@ export function diagram(page: Page): void {
     "the messages go over %s in the order of the diagram",
     async (over) => {
       const { site } = page();
-      const frames = await page().addBoard(over);
-      const { board } = page();
+      const { board, frames } = await page().addBoard(over);
       await site.call(board.id, volumeTool.name, { volume: 50 });
       await site.rest("POST", `/devices/${board.id}/control`, {
         function_call: { name: "self.non_existent_tool" },
