@@ -67,10 +67,20 @@ describe("User-only Tools", () => {
   it("a companion app runs them for a person, with the scope call:user", async () => {
     const { site, board } = page();
     const { token } = await makeToken(site, { name: "companion", scopes: ["read", "call", "call:user"] });
-    const path = `/devices/${board.id}/tools/${systemInfo}/call`;
-    const { status, body } = await site.rest("POST", path, { arguments: {} }, as(token));
-    expect(status).toBe(200);
-    expect(body["result"]).toMatchObject({ isError: false });
+    const call = async (tool: string) => {
+      const path = `/devices/${board.id}/tools/${tool}/call`;
+      const { status, body } = await site.rest("POST", path, { arguments: {} }, as(token));
+      expect(status).toBe(200);
+      return body["result"];
+    };
+    expect(await call(systemInfo)).toMatchObject({ isError: false });
+    // The gateway receives the picture of the screen itself.
+    expect(await call("self.screen.snapshot")).toMatchObject({
+      content: [
+        { type: "text", text: "true" },
+        { type: "image", mimeType: "image/jpeg" },
+      ],
+    });
     const app = await MqttApp.open(site, { token });
     const topic = `tendon/devices/${board.id}/call`;
     await app.wire.subscribe(`${topic}/reply`);
