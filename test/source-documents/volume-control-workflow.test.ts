@@ -15,10 +15,14 @@ import { firstDevice, type Site, startSite } from "../site.ts";
 import { Example } from "./example.ts";
 import { askBoard, boardAnswer } from "./protocol-site.ts";
 
-const mac = "02:00:00:00:00:0b";
+/** The session of the document's output, whose end is the id of the board. */
+const documentSession = "b3e1bdb3-5584-4476-ac70-b69353046e37_6825ddbb4d44";
+const mac = "68:25:dd:bb:4d:44";
 let site: Site;
-/** A stock board. */
+/** A stock board over MQTT. */
 let board: VirtualDevice;
+/** A stock board over WebSocket. */
+let other: VirtualDevice;
 /** A device with firmware of its own that has a tool for each action. */
 let speaker: Speaker;
 /** The session of the speaker. */
@@ -34,8 +38,11 @@ beforeAll(async () => {
   ({ sessionId } = device);
   const clientId = "00000000-0000-4000-8000-00000000000b";
   board = new VirtualDevice({ board: { mac, clientId }, mqtt: site.tendon.provision(mac, clientId).mqtt });
-  await board.connect();
-  await site.listed(mac);
+  other = new VirtualDevice({ url: site.tendon.addresses.deviceWebSocket });
+  for (const stock of [board, other]) {
+    await stock.connect();
+    await site.listed(stock.id);
+  }
   speaker = new Speaker(device, 50);
 });
 
@@ -45,7 +52,7 @@ beforeEach(() => {
 });
 
 afterAll(async () => {
-  await board.stop();
+  await Promise.all([board.stop(), other.stop()]);
   await site.stop();
 });
 
@@ -89,7 +96,7 @@ const output = new Example(`{
     "params": { "name": "self.audio_speaker.set_volume", "arguments": { "volume": 50 } },
     "id": 1758893424665
   },
-  "session_id": "b3e1bdb3-5584-4476-ac70-b69353046e37_6825ddbb4d44",
+  "session_id": "${documentSession}",
   "timestamp": "2025-09-26T13:30:24.664Z",
   "request_id": "req_1758893424665"
 }`);
@@ -130,8 +137,17 @@ describe("Message Format Transformation: Input: Device Control Format", () => {
     expect(onlyCall()).toMatchObject({ arguments: { volume: 50 } });
   });
 
-  it("REST takes the example too", async () => {
-    const { status, body } = await control(input.message({ session_id: sessionId }));
+  it("a session_id as in the document names its device by its end", async () => {
+    const app = await MqttApp.open(site);
+    await app.wire.subscribe("tendon/control/reply");
+    board.state.set("volume", 7);
+    const answer = await app.ask("tendon/control", input.message({ session_id: documentSession }));
+    expect(answer).toMatchObject({ action: "set_volume", ok: true });
+    expect(board.state.get("volume")).toBe(50);
+  });
+
+  it("REST takes the example as it is", async () => {
+    const { status, body } = await control(input.message());
     expect([status, body["ok"]]).toEqual([200, true]);
     expect(onlyCall()).toMatchObject({ arguments: { volume: 50 } });
   });
@@ -180,6 +196,13 @@ describe("Message Format Transformation: Output: Final MCP Format", () => {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     expect(id).toSatisfy((value: number) => Number.isInteger(value) && value > 0 && value < 2 ** 31);
+  });
+
+  it("the output is no input: as a control message it is rejected, and as JSON-RPC it is a call", async () => {
+    const { status, body } = await control(output.message());
+    expect([status, body["code"], body["request_id"]]).toEqual([400, "bad_request", "req_1758893424665"]);
+    const called = await site.rest("POST", `/devices/${mac}/mcp`, output.message());
+    expect(called.body).toMatchObject({ id: 1_758_893_424_665, result: { isError: false } });
   });
 
   it("the id of the example differs: a board answers it as 2147483647, because its ids have 32 bits", async () => {
@@ -242,20 +265,25 @@ describe("Supported Volume Control Commands", () => {
     expect(onlyCall()).toMatchObject({ name, arguments: args });
   });
 
-  it("stock firmware differs: it has no tools for steps and mute, so the gateway composes them", async () => {
-    const volumeAfter = async (message: Fields) => {
-      const { body } = await control(message, mac);
-      expect(body["ok"]).toBe(true);
-      return board.state.get("volume");
-    };
-    expect(await volumeAfter({ action: "set_volume", volume: 40 })).toBe(40);
-    expect(await volumeAfter({ action: "volume_up", step: 5 })).toBe(45);
-    expect(await volumeAfter({ action: "volume_down", step: 15 })).toBe(30);
-    expect(await volumeAfter({ action: "mute" })).toBe(0);
-    expect(await volumeAfter({ action: "unmute" })).toBe(30);
-    const { body } = await control({ action: "get_volume" }, mac);
-    expect(JSON.stringify(body["result"])).toContain('\\"audio_speaker\\":{\\"volume\\":30}');
-  });
+  it.each(["MQTT", "WebSocket"])(
+    "stock firmware differs: it has no tools for steps and mute, so the gateway composes them, over %s",
+    async (over) => {
+      const stock = over === "MQTT" ? board : other;
+      const steps: readonly [action: string, fields: Fields, volume: number][] = [
+        ["set_volume", { volume: 40 }, 40],
+        ["volume_up", { step: 5 }, 45],
+        ["volume_down", { step: 15 }, 30],
+        ["get_volume", {}, 30],
+        ["mute", {}, 0],
+        ["unmute", {}, 30],
+      ];
+      for (const [action, fields, volume] of steps) {
+        const { body } = await control({ action, ...fields }, stock.id);
+        expect(body).toMatchObject({ ok: true, action, result: { structuredContent: { volume } } });
+        expect(stock.state.get("volume")).toBe(volume);
+      }
+    },
+  );
 });
 
 describe("Error Handling: Common Issues", () => {
@@ -275,6 +303,7 @@ describe("Error Handling: Common Issues", () => {
       502,
       { ok: false, code: "device_error", detail: "Unknown tool: self_dance" },
     ]);
+    expect(await site.metric('tendon_control_unknown_total{kind="function"}')).toBe(2);
   });
 
   it("Unknown Action: is not processed, and is answered with the known actions", async () => {
@@ -282,6 +311,7 @@ describe("Error Handling: Common Issues", () => {
     expect([status, body]).toMatchObject([400, { ok: false, code: "action_unknown" }]);
     expect(body["known"]).toEqual(Object.keys(actionToFunctionMap));
     expect(speaker.calls).toEqual([]);
+    expect(await site.metric('tendon_control_unknown_total{kind="action"}')).toBe(1);
   });
 });
 
