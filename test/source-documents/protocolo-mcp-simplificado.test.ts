@@ -19,16 +19,19 @@ let home: HomeProcess;
 let lived: HomeProcess;
 let ready: Ready;
 
-function start(name: string, settings?: string): HomeProcess {
+/** A home in a folder of its own, with these files in its data folder. */
+function start(name: string, files: Readonly<Record<string, string>> = {}): HomeProcess {
   const cwd = path.join(folder.path, name);
   fs.mkdirSync(path.join(cwd, "data"), { recursive: true });
-  if (settings !== undefined) fs.writeFileSync(path.join(cwd, "data", "home.yaml"), settings);
+  for (const [file, text] of Object.entries(files)) fs.writeFileSync(path.join(cwd, "data", file), text);
   return new HomeProcess({ cwd });
 }
 
 beforeAll(async () => {
   home = start("session");
-  lived = start("lived", "presence_default: { present: true, known_people: [Carlos, Ana] }\n");
+  lived = start("lived", {
+    "home.yaml": "presence_default: { present: true, known_people: [Carlos, Ana] }\n",
+  });
   ready = JSON.parse(await home.next()) as Ready;
   await lived.next();
 });
@@ -322,5 +325,23 @@ describe("Diferencias con MCP Oficial", () => {
     for (const { input_schema } of ready.tools) {
       expect(Object.keys(input_schema)).toEqual(["type", "properties", "required"]);
     }
+  });
+});
+
+describe("Extensibilidad: tools.py, state.py, este documento", () => {
+  it("a file adds a tool, its state and its description", async () => {
+    const other = start("own-tools", {
+      "home.yaml": "tools: gate.yaml\n",
+      "gate.yaml": `state: { gate: closed }
+tools:
+  - { name: set_gate, description: Mueve la puerta, properties: { position: { type: string } }, returns: { set: gate } }
+`,
+    });
+    const { tools } = JSON.parse(await other.next()) as Ready;
+    expect(tools.slice(0, -1).map(({ name }) => name)).toEqual(ready.tools.map(({ name }) => name));
+    expect(tools.at(-1)).toMatchObject({ name: "set_gate", description: "Mueve la puerta" });
+    expect(await other.ask("set_gate", { position: "open" })).toEqual({ ok: true });
+    expect(await other.ask("get_all_states")).toMatchObject({ gate: "open" });
+    await other.quit();
   });
 });
