@@ -116,6 +116,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
     case "firmware.halted":
       touch.images();
       return;
+    case "audit.recorded":
     case "device.notification":
       return;
     default: {
