@@ -46,6 +46,7 @@ const passing = new Set([
   "online",
   "lastDisconnect",
   "queuedCalls",
+  "sessionId",
 ]);
 
 async function call(gateway: RestartingGateway, device: RawDevice, name: string): Promise<Answer> {

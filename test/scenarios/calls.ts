@@ -243,7 +243,7 @@ export function callScenarios(transport: DeviceTransport): void {
       const first = site.call(device.id, "a");
       const { id } = await device.nextRequest("tools/call");
       for (const stray of [id + 1, id - 1, 0, -1, 2_147_483_647]) device.reply(stray, textContent("forged"));
-      for (const odd of [String(id), id + 0.5, null, [id], { id }])
+      for (const odd of ["mine", id + 0.5, null, [id], { id }])
         device.sendMcp({ jsonrpc: "2.0", id: odd, result: textContent("forged") });
       device.reply(id, textContent("real"));
       device.reply(id, textContent("again"));
