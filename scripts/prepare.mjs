@@ -69,7 +69,7 @@ function* sources(folder) {
 
 /** What each part of the build is made from; the stamp of a part is the digest of that. */
 const parts = {
-  packages: ["protocol", "gateway", "simulator", "cli"].map((name) => path.join("packages", name)),
+  packages: ["protocol", "client", "gateway", "simulator", "cli"].map((name) => path.join("packages", name)),
   // The guides are pages of the console.
   console: [path.join("packages", "console"), path.join("packages", "protocol"), "docs"],
 };

@@ -10,10 +10,19 @@ const longestFile = 400;
 /** The project's packages that a package may import. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
+  client: ["protocol"],
   gateway: ["protocol"],
   simulator: ["protocol"],
   console: ["protocol"],
-  cli: ["gateway", "gateway/running-gateway", "simulator", "simulator/home", "protocol", "protocol/errors"],
+  cli: [
+    "client",
+    "gateway",
+    "gateway/running-gateway",
+    "simulator",
+    "simulator/home",
+    "protocol",
+    "protocol/errors",
+  ],
 };
 
 /** Files beside gateway.ts that import no module. Every module may import them. */

@@ -74,6 +74,11 @@ export class RestartingGateway {
     return gateway;
   }
 
+  /** The address of the gateway that runs now. */
+  get url(): string {
+    return this.#run.url;
+  }
+
   async start(): Promise<void> {
     this.#run = await this.#launch(this.folder);
   }

@@ -1,5 +1,4 @@
 /** Looks up the aliases of devices that a list names by id. */
-import type { DeviceDetail } from "@tendon/protocol";
 import { OperationError } from "./errors.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 
@@ -13,7 +12,7 @@ export async function aliasesOf(
   const aliases = new Map<string, string>();
   const lookUp = async (id: string) => {
     try {
-      const { alias } = await client.get<DeviceDetail>(`/devices/${encodeURIComponent(id)}`);
+      const { alias } = await client.devices.get(id);
       aliases.set(id, alias);
     } catch (error) {
       // The device was deleted in the meantime, so it has no alias.

@@ -13,7 +13,7 @@ import { Readable } from "node:stream";
 import { checkServerIdentity, type PeerCertificate, rootCertificates } from "node:tls";
 import type { Target } from "./target.ts";
 
-export interface GatewayRequest {
+interface GatewayRequest {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array;

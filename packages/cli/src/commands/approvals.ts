@@ -1,4 +1,4 @@
-import type { ApprovalList, ApprovalView } from "@tendon/protocol";
+import type { ApprovalView } from "@tendon/protocol";
 import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, colours, plain, print, printJson, printTable } from "../output.ts";
@@ -13,9 +13,8 @@ interface ApprovalsOptions extends TargetOptions {
 const maxArgumentsLength = 60;
 
 export async function listApprovals(options: ApprovalsOptions): Promise<void> {
-  const query = options.all === true ? "" : "?state=waiting";
   const client = new GatewayClient(readTarget(options));
-  const list = await client.get<ApprovalList>(`/approvals${query}`);
+  const list = await client.approvals.list({ state: options.all === true ? undefined : "waiting" });
   if (options.json === true) {
     printJson(list);
     return;
@@ -47,7 +46,7 @@ export async function decideApproval(
   options: ApprovalsOptions,
 ): Promise<void> {
   const client = new GatewayClient(readTarget(options));
-  const decided = await client.post<ApprovalView>(`/approvals/${encodeURIComponent(id)}/${decision}`, {});
+  const decided = await client.approvals[decision](id);
   if (options.json === true) {
     printJson(decided);
     return;

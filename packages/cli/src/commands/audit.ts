@@ -1,4 +1,3 @@
-import type { AuditList } from "@tendon/protocol";
 import { UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, plain, print, printJson, printTable } from "../output.ts";
@@ -19,15 +18,17 @@ export async function audit(options: AuditOptions): Promise<void> {
   if (since !== undefined && Number.isNaN(Date.parse(since)))
     throw new UsageError("--since must be a date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z.");
   const client = new GatewayClient(readTarget(options));
-  const query = new URLSearchParams({ limit: String(options.limit) });
-  if (principal !== undefined) query.set("principal", principal);
-  if (action !== undefined) query.set("action", action);
-  if (since !== undefined) query.set("since", new Date(since).toISOString());
+  const query = {
+    principal,
+    action,
+    since: since === undefined ? undefined : new Date(since).toISOString(),
+    limit: options.limit,
+  };
   if (options.export !== undefined) {
-    await writeExport(client, `/audit?${query}`, options.export);
+    await writeExport(client, "/audit", query, options.export);
     return;
   }
-  const list = await client.get<AuditList>(`/audit?${query}`);
+  const list = await client.audit.list(query);
   if (options.json === true) printJson(list);
   else if (list.entries.length === 0) print("No matching entries.");
   else

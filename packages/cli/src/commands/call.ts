@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import type { CallReply, Problem, Tool, ToolList } from "@tendon/protocol";
+import type { CallReply, Problem, Tool } from "@tendon/protocol";
 import { readDuration } from "../duration.ts";
 import { OperationError, UsageError } from "../errors.ts";
 import { readLoosely, splitPairs } from "../fields.ts";
@@ -25,9 +25,7 @@ export async function call(
   const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout);
   const args =
     options.args === undefined ? await readPairs(client, device, tool, pairs) : readArgs(options.args, pairs);
-  const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
-  const body = { arguments: args, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-  const reply = await client.post<CallReply>(path, body).catch(async (error: unknown) => {
+  const reply = await client.call(device, tool, args, { timeoutMs }).catch(async (error: unknown) => {
     throw await withUnknownArguments(error, client, { device, tool, args });
   });
   if (options.json === true) printJson(reply);
@@ -62,7 +60,7 @@ async function readPairs(
 }
 
 async function findTool(client: GatewayClient, device: string, toolName: string): Promise<Tool | undefined> {
-  const list = await client.get<ToolList>(`/devices/${encodeURIComponent(device)}/tools?user=true`);
+  const list = await client.devices.tools(device, { user: true });
   return list.tools.find(({ name }) => name === toolName);
 }
 

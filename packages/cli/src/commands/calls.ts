@@ -1,4 +1,3 @@
-import type { CallHistory } from "@tendon/protocol";
 import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, plain, print, printJson, printTable } from "../output.ts";
@@ -16,16 +15,13 @@ interface CallsOptions extends TargetOptions {
 
 export async function calls(options: CallsOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
-  const query = new URLSearchParams({ limit: String(options.limit) });
-  for (const key of ["device", "tool", "outcome"] as const) {
-    const value = options[key];
-    if (value !== undefined) query.set(key, value);
-  }
+  const { device, tool, outcome, limit } = options;
+  const query = { device, tool, outcome, limit };
   if (options.export !== undefined) {
-    await writeExport(client, `/calls?${query}`, options.export);
+    await writeExport(client, "/calls", query, options.export);
     return;
   }
-  const history = await client.get<CallHistory>(`/calls?${query}`);
+  const history = await client.calls.list(query);
   if (history.calls.length === 0 && options.device !== undefined) await requireDevice(client, options.device);
   if (options.json === true) {
     printJson(history);
@@ -55,7 +51,6 @@ export async function calls(options: CallsOptions): Promise<void> {
 
 /** Throws if the device is unknown. A deleted device may still have calls in the history. */
 async function requireDevice(client: GatewayClient, device: string): Promise<void> {
-  const query = new URLSearchParams({ device, limit: "1" });
-  const { calls: any } = await client.get<CallHistory>(`/calls?${query}`);
-  if (any.length === 0) await client.get(`/devices/${encodeURIComponent(device)}`);
+  const { calls: any } = await client.calls.list({ device, limit: 1 });
+  if (any.length === 0) await client.devices.get(device);
 }

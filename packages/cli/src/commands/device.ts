@@ -1,4 +1,3 @@
-import type { DeviceDetail } from "@tendon/protocol";
 import { GatewayClient } from "../gateway-client.ts";
 import { print, printJson } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -7,18 +6,14 @@ interface DeviceOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-function at(device: string): string {
-  return `/devices/${encodeURIComponent(device)}`;
-}
-
 export async function renameDevice(device: string, alias: string, options: DeviceOptions): Promise<void> {
-  const changed = await new GatewayClient(readTarget(options)).patch<DeviceDetail>(at(device), { alias });
+  const changed = await new GatewayClient(readTarget(options)).devices.change(device, { alias });
   if (options.json === true) printJson(changed);
   else print(`${changed.id} is now ${changed.alias}`);
 }
 
 export async function tagDevice(device: string, tags: string[], options: DeviceOptions): Promise<void> {
-  const changed = await new GatewayClient(readTarget(options)).patch<DeviceDetail>(at(device), { tags });
+  const changed = await new GatewayClient(readTarget(options)).devices.change(device, { tags });
   if (options.json === true) printJson(changed);
   else
     print(
@@ -33,7 +28,7 @@ export async function deleteDevice(
   options: DeviceOptions & { readonly history?: boolean },
 ): Promise<void> {
   const { history = false } = options;
-  await new GatewayClient(readTarget(options)).remove(`${at(device)}${history ? "?history=true" : ""}`);
+  await new GatewayClient(readTarget(options)).devices.delete(device, { history: history || undefined });
   if (options.json === true) return;
   print(
     history

@@ -1,4 +1,4 @@
-import type { Device, DeviceList } from "@tendon/protocol";
+import type { Device } from "@tendon/protocol";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, colours, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -14,11 +14,8 @@ export async function devices(options: DevicesOptions): Promise<void> {
   const found: Device[] = [];
   let cursor: string | undefined;
   do {
-    const query = new URLSearchParams({ limit: "1000" });
-    if (options.online === true) query.set("online", "true");
-    if (options.search !== undefined) query.set("q", options.search);
-    if (cursor !== undefined) query.set("cursor", cursor);
-    const page = await client.get<DeviceList>(`/devices?${query}`);
+    const { online, search: q } = options;
+    const page = await client.devices.list({ limit: 1_000, online, q, cursor });
     found.push(...page.devices);
     cursor = page.nextCursor;
   } while (cursor !== undefined);

@@ -1,4 +1,4 @@
-import type { Tool, ToolList } from "@tendon/protocol";
+import type { Tool } from "@tendon/protocol";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plain, print, printJson } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -10,9 +10,7 @@ interface ToolsOptions extends TargetOptions {
 
 export async function tools(device: string, options: ToolsOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
-  const list = await client.get<ToolList>(
-    `/devices/${encodeURIComponent(device)}/tools${options.user === true ? "?user=true" : ""}`,
-  );
+  const list = await client.devices.tools(device, { user: options.user });
   if (options.json === true) {
     printJson(list);
     return;

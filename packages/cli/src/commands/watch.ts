@@ -1,6 +1,5 @@
+import type { EventSettings } from "@tendon/client";
 import type { GatewayEvent } from "@tendon/protocol";
-import { createParser } from "eventsource-parser";
-import { OperationError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plain, print } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
@@ -11,9 +10,6 @@ interface WatchOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-const firstPauseMs = 500;
-const maxPauseMs = 10_000;
-
 /** Runs until it is interrupted. After a lost connection it reconnects and resumes after the last event. */
 export async function watch(options: WatchOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
@@ -21,56 +17,21 @@ export async function watch(options: WatchOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   // A pipe that is closed (`tendon watch | head`) is the end, not an error.
   process.stdout.on("error", () => stop.abort());
-  const query = new URLSearchParams();
-  if (options.type !== undefined) query.set("type", options.type);
-  if (options.device !== undefined) query.set("device", await idOf(client, options.device));
-  let lastId = "";
-  let pause = 0;
-  while (!stop.signal.aborted) {
-    try {
-      const headers: Record<string, string> = lastId === "" ? {} : { "last-event-id": lastId };
-      const response = await client.open(`/events?${query}`, headers, stop.signal);
+  let opened = false;
+  const events = client.events({
+    // The gateway checks the types, and its error lists those that exist.
+    types: options.type?.split(",") as EventSettings["types"],
+    device: options.device === undefined ? undefined : (await client.devices.get(options.device)).id,
+    signal: stop.signal,
+    onOpen() {
       // Events may be rare. This line tells a person or a script that events are received from now on.
-      complain(pause === 0 ? "watching; press Ctrl+C to stop" : "watching again");
-      pause = firstPauseMs;
-      for await (const event of readEvents(response, stop.signal)) {
-        if (event === "reset") {
-          complain("some events were lost");
-          continue;
-        }
-        lastId = event.id;
-        show(event, options.json === true);
-      }
-    } catch (error) {
-      if (stop.signal.aborted) return;
-      // A failed first attempt ends the command; later attempts wait until the gateway is back.
-      if (pause === 0) throw error;
-      if (error instanceof OperationError && error.problem !== undefined) throw error;
-    }
-    if (stop.signal.aborted) return;
-    complain(`connection lost, retrying in ${pause / 1000} s`);
-    await sleep(pause, stop.signal);
-    pause = Math.min(pause * 2, maxPauseMs);
-  }
-}
-
-async function idOf(client: GatewayClient, device: string): Promise<string> {
-  return (await client.get<{ id: string }>(`/devices/${encodeURIComponent(device)}`)).id;
-}
-
-async function* readEvents(response: Response, signal: AbortSignal): AsyncGenerator<GatewayEvent | "reset"> {
-  const ready: (GatewayEvent | "reset")[] = [];
-  const parser = createParser({
-    onEvent: ({ event, data }) =>
-      ready.push(event === "reset" ? "reset" : (JSON.parse(data) as GatewayEvent)),
+      complain(opened ? "watching again" : "watching; press Ctrl+C to stop");
+      opened = true;
+    },
+    onLost: (pauseMs) => complain(`connection lost, retrying in ${pauseMs / 1000} s`),
+    onReset: () => complain("some events were lost"),
   });
-  const decoder = new TextDecoder();
-  if (response.body === null) return;
-  for await (const chunk of response.body) {
-    if (signal.aborted) return;
-    parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
-    yield* ready.splice(0);
-  }
+  for await (const event of events) show(event, options.json === true);
 }
 
 function show(event: GatewayEvent, json: boolean): void {
@@ -83,14 +44,4 @@ function show(event: GatewayEvent, json: boolean): void {
     .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
   print(`${colours.dim(time)}  ${event.type.padEnd(20)}  ${event.device ?? ""}  ${plain(details)}`);
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

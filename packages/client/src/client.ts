@@ -1,0 +1,138 @@
+/**
+ * The gateway's REST interface with types. The types are those of `@tendon/protocol`, from which the gateway's OpenAPI
+ * description is made; a test compares every method with that description.
+ */
+import type {
+  ApprovalList,
+  ApprovalQuery,
+  ApprovalView,
+  AuditList,
+  AuditQuery,
+  CallHistory,
+  CallQuery,
+  CallReply,
+  CallTrace,
+  DeviceChange,
+  DeviceDetail,
+  DeviceList,
+  DeviceQuery,
+  FleetReply,
+  FleetTarget,
+  GatewayEvent,
+  Job,
+  JsonObject,
+  ToolList,
+} from "@tendon/protocol";
+import { type EventSettings, readEvents } from "./events.ts";
+import { Http, type HttpSettings, type Query, type RequestSettings } from "./http.ts";
+import { pause } from "./pause.ts";
+
+export interface CallSettings {
+  /** How long the gateway waits for the device, in ms. */
+  readonly timeoutMs?: number | undefined;
+  /** A repeat with the same key gets the first answer, and nothing runs again. */
+  readonly idempotencyKey?: string | undefined;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A query whose fields may also be `undefined`. */
+type Given<Query> = { readonly [Key in keyof Query]?: Query[Key] | undefined };
+
+interface Signal {
+  readonly signal?: AbortSignal | undefined;
+}
+
+const jobPollMs = 500;
+
+export class TendonClient {
+  readonly #http: Http;
+
+  constructor(settings: HttpSettings) {
+    this.#http = new Http(settings);
+  }
+
+  /** Any request to a path under /api/v1, for what has no method of its own. */
+  request<Answer>(method: string, path: string, settings?: RequestSettings): Promise<Answer> {
+    return this.#http.request<Answer>(method, path, settings);
+  }
+
+  /** The response itself, for streams and exports. */
+  open(method: string, path: string, settings?: RequestSettings): Promise<Response> {
+    return this.#http.open(method, path, settings);
+  }
+
+  readonly devices = {
+    list: (query: Given<DeviceQuery> = {}) => this.#get<DeviceList>("/devices", query),
+    get: (device: string) => this.#get<DeviceDetail>(`/devices/${encodeURIComponent(device)}`),
+    change: (device: string, change: Given<DeviceChange>) =>
+      this.request<DeviceDetail>("PATCH", `/devices/${encodeURIComponent(device)}`, { body: change }),
+    /** `history` also deletes the device's calls, events and photos. */
+    delete: (device: string, { history }: { readonly history?: boolean | undefined } = {}) =>
+      this.request<void>("DELETE", `/devices/${encodeURIComponent(device)}`, { query: { history } }),
+    tools: (device: string, query: { readonly user?: boolean | undefined } = {}) =>
+      this.#get<ToolList>(`/devices/${encodeURIComponent(device)}/tools`, query),
+  };
+
+  readonly calls = {
+    list: (query: Given<CallQuery> = {}) => this.#get<CallHistory>("/calls", query),
+    get: (callId: string) => this.#get<CallTrace>(`/calls/${encodeURIComponent(callId)}`),
+  };
+
+  readonly approvals = {
+    list: (query: Given<ApprovalQuery> = {}) => this.#get<ApprovalList>("/approvals", query),
+    get: (id: string) => this.#get<ApprovalView>(`/approvals/${encodeURIComponent(id)}`),
+    approve: (id: string) =>
+      this.request<ApprovalView>("POST", `/approvals/${encodeURIComponent(id)}/approve`),
+    deny: (id: string) => this.request<ApprovalView>("POST", `/approvals/${encodeURIComponent(id)}/deny`),
+  };
+
+  readonly jobs = {
+    get: (id: string) => this.#get<Job>(`/jobs/${encodeURIComponent(id)}`),
+    /** Resolves when all devices of the job have their result. */
+    wait: (id: string, settings: Signal = {}) => this.#awaitJob(id, settings),
+  };
+
+  readonly audit = {
+    list: (query: Given<AuditQuery> = {}) => this.#get<AuditList>("/audit", query),
+  };
+
+  /** Calls a tool and waits for its result. An error that the tool itself reports is a result with `isError: true`. */
+  call(device: string, tool: string, args: JsonObject = {}, settings: CallSettings = {}): Promise<CallReply> {
+    const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
+    return this.#call<CallReply>(path, { arguments: args, timeoutMs: settings.timeoutMs }, settings);
+  }
+
+  /** Calls one tool on many devices. A call to more than 500 devices becomes a job. */
+  callMany(
+    target: FleetTarget,
+    tool: string,
+    args: JsonObject = {},
+    settings: CallSettings = {},
+  ): Promise<FleetReply | { readonly job: string }> {
+    return this.#call("/calls", { target, tool, arguments: args, timeoutMs: settings.timeoutMs }, settings);
+  }
+
+  /** The events from now on, or after one that was seen before. Reconnects and resumes by itself. */
+  events(settings: EventSettings = {}): AsyncGenerator<GatewayEvent> {
+    return readEvents(this.#http, settings);
+  }
+
+  #get<Answer>(path: string, query?: object): Promise<Answer> {
+    return this.request<Answer>("GET", path, { query: query as Query | undefined });
+  }
+
+  #call<Answer>(path: string, body: object, { idempotencyKey, signal }: CallSettings): Promise<Answer> {
+    const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    return this.request<Answer>("POST", path, { body, headers, signal });
+  }
+
+  async #awaitJob(id: string, { signal }: Signal): Promise<Job> {
+    for (;;) {
+      const job = await this.jobs.get(id);
+      if (job.state !== "running") return job;
+      await pause(jobPollMs, signal);
+      signal?.throwIfAborted();
+    }
+  }
+}
