@@ -28,8 +28,9 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
     },
     async (request, reply) => {
       const made = await tokens.create(request.principal, request.body);
-      const { id, name, token: _secret, ...given } = made;
-      await audit.record(actorOf(request), "token.create", { type: "token", id, name }, given);
+      const target = { type: "token", id: made.id, name: made.name };
+      const { name: _name, ...given } = request.body;
+      await audit.record(actorOf(request), "token.create", target, given);
       reply.code(201);
       return made;
     },
