@@ -22,6 +22,10 @@ const volatiles: readonly Volatile[] = [
     shown: /#code=\w{4}(?:-\w{4}){3}/,
     real: String.raw`(?:#code=\w{4}(?:-\w{4}){3}| {2}\(.tendon console. prints a link that signs in\))`,
   },
+  {
+    shown: /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/,
+    real: String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`,
+  },
   { shown: /\b\d{6}\b/, real: String.raw`\d{6}` },
   { shown: /\b192\.168\.\d{1,3}\.\d{1,3}\b/, real: `${octet}(?:\\.${octet}){3}` },
 ];
