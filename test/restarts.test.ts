@@ -41,6 +41,7 @@ async function remembered(gateway: RestartingGateway): Promise<Json[]> {
 
 const passing = new Set([
   "lastUsedAt",
+  "lastUsedFrom",
   "lastSeenAt",
   "connectedAt",
   "online",

@@ -1,8 +1,9 @@
 import type { TokenRequest } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
+import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MqttApp } from "./mqtt-app.ts";
-import { textContent, tool } from "./raw-device.ts";
+import { type Fields, textContent, tool } from "./raw-device.ts";
 import { openSite, type Site } from "./site.ts";
 
 const first = "02:00:00:00:00:01";
@@ -37,6 +38,26 @@ describe("a token", () => {
       { id, name: "for the agent", scopes: ["read", "call"], expiresAt: null },
     ]);
     expect(text).not.toContain(token);
+  });
+
+  it("[TOK-1] is listed with who created it, its last use, and the addresses of both", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const admin = await make(site, { name: "ann", scopes: ["admin"] });
+    const request = { name: "by ann", scopes: ["read"] };
+    await site.rest("POST", "/tokens", request, as(admin.token));
+    clock.advance(1_000);
+    await until(async () => {
+      const { body } = await site.rest("GET", "/tokens");
+      const [ann, made] = body["tokens"] as Fields[];
+      expect(made).toMatchObject({
+        createdBy: "ann",
+        createdFrom: "127.0.0.1",
+        lastUsedAt: null,
+        lastUsedFrom: null,
+      });
+      return ann?.["createdBy"] === "admin" && ann["lastUsedFrom"] === "127.0.0.1";
+    }, "the last use of the token");
   });
 
   it("[TOK-2] allows what its scopes include and nothing else", async () => {

@@ -370,6 +370,9 @@ describe("tendon token", () => {
     expect(refused.stderr).toContain("forbidden");
     const listed = await run(["token", "list", "--json"], { cwd });
     expect(listed.stdout).not.toContain(token);
+    const table = await run(["token", "list"], { cwd });
+    expect(table.stdout).toMatch(/LAST USED\s+CREATED BY/);
+    expect(table.stdout).toMatch(/\sagent\s+read\s+all\s+never\s.*\sadmin from 127\.0\.0\.1/);
     const { tokens } = JSON.parse(listed.stdout) as { tokens: { id: string; name: string }[] };
     const id = tokens.find(({ name }) => name === "agent")?.id ?? "";
     expect((await run(["token", "revoke", id], { cwd })).code).toBe(0);

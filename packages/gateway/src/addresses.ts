@@ -7,6 +7,11 @@ export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 
+/** An address without the prefix of an IPv4 address on an IPv6 socket. */
+export function plainAddress(address: string): string {
+  return address.replace(/^::ffff:/i, "");
+}
+
 function isEveryInterface(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }

@@ -49,8 +49,8 @@ export async function listTokens(options: TokenOptions): Promise<void> {
   }
   const now = Date.now();
   await printTable(
-    ["ID", "NAME", "SCOPES", "DEVICES", "EXPIRES", "LAST USED"],
-    list.tokens.map(({ id, name, scopes, devices, expiresAt, lastUsedAt }) => [
+    ["ID", "NAME", "SCOPES", "DEVICES", "EXPIRES", "LAST USED", "CREATED BY"],
+    list.tokens.map(({ id, name, scopes, devices, expiresAt, ...token }) => [
       id,
       name,
       scopes.join(" "),
@@ -58,9 +58,14 @@ export async function listTokens(options: TokenOptions): Promise<void> {
         ? "all"
         : [...(devices.ids ?? []), ...(devices.tags ?? []).map((tag) => `#${tag}`)].join(" "),
       expiresAt?.slice(0, 10) ?? "never",
-      ago(lastUsedAt, now),
+      withAddress(ago(token.lastUsedAt, now), token.lastUsedFrom),
+      withAddress(token.createdBy ?? "unknown", token.createdFrom),
     ]),
   );
+}
+
+function withAddress(text: string, from: string | null): string {
+  return from === null ? text : `${text} from ${from}`;
 }
 
 /** Finds the token by id, or by a name that exactly one valid token has. */

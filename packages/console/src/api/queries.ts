@@ -23,6 +23,7 @@ export const keys = {
   pending: ["pending"] as const,
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
+  audit: ["audit"] as const,
   conversations: ["conversations"] as const,
   firmware: ["firmware"] as const,
   image: (id: string) => ["firmware", id] as const,

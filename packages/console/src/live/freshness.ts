@@ -117,6 +117,10 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       touch.images();
       return;
     case "audit.recorded":
+      void client.invalidateQueries({ queryKey: keys.audit });
+      if (String(event.data["action"]).startsWith("token."))
+        void client.invalidateQueries({ queryKey: keys.tokens });
+      return;
     case "device.notification":
       return;
     default: {

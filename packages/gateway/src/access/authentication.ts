@@ -16,7 +16,7 @@ import type { Tokens } from "./tokens.ts";
 export interface AuthenticationDependencies {
   readonly clock: Clock;
   readonly events: Events;
-  readonly tokens: Pick<Tokens, "identify">;
+  readonly tokens: Pick<Tokens, "identify" | "used">;
   readonly settings: Config["limits"];
 }
 
@@ -68,7 +68,8 @@ export class Authentication {
     const source = this.#sources.of(address);
     if (!this.#take("address", address, source.requests, now))
       throw this.#limited("address", source.requests, from);
-    const principal = token === undefined ? undefined : this.#dependencies.tokens.identify(token, connection);
+    const principal =
+      token === undefined ? undefined : this.#dependencies.tokens.identify(token, from, connection);
     const guessing = source.failures.isEmpty(now);
     if (principal === undefined) {
       if (guessing) throw this.#limited("sign-in", source.failures, from);
@@ -86,6 +87,12 @@ export class Authentication {
   /** Counts a request of a principal that is already known. Throws `rate_limited`. */
   spend(principal: Principal): void {
     this.#spend(principal, this.#dependencies.clock.monotonic());
+  }
+
+  /** Counts a request of a session, which is also a use of the token that opened it. Throws `rate_limited`. */
+  spendSession(principal: Principal, from: string): void {
+    this.spend(principal);
+    this.#dependencies.tokens.used(principal.id, from);
   }
 
   #spend(principal: Principal, now: number): void {

@@ -4,6 +4,7 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { isAlias, normaliseDeviceId, type TokenRequest, type TokenView } from "@tendon/protocol";
+import { plainAddress } from "../addresses.ts";
 import { newCallId } from "../call-ids.ts";
 import { type Clock, isoTime, type Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -89,7 +90,7 @@ export class Tokens {
   }
 
   /** The principal of this token. Only the token's hash is looked up, so that timing reveals nothing about other tokens. */
-  identify(token: string, connection?: object): Principal | undefined {
+  identify(token: string, from?: string, connection?: object): Principal | undefined {
     const digest = this.#digestOf(token, connection);
     if (digest === this.#adminHash) return this.#admin;
     const loaded = this.#byHash.get(digest);
@@ -97,8 +98,14 @@ export class Tokens {
     const now = this.#dependencies.clock.now();
     const { id, expiresAt } = loaded.stored;
     if (expiresAt !== undefined && expiresAt <= now) return undefined;
-    this.#dependencies.store.presence.tokenUsed(id, now);
+    this.#dependencies.store.presence.tokenUsed(id, now, from);
     return loaded.principal;
+  }
+
+  /** Records a use of a token without the token itself: by a session that was opened with it. */
+  used(principalId: string, from: string): void {
+    if (!this.#byId.has(principalId)) return;
+    this.#dependencies.store.presence.tokenUsed(principalId, this.#dependencies.clock.now(), from);
   }
 
   /** The principal of a token's id while the token is valid. Open connections check it. */
@@ -118,7 +125,12 @@ export class Tokens {
     return digest === undefined ? undefined : hash("sha256", `credential ${digest}`);
   }
 
-  async create(principal: Principal, request: TokenRequest): Promise<TokenView & { readonly token: string }> {
+  /** `from` is the address of the request, for the list of tokens. */
+  async create(
+    principal: Principal,
+    request: TokenRequest,
+    from: string,
+  ): Promise<TokenView & { readonly token: string }> {
     requireScope(principal, "admin");
     const now = this.#dependencies.clock.now();
     const expiresAt = request.expiresAt === undefined ? undefined : Date.parse(request.expiresAt);
@@ -136,8 +148,11 @@ export class Tokens {
           ? undefined
           : { ids: this.#idsOf(principal, request.devices.ids ?? []), tags: request.devices.tags ?? [] },
       createdAt: now,
+      createdBy: principal.name,
+      createdFrom: from,
       expiresAt,
       lastUsedAt: undefined,
+      lastUsedFrom: undefined,
       revokedAt: undefined,
     };
     await this.#dependencies.store.tokens.create(stored);
@@ -216,14 +231,18 @@ export class Tokens {
   }
 }
 
-function viewOf({ id, name, scopes, devices, createdAt, expiresAt, lastUsedAt }: StoredToken): TokenView {
+function viewOf(token: StoredToken): TokenView {
+  const { id, name, scopes, devices, expiresAt, lastUsedAt, lastUsedFrom } = token;
   return {
     id,
     name,
     scopes: [...scopes],
     ...(devices === undefined ? {} : { devices: { ids: [...devices.ids], tags: [...devices.tags] } }),
-    createdAt: isoTime(createdAt),
+    createdAt: isoTime(token.createdAt),
+    createdBy: token.createdBy ?? null,
+    createdFrom: token.createdFrom ?? null,
     expiresAt: expiresAt === undefined ? null : isoTime(expiresAt),
     lastUsedAt: lastUsedAt === undefined ? null : isoTime(lastUsedAt),
+    lastUsedFrom: lastUsedFrom === undefined ? null : plainAddress(lastUsedFrom),
   };
 }

@@ -14,6 +14,7 @@ interface DeviceActivity {
 interface TokenUse {
   readonly id: string;
   readonly usedAt: number;
+  readonly from: string | undefined;
 }
 
 /** Devices connect rarely; tokens are used all the time. */
@@ -47,6 +48,7 @@ export class Presence {
       what: "last use of tokens",
       delayMs: tokenDelayMs,
       bytesOf: () => rowBytes,
+      merge: (old, newer) => ({ ...newer, from: newer.from ?? old.from }),
       write: async (rows) => await engine.relaxed(async (db) => await writeTokens(db, rows)),
     });
   }
@@ -59,8 +61,8 @@ export class Presence {
     this.#devices.push({ id, seenAt, transport: undefined, left: { at, reason } }, id);
   }
 
-  tokenUsed(id: string, at: number): void {
-    this.#tokens.push({ id, usedAt: at }, id);
+  tokenUsed(id: string, at: number, from?: string): void {
+    this.#tokens.push({ id, usedAt: at, from }, id);
   }
 }
 
@@ -82,9 +84,13 @@ async function writeDevices(db: Database, rows: readonly DeviceActivity[]): Prom
 }
 
 async function writeTokens(db: Database, rows: readonly TokenUse[]): Promise<void> {
-  const values = rows.map(({ id, usedAt }) => sql`(${text(id)}, ${whole(usedAt)})`);
+  const values = rows.map(
+    ({ id, usedAt, from }) => sql`(${text(id)}, ${whole(usedAt)}, ${text(from ?? null)})`,
+  );
   await sql`
-    update tendon_tokens set last_used_at = activity.column2
+    update tendon_tokens set
+      last_used_at = activity.column2,
+      last_used_from = coalesce(activity.column3, tendon_tokens.last_used_from)
     from (values ${sql.join(values)}) as activity
     where tendon_tokens.id = activity.column1 and tendon_tokens.id in (${idsOf(rows)})
   `.execute(db);

@@ -123,8 +123,11 @@ export interface TokensTable {
   scopes: string;
   devices: string | null;
   created_at: number;
+  created_by: string | null;
+  created_from: string | null;
   expires_at: number | null;
   last_used_at: number | null;
+  last_used_from: string | null;
   revoked_at: number | null;
 }
 

@@ -16,8 +16,12 @@ export interface StoredToken {
   readonly scopes: readonly string[];
   readonly devices: TokenDevices | undefined;
   readonly createdAt: number;
+  /** The name of the principal that created it and the address it did so from; unknown for tokens of earlier versions. */
+  readonly createdBy: string | undefined;
+  readonly createdFrom: string | undefined;
   readonly expiresAt: number | undefined;
   readonly lastUsedAt: number | undefined;
+  readonly lastUsedFrom: string | undefined;
   readonly revokedAt: number | undefined;
 }
 
@@ -38,8 +42,11 @@ export class Tokens {
         scopes: toJson(token.scopes),
         devices: token.devices === undefined ? null : toJson(token.devices),
         created_at: token.createdAt,
+        created_by: token.createdBy ?? null,
+        created_from: token.createdFrom ?? null,
         expires_at: token.expiresAt ?? null,
         last_used_at: token.lastUsedAt ?? null,
+        last_used_from: token.lastUsedFrom ?? null,
         revoked_at: token.revokedAt ?? null,
       })
       .execute();
@@ -85,8 +92,11 @@ function read(row: TokensTable): StoredToken {
     scopes: fromJson<string[]>(row.scopes),
     devices: row.devices === null ? undefined : fromJson<TokenDevices>(row.devices),
     createdAt: row.created_at,
+    createdBy: optional(row.created_by),
+    createdFrom: optional(row.created_from),
     expiresAt: optional(row.expires_at),
     lastUsedAt: optional(row.last_used_at),
+    lastUsedFrom: optional(row.last_used_from),
     revokedAt: optional(row.revoked_at),
   };
 }

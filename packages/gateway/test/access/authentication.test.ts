@@ -14,7 +14,7 @@ function open() {
   const rates = new Authentication({
     clock,
     events: { limited } as unknown as ConstructorParameters<typeof Authentication>[0]["events"],
-    tokens: { identify: (token) => (token === "right" ? caller : undefined) },
+    tokens: { identify: (token) => (token === "right" ? caller : undefined), used: () => undefined },
     settings: {
       principal: { perSecond: 10, burst: 1_000_000 },
       address: { perSecond: 10, burst: 1_000_000 },
@@ -83,7 +83,7 @@ describe("[RATE-5] nodes that share their counters", () => {
           events: { limited: () => undefined } as unknown as ConstructorParameters<
             typeof Authentication
           >[0]["events"],
-          tokens: { identify: () => caller },
+          tokens: { identify: () => caller, used: () => undefined },
           settings,
         }),
     );

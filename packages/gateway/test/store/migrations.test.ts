@@ -51,7 +51,15 @@ describe.each(kinds)("the schema in %s", (kind) => {
       const { store } = await databases.open(place);
       expect(await versions(place)).toEqual(newest);
       expect(await store.tokens.get("old")).toEqual(
-        token(0, { id: "old", name: "Old", hash: "h", scopes: ["read"], createdAt: 1 }),
+        token(0, {
+          id: "old",
+          name: "Old",
+          hash: "h",
+          scopes: ["read"],
+          createdAt: 1,
+          createdBy: undefined,
+          createdFrom: undefined,
+        }),
       );
       store.calls.append(call(1));
       expect((await store.calls.query({})).calls).toEqual([call(1)]);

@@ -49,13 +49,16 @@ describe.each(kinds)("records in %s", (kind) => {
       true,
       false,
     ]);
-    store.presence.tokenUsed("token-2", 5);
+    store.presence.tokenUsed("token-2", 5, "192.0.2.7");
     store.presence.tokenUsed("token-2", 6);
     store.presence.tokenUsed("unknown", 6);
     clock.advance(1_000);
     await store.close();
     const again = (await databases.open(place)).store;
-    expect(await again.tokens.all()).toEqual([token(1, { revokedAt: 77 }), { ...limited, lastUsedAt: 6 }]);
+    expect(await again.tokens.all()).toEqual([
+      token(1, { revokedAt: 77 }),
+      { ...limited, lastUsedAt: 6, lastUsedFrom: "192.0.2.7" },
+    ]);
     expect(await again.tokens.get("token-1")).toEqual(token(1, { revokedAt: 77 }));
   });
 

@@ -44,8 +44,11 @@ export function token(number: number, more: Partial<StoredToken> = {}): StoredTo
     scopes: ["read", "call"],
     devices: undefined,
     createdAt: 1_767_225_600_000 + number,
+    createdBy: "admin",
+    createdFrom: "127.0.0.1",
     expiresAt: undefined,
     lastUsedAt: undefined,
+    lastUsedFrom: undefined,
     revokedAt: undefined,
     ...more,
   };

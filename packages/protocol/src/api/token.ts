@@ -35,8 +35,17 @@ const tokenFields = {
   scopes: Type.Array(Type.String()),
   devices: Type.Optional(Devices),
   createdAt: Type.String({ format: "date-time" }),
+  createdBy: Type.Union([Type.String(), Type.Null()], {
+    description: "The name of the principal that created it; null for tokens of versions before 0.2.0",
+  }),
+  createdFrom: Type.Union([Type.String(), Type.Null()], {
+    description: "The address that it was created from; null for tokens of versions before 0.2.0",
+  }),
   expiresAt: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
   lastUsedAt: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
+  lastUsedFrom: Type.Union([Type.String(), Type.Null()], {
+    description: "The address of its last use; null if it was not used or the address is unknown",
+  }),
 };
 
 export const TokenView = Type.Object(tokenFields);

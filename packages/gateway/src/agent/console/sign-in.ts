@@ -119,6 +119,10 @@ export class SignIn {
     await this.#dependencies.audit.record({ principal, from }, action, target);
   }
 
+  /**
+   * The one place where a sign-in becomes a principal. An identity provider belongs here: a further route of this class
+   * checks the provider's answer, finds the principal of that person, and opens the session as above.
+   */
   #authenticate(secret: string, address: string): Principal {
     const waitMs = this.#failures.waitMs(address);
     if (waitMs > 0)

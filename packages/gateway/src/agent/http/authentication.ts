@@ -72,7 +72,7 @@ export class HttpAuthentication {
       throw new TendonError("unauthenticated", detail);
     }
     if (!safeMethods.has(request.method)) this.requireOwnPage(request);
-    this.#dependencies.authentication.spend(found.principal);
+    this.#dependencies.authentication.spendSession(found.principal, request.ip);
     request.consoleSession = found.key;
     return found.principal;
   }

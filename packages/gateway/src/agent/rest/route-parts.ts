@@ -2,6 +2,7 @@
 import { limits, Problem } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
+import { plainAddress } from "../../addresses.ts";
 import type { Actor } from "../../audit/audit.ts";
 import type { Services } from "../services.ts";
 
@@ -24,7 +25,7 @@ export const IdempotencyHeaders = Type.Object({
 
 /** Who makes the request and from where, for the audit. */
 export function actorOf({ principal, ip }: Pick<FastifyRequest, "principal" | "ip">): Actor {
-  return { principal, from: ip.replace(/^::ffff:/i, "") };
+  return { principal, from: plainAddress(ip) };
 }
 
 interface KeyedRequest {

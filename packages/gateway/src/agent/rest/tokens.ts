@@ -10,6 +10,8 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
     {
       schema: {
         summary: "All tokens, without their secrets",
+        description:
+          "Needs `admin`. Each with who created it, when it was last used, and the addresses of both.",
         tags: ["tokens"],
         response: { 200: TokenList, ...failures },
       },
@@ -21,16 +23,19 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
     {
       schema: {
         summary: "Create a token; only this reply shows it",
+        description:
+          "Needs `admin`. `devices` limits it to devices by id or by tag: a tag includes devices that get it later.",
         tags: ["tokens"],
         body: TokenRequest,
         response: { 201: NewToken, ...failures },
       },
     },
     async (request, reply) => {
-      const made = await tokens.create(request.principal, request.body);
+      const actor = actorOf(request);
+      const made = await tokens.create(request.principal, request.body, actor.from);
       const target = { type: "token", id: made.id, name: made.name };
       const { name: _name, ...given } = request.body;
-      await audit.record(actorOf(request), "token.create", target, given);
+      await audit.record(actor, "token.create", target, given);
       reply.code(201);
       return made;
     },

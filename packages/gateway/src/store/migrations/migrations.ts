@@ -18,6 +18,7 @@ import { createToolPins } from "./0010-tool-pins.ts";
 import { linkCalls } from "./0011-call-lines.ts";
 import { createConsoleSessions } from "./0012-console-sessions.ts";
 import { createAudit } from "./0013-audit.ts";
+import { addTokenOrigins } from "./0014-token-origins.ts";
 
 export interface Migration {
   readonly name: string;
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
   { name: "call lines", run: linkCalls },
   { name: "console sessions", run: createConsoleSessions },
   { name: "audit", run: createAudit },
+  { name: "token origins", run: addTokenOrigins },
 ];
