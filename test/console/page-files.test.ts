@@ -57,6 +57,10 @@ describe("the console's page", () => {
       "/firmware",
       "/overview",
       "/connect",
+      "/tokens",
+      "/audit",
+      "/settings",
+      "/guides",
       "/guides/voice",
       "/sign-in",
     ]) {
@@ -74,6 +78,27 @@ describe("the console's page", () => {
       expect([401, 404], at).toContain(await status(at));
     }
     expect(await status("/docs")).toBe(200);
+  });
+
+  it("answers a browser at an unknown address, but not programs and not below their paths", async () => {
+    const site = await openSite();
+    const open = async (at: string, headers: Record<string, string> = {}, method = "GET") => {
+      const answer = await askAll(site.url, {
+        method,
+        path: at,
+        headers: { accept: "text/html", ...headers },
+      });
+      return [answer.status, String(answer.headers["content-type"]).split(";")[0]];
+    };
+    expect(await open("/tokenz")).toEqual([404, "text/html"]);
+    expect(await open("/devices/a/b?c=d")).toEqual([404, "text/html"]);
+    expect(await open("/tokenz", { accept: "*/*" })).toEqual([404, "application/problem+json"]);
+    expect(await open("/tokenz", {}, "POST")).toEqual([404, "application/problem+json"]);
+    expect(await open("/tokenz", { host: "evil.example" })).toEqual([403, "application/problem+json"]);
+    for (const at of ["/api", "/api/v2/devices", "/mcp/a/b", "/assets/none.js", "/xiaozhi/none"])
+      expect(await open(at), at).toEqual([404, "application/problem+json"]);
+    const { headers } = await askAll(site.url, { path: "/tokenz", headers: { accept: "text/html" } });
+    expect(String(headers["content-security-policy"])).toContain("script-src 'self';");
   });
 
   it("is not served for a foreign Host", async () => {

@@ -11,6 +11,10 @@ export const consolePaths = {
   firmware: "/firmware",
   overview: "/overview",
   connect: "/connect",
+  tokens: "/tokens",
+  audit: "/audit",
+  settings: "/settings",
+  guides: "/guides",
   guide: "/guides/:guide",
 } as const;
 

@@ -1,5 +1,6 @@
 /** The console's built page, read at the first request. */
 import { consolePaths } from "@tendon/protocol";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { TendonError } from "../../errors.ts";
 import { consoleFolder } from "../../package-files.ts";
 import type { Http } from "../http/http.ts";
@@ -34,14 +35,15 @@ export function fileRoutes(http: Http, folder = consoleFolder): void {
     return reading;
   };
   const hidden = { schema: { hide: true }, config: { guarded: true } };
-  for (const at of Object.values(consolePaths)) {
-    http.get(at, hidden, async (request, reply) => {
-      const page = (await files()).get("index.html");
-      // The page is not built.
-      if (page === undefined) return await reply.redirect("/docs");
-      return await sendFile(request, reply.headers(pageHeaders), page, "no-cache");
-    });
-  }
+  const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
+    const page = (await files()).get("index.html");
+    // The page is not built.
+    if (page === undefined) return await reply.redirect("/docs");
+    return await sendFile(request, reply.headers(pageHeaders), page, "no-cache");
+  };
+  for (const at of Object.values(consolePaths)) http.get(at, hidden, sendPage);
+  // The same page, which then shows that the address is unknown, and similar ones.
+  http.sendUnknownPage = (request, reply) => sendPage(request, reply.code(404));
   http.get("/assets/:file", hidden, async (request, reply) => {
     const { file } = request.params as { file: string };
     const found = (await files()).get(`assets/${file}`);

@@ -5,7 +5,13 @@ import type { Socket } from "node:net";
 import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { limits } from "@tendon/protocol";
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RawServerDefault,
+} from "fastify";
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import { Cors } from "./cors.ts";
@@ -43,7 +49,14 @@ const handshakeMs = 10_000;
 const requestMs = 180_000;
 const guarded = ["/api", "/mcp", "/docs"];
 
+/** Addresses of programs and boards: unknown ones below them are problem documents, also in a browser. */
+const programPaths = ["/api", "/mcp", "/assets", "/xiaozhi", "/vision", "/.well-known"];
+
 declare module "fastify" {
+  interface FastifyInstance {
+    /** Answers a browser that opens an address without a route. The console sets it. */
+    sendUnknownPage: ((request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) | undefined;
+  }
   interface FastifyContextConfig {
     /** The route checks Host and Origin. */
     guarded?: boolean;
@@ -94,8 +107,13 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     if (known.code === "internal") settings.reportFault(known.cause ?? known);
     await sendProblem(reply, known);
   });
+  http.decorate("sendUnknownPage", undefined);
   http.setNotFoundHandler(async (request, reply) => {
-    await sendProblem(
+    if (http.sendUnknownPage !== undefined && isNavigation(request)) {
+      guard.check(request);
+      return await http.sendUnknownPage(request, reply);
+    }
+    return await sendProblem(
       reply,
       new TendonError("not_found", `there is no route ${request.method} ${pathOf(request.url)}`),
     );
@@ -113,6 +131,12 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     },
   });
   return http;
+}
+
+/** Whether a browser opens this address, in contrast to a program or a page's script that requests it. */
+function isNavigation({ method, headers, url }: FastifyRequest): boolean {
+  if (method !== "GET" || headers.accept?.includes("text/html") !== true) return false;
+  return !programPaths.some((prefix) => url.startsWith(prefix));
 }
 
 function nameOf(schema: { readonly [key: string]: unknown }): string | undefined {
