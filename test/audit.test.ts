@@ -95,8 +95,15 @@ describe("the audit", () => {
     });
     expect(start?.["detail"]).not.toHaveProperty("calls.timeoutMs");
     const { body } = await site.rest("GET", "/settings");
-    expect(body["settings"]).toContainEqual({ name: "calls.queue", value: 5, source: "command" });
-    expect(body["settings"]).toContainEqual({ name: "calls.timeoutMs", value: 30_000, source: "default" });
+    expect(body["settings"]).toContainEqual({
+      name: "calls.queue",
+      value: 5,
+      description: expect.stringContaining("wait for one device"),
+      source: "command",
+    });
+    expect(body["settings"]).toContainEqual(
+      expect.objectContaining({ name: "calls.timeoutMs", value: 30_000, source: "default" }),
+    );
   });
 
   it("is for administrators only, also as an event", async () => {

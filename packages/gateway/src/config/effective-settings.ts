@@ -13,9 +13,10 @@ interface Origins {
 
 export function effectiveSettings(config: unknown, origins: Origins): SettingView[] {
   const shown = withoutSecrets(config);
-  return leavesOf(ConfigSchema).map(({ path }) => ({
+  return leavesOf(ConfigSchema).map(({ path, schema }) => ({
     name: path.join("."),
     value: valueAt(shown, path) ?? null,
+    description: (schema as { description?: string }).description ?? "",
     ...originOf(path, origins),
   }));
 }
