@@ -5,6 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { guideIndex } from "./guide-index.ts";
 
 const outDir = path.resolve(import.meta.dirname, "../gateway/dist/console");
 
@@ -27,7 +28,7 @@ function compress(): Plugin {
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwind(), compress()],
+  plugins: [react(), tailwind(), guideIndex(), compress()],
   resolve: { conditions: ["@tendon/source", "module", "browser", "development|production"] },
   build: {
     outDir,

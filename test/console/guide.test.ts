@@ -5,7 +5,7 @@ import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
-const guides = ["", "guides/", "reference/", "operations/"].flatMap((folder) =>
+const guides = ["", "guides/", "guides/clients/", "reference/", "operations/"].flatMap((folder) =>
   fs
     .readdirSync(new URL(folder, docs))
     .filter((file) => file.endsWith(".md") && file !== "README.md")
@@ -48,7 +48,10 @@ describe("a guide", () => {
     await page.getByRole("link", { name: "firmware updates" }).click();
     await page.getByRole("heading", { level: 1, name: "Firmware updates" }).waitFor();
     await page.goto(`${site.url}/guides/agents`);
-    await page.getByText("docs/guides/clients/cursor.md").waitFor();
+    await page.getByRole("link", { name: "Cursor" }).first().click();
+    await page.waitForURL(`${site.url}/guides/cursor`);
+    await page.goto(`${site.url}/guides/companion-app`);
+    await page.getByText("(examples/companion.mjs)").waitFor();
     complaints.check();
   });
 

@@ -23,8 +23,8 @@ describe("tools in the palette", () => {
     await page.keyboard.type("volume");
     const options = page.getByRole("option");
     await options.filter({ hasText: "desk › Set volume" }).waitFor();
-    // Online devices come first; offline ones are marked.
-    const titles = await options.allTextContents();
+    // Online devices come first; offline ones are marked. Guides follow.
+    const titles = await options.filter({ hasText: "›" }).allTextContents();
     expect(titles).toEqual(["desk › Set volumeself.audio_speaker.set_volume", "kitchen › Set volumeOffline"]);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "desk" }).waitFor();
@@ -114,8 +114,8 @@ describe("tools in the palette", () => {
     await page.getByText("2,000 offline").waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("volume");
-    const options = page.getByRole("option");
-    await options.filter({ hasText: "› Set volume" }).first().waitFor();
+    const options = page.getByRole("option").filter({ hasText: "› Set volume" });
+    await options.first().waitFor();
     expect(await options.count()).toBe(8);
     for (let step = 0; step < 7; step += 1) await page.keyboard.press("ArrowDown");
     const last = options.nth(7);

@@ -69,6 +69,21 @@ export async function api<Body>(
   throw new ApiError(isProblem(answer) ? answer : { ...unreachable, status: response.status });
 }
 
+/** Loads a list in another format, such as CSV. */
+export async function apiFile(path: string, type: string): Promise<Blob> {
+  const response = await fetch(`/api/v1${path}`, {
+    headers: { ...apiHeaders(), accept: type },
+    credentials: "same-origin",
+    cache: "no-store",
+  }).catch(() => {
+    throw new ApiError(unreachable);
+  });
+  if (response.ok) return await response.blob();
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.status === 401) for (const listener of signedOutListeners) listener();
+  throw new ApiError(isProblem(answer) ? answer : { ...unreachable, status: response.status });
+}
+
 /** Loads a file that the gateway serves with the console. */
 export async function fileText(url: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, { signal }).catch((error: unknown) => {

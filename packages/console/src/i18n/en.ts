@@ -1,3 +1,4 @@
+import { administration } from "./en-administration.ts";
 import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
 import { onboarding } from "./en-onboarding.ts";
@@ -9,6 +10,7 @@ export const en = {
   ...onboarding,
   ...voice,
   ...firmware,
+  ...administration,
   "action.cancel": "Cancel",
   "action.copy": "Copy",
   "action.copied": "Copied",
@@ -108,7 +110,7 @@ export const en = {
   "approvals.state.expired": "Expired",
 
   "blocked.offline": "The device is offline.",
-  "blocked.notLive": "Disconnected. Wait until the connection is back.",
+  "blocked.notLive": "The gateway does not answer. Wait until the connection is back.",
   "blocked.confirm": "Each change requires approval.",
   "blocked.ask": "Request a change",
   "blocked.denied": "Your token cannot change this.",

@@ -1,3 +1,4 @@
+import { administration } from "./es-administration.ts";
 import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { onboarding } from "./es-onboarding.ts";
@@ -9,6 +10,7 @@ export const es: Catalogue = {
   ...onboarding,
   ...voice,
   ...firmware,
+  ...administration,
   "action.cancel": "Cancelar",
   "action.copy": "Copiar",
   "action.copied": "Copiado",
@@ -117,7 +119,7 @@ export const es: Catalogue = {
   "approvals.state.expired": "Caducada",
 
   "blocked.offline": "El dispositivo está desconectado.",
-  "blocked.notLive": "Sin conexión. Espere a que vuelva.",
+  "blocked.notLive": "La pasarela no responde. Espere a que vuelva la conexión.",
   "blocked.confirm": "Cada cambio requiere aprobación.",
   "blocked.ask": "Solicitar un cambio",
   "blocked.denied": "Su token no puede cambiar esto.",

@@ -1,4 +1,5 @@
 import type { Catalogue } from "./i18n.tsx";
+import { administration } from "./vi-administration.ts";
 import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
 import { onboarding } from "./vi-onboarding.ts";
@@ -9,6 +10,7 @@ export const vi: Catalogue = {
   ...onboarding,
   ...voice,
   ...firmware,
+  ...administration,
   "action.cancel": "Hủy",
   "action.copy": "Sao chép",
   "action.copied": "Đã sao chép",
@@ -116,7 +118,7 @@ export const vi: Catalogue = {
   "approvals.state.expired": "Đã hết hạn",
 
   "blocked.offline": "Thiết bị đang ngoại tuyến.",
-  "blocked.notLive": "Mất kết nối. Hãy chờ kết nối trở lại.",
+  "blocked.notLive": "Gateway không trả lời. Hãy chờ kết nối trở lại.",
   "blocked.confirm": "Mỗi thay đổi cần được phê duyệt.",
   "blocked.ask": "Yêu cầu thay đổi",
   "blocked.denied": "Token của bạn không được thay đổi mục này.",

@@ -1,4 +1,5 @@
 import type { Catalogue } from "./i18n.tsx";
+import { administration } from "./zh-administration.ts";
 import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
 import { onboarding } from "./zh-onboarding.ts";
@@ -9,6 +10,7 @@ export const zh: Catalogue = {
   ...onboarding,
   ...voice,
   ...firmware,
+  ...administration,
   "action.cancel": "取消",
   "action.copy": "复制",
   "action.copied": "已复制",
@@ -114,7 +116,7 @@ export const zh: Catalogue = {
   "approvals.state.expired": "已过期",
 
   "blocked.offline": "设备离线。",
-  "blocked.notLive": "连接已断开，请等待恢复。",
+  "blocked.notLive": "网关没有响应，请等待连接恢复。",
   "blocked.confirm": "每次更改都需要批准。",
   "blocked.ask": "请求更改",
   "blocked.denied": "你的令牌不能更改此项。",

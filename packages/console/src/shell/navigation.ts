@@ -7,6 +7,8 @@ export interface Place {
   readonly to: string;
   readonly icon: IconName;
   readonly label: Extract<Key, `nav.${string}`>;
+  /** Pages for administrators have a heading of their own. */
+  readonly group?: "administration";
   /** Who sees the entry; everyone by default. */
   readonly isFor?: (session: Session) => boolean;
 }
@@ -23,15 +25,18 @@ const places: readonly Place[] = [
     // Administrators see the page without a voice server too, because it explains how to set one up.
     isFor: ({ may, gateway }) => may("read") && (gateway.voice || may("admin")),
   },
-  {
-    to: consolePaths.firmware,
-    icon: "firmware",
-    label: "nav.firmware",
-    isFor: ({ may }) => may("admin"),
-  },
   { to: consolePaths.overview, icon: "overview", label: "nav.overview" },
   { to: consolePaths.connect, icon: "connect", label: "nav.connect" },
+  { to: consolePaths.guides, icon: "guides", label: "nav.guides" },
+  administration(consolePaths.tokens, "key", "nav.tokens"),
+  administration(consolePaths.audit, "audit", "nav.audit"),
+  administration(consolePaths.settings, "settings", "nav.settings"),
+  administration(consolePaths.firmware, "firmware", "nav.firmware"),
 ];
+
+function administration(to: string, icon: IconName, label: Place["label"]): Place {
+  return { to, icon, label, group: "administration", isFor: ({ may }) => may("admin") };
+}
 
 export function usePlaces(): readonly Place[] {
   const session = useSession();

@@ -47,6 +47,12 @@ const pages = {
     async () => (await import("../pages/overview/overview.tsx")).OverviewPage,
   ),
   [consolePaths.guide]: new Page(async () => (await import("../pages/guide/guide.tsx")).GuidePage),
+  [consolePaths.guides]: new Page(async () => (await import("../pages/guide/guides-page.tsx")).GuidesPage),
+  [consolePaths.tokens]: new Page(async () => (await import("../pages/tokens/tokens.tsx")).TokensPage),
+  [consolePaths.audit]: new Page(async () => (await import("../pages/audit/audit.tsx")).AuditPage),
+  [consolePaths.settings]: new Page(
+    async () => (await import("../pages/settings/settings.tsx")).SettingsPage,
+  ),
   [consolePaths.connect]: new Page(async () => (await import("../pages/connect/connect.tsx")).ConnectPage),
 } as const satisfies Readonly<Record<string, Page>>;
 

@@ -5,10 +5,11 @@ import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useStat
 import { useLocation } from "wouter";
 import { api, query } from "../api/client.ts";
 import { useI18n } from "../i18n/i18n.tsx";
+import type { FoundGuide } from "../pages/guide/guide-list.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { titleOf } from "../ui/tool-names.ts";
-import { deviceAddress, toolAddress, usePlaces } from "./navigation.ts";
+import { deviceAddress, guideAddress, toolAddress, usePlaces } from "./navigation.ts";
 import { chooseTheme } from "./theme.ts";
 
 interface Entry {
@@ -45,7 +46,8 @@ export function Palette({ open, onClose }: { readonly open: boolean; readonly on
   );
 }
 
-function Finder({ onClose }: { readonly onClose: (leading: boolean) => void }) {
+/** A field and the entries that match it. The page for unknown addresses shows it too. */
+export function Finder({ onClose }: { readonly onClose: (leading: boolean) => void }) {
   const { t } = useI18n();
   const id = useId();
   const [text, setText] = useState("");
@@ -196,8 +198,21 @@ function useEntries(text: string): readonly Entry[] {
       run: () => navigate(toolAddress(device, tool)),
     }),
   );
+  const guides = useGuides(text).map(
+    ({ guide, headings: [heading] }): Entry => ({
+      id: `guide ${guide.name}`,
+      icon: "guides",
+      title: guide.title,
+      hint: heading === undefined ? t("palette.guide") : `${t("palette.guide")} · ${heading.text}`,
+      minorHint: true,
+      leads: true,
+      run: () => navigate(`${guideAddress(guide.name)}${heading === undefined ? "" : `#${heading.slug}`}`),
+    }),
+  );
   const fitting = [...pages, ...themes].filter(({ title }) => title.toLowerCase().includes(needle));
-  return text === "" ? [...fitting.slice(0, places.length), ...devices] : [...devices, ...tools, ...fitting];
+  return text === ""
+    ? [...fitting.slice(0, places.length), ...devices]
+    : [...devices, ...tools, ...fitting, ...guides];
 }
 
 /** The gateway searches the tools, because a fleet has more tools than the page should load. */
@@ -214,6 +229,24 @@ function useTools(q: string, needle: string): NamedTools["tools"] {
   return (data?.tools ?? []).filter(({ alias, tool }) =>
     words.every((word) => `${tool} ${alias}`.toLowerCase().includes(word)),
   );
+}
+
+const maxGuides = 5;
+/** Shorter texts match too many headings. */
+const shortestGuideSearch = 2;
+
+/** Guides by title and heading. Their list is loaded when it is first needed. */
+function useGuides(text: string): readonly FoundGuide[] {
+  const { code } = useI18n();
+  const wanted = text.length >= shortestGuideSearch;
+  const { data } = useQuery({
+    queryKey: ["palette", "guides"],
+    queryFn: async () => await import("../pages/guide/guide-list.ts"),
+    enabled: wanted,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (!wanted || data === undefined) return [];
+  return data.searchGuides(data.listGuides(code), text).slice(0, maxGuides);
 }
 
 /** Opens the palette with ⌘K or Ctrl+K on every page. */

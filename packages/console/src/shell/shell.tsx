@@ -13,7 +13,7 @@ import { Icon, Logo } from "../ui/icon.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
 import { SkeletonRows } from "../ui/states.tsx";
 import { Clock } from "../ui/time.tsx";
-import { isHere, usePlaces } from "./navigation.ts";
+import { isHere, type Place, usePlaces } from "./navigation.ts";
 import { Pages, usePagesFetchedAhead } from "./pages.tsx";
 import { Palette, usePaletteKey } from "./palette.tsx";
 import { LanguageMenu, PreferenceItems, ThemeMenu } from "./preferences.tsx";
@@ -86,6 +86,10 @@ function Sidebar(props: {
   const { location, waiting, onFind } = props;
   const { t } = useI18n();
   const places = usePlaces();
+  const administration = places.filter(({ group }) => group === "administration");
+  const entry = (place: Place) => (
+    <SidebarLink key={place.to} place={place} location={location} waiting={waiting} />
+  );
   return (
     <aside className="sticky top-0 hidden h-dvh flex-col gap-1 border-r border-line px-3 py-4 md:flex">
       <Link href="/" className="mb-4 flex items-center gap-2 rounded-lg px-2 py-1 text-lg font-semibold">
@@ -101,21 +105,17 @@ function Sidebar(props: {
         <span className="flex-1 text-left">{t("palette.open")}</span>
         <kbd className="font-sans text-xs">{isApple() ? "⌘K" : "Ctrl K"}</kbd>
       </button>
-      <nav aria-label={t("shell.nav")} className="flex flex-col gap-0.5">
-        {places.map((place) => (
-          <Link
-            key={place.to}
-            href={place.to}
-            aria-current={isHere(place, location) ? "page" : undefined}
-            className="flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-deep"
-          >
-            <Icon name={place.icon} />
-            <span className="flex-1">{t(place.label)}</span>
-            {place.to === consolePaths.approvals && <Waiting count={waiting} />}
-          </Link>
-        ))}
+      <nav
+        aria-label={t("shell.nav")}
+        className="-mx-1 flex min-h-0 flex-1 flex-col gap-0.5 overflow-y-auto px-1 py-1"
+      >
+        {places.filter(({ group }) => group === undefined).map(entry)}
+        {administration.length > 0 && (
+          <h2 className="mt-4 mb-1 px-2.5 text-xs font-medium text-soft">{t("nav.administration")}</h2>
+        )}
+        {administration.map(entry)}
       </nav>
-      <div className="mt-auto flex flex-col gap-2">
+      <div className="flex flex-col gap-2">
         <div className="flex items-center justify-between">
           <UserMenu />
           <span className="flex">
@@ -125,6 +125,22 @@ function Sidebar(props: {
         </div>
       </div>
     </aside>
+  );
+}
+
+function SidebarLink(props: { readonly place: Place; readonly location: string; readonly waiting: number }) {
+  const { place, location, waiting } = props;
+  const { t } = useI18n();
+  return (
+    <Link
+      href={place.to}
+      aria-current={isHere(place, location) ? "page" : undefined}
+      className="flex h-9 shrink-0 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-deep"
+    >
+      <Icon name={place.icon} />
+      <span className="flex-1">{t(place.label)}</span>
+      {place.to === consolePaths.approvals && <Waiting count={waiting} />}
+    </Link>
   );
 }
 
@@ -182,7 +198,13 @@ function BottomBar(props: {
   const { t } = useI18n();
   const places = usePlaces();
   const [first, rest] = [places.slice(0, 4), places.slice(4)];
+  const administration = rest.filter(({ group }) => group === "administration");
   const [, navigate] = useLocation();
+  const entry = (place: Place) => (
+    <MenuItem key={place.to} icon={place.icon} onSelect={() => navigate(place.to)}>
+      {t(place.label)}
+    </MenuItem>
+  );
   return (
     <nav
       aria-label={t("shell.nav")}
@@ -221,11 +243,9 @@ function BottomBar(props: {
         <MenuItem icon="search" onSelect={onFind}>
           {t("palette.open")}
         </MenuItem>
-        {rest.map((place) => (
-          <MenuItem key={place.to} icon={place.icon} onSelect={() => navigate(place.to)}>
-            {t(place.label)}
-          </MenuItem>
-        ))}
+        {rest.filter(({ group }) => group === undefined).map(entry)}
+        {administration.length > 0 && <MenuLabel>{t("nav.administration")}</MenuLabel>}
+        {administration.map(entry)}
         <MenuLine />
         <PreferenceItems />
         <SignOutItem />

@@ -38,7 +38,7 @@ function BlockView({ block }: { readonly block: Block }) {
     case "paragraph":
       return (
         <p>
-          <Line text={block.text} />
+          <InlineLine text={block.text} />
         </p>
       );
     case "code":
@@ -51,7 +51,7 @@ function BlockView({ block }: { readonly block: Block }) {
 }
 
 function Heading({ level, slug, text }: Extract<Block, { kind: "heading" }>) {
-  const line = <Line text={text} />;
+  const line = <InlineLine text={text} />;
   if (level === 1) return <h1 className="text-2xl font-semibold">{line}</h1>;
   if (level === 2)
     return (
@@ -72,7 +72,7 @@ function List({ ordered, items }: Extract<Block, { kind: "list" }>) {
     <Tag className={`flex flex-col gap-1.5 pl-5 ${ordered ? "list-decimal" : "list-disc"}`}>
       {keyed(items).map(([at, text]) => (
         <li key={at}>
-          <Line text={text} />
+          <InlineLine text={text} />
         </li>
       ))}
     </Tag>
@@ -89,7 +89,7 @@ function Table({ head, rows }: Extract<Block, { kind: "table" }>) {
             <tr>
               {keyed(head).map(([at, cell]) => (
                 <th key={at} scope="col" className="px-3 py-2 font-medium">
-                  <Line text={cell} />
+                  <InlineLine text={cell} />
                 </th>
               ))}
             </tr>
@@ -100,7 +100,7 @@ function Table({ head, rows }: Extract<Block, { kind: "table" }>) {
             <tr key={row}>
               {keyed(cells).map(([at, cell]) => (
                 <td key={at} className="px-3 py-2 align-top">
-                  <Line text={cell} />
+                  <InlineLine text={cell} />
                 </td>
               ))}
             </tr>
@@ -111,7 +111,7 @@ function Table({ head, rows }: Extract<Block, { kind: "table" }>) {
   );
 }
 
-function Line({ text }: { readonly text: InlineText }) {
+export function InlineLine({ text }: { readonly text: InlineText }) {
   return keyed(text).map(([at, part]) => <Part key={at} part={part} />);
 }
 
@@ -139,7 +139,7 @@ function Code({ children }: { readonly children: ReactNode }) {
 const linkClass = "rounded text-accent-deep underline underline-offset-2";
 
 function Reference({ href, text }: { readonly href: string; readonly text: InlineText }) {
-  const line = <Line text={text} />;
+  const line = <InlineLine text={text} />;
   const target = targetOf(href, useContext(GuidePath));
   switch (target.kind) {
     case "here":

@@ -3,7 +3,6 @@ import { useQuery } from "@tanstack/react-query";
 import { consolePaths } from "@tendon/protocol";
 import { useCallback, useEffect, useMemo } from "react";
 import { useLocation, useParams } from "wouter";
-import { fileText } from "../../api/client.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
@@ -11,7 +10,7 @@ import { ProblemNote } from "../../ui/problem.tsx";
 import { SkeletonRows } from "../../ui/states.tsx";
 import { NotFoundPage } from "../not-found.tsx";
 import { GuideText } from "./guide-text.tsx";
-import { type GuideFile, guideFile } from "./guides.ts";
+import { type GuideFile, guideFile, guideTextQuery } from "./guides.ts";
 import { readMarkdown } from "./markdown.ts";
 
 export function GuidePage() {
@@ -22,14 +21,10 @@ export function GuidePage() {
 
 function Guide({ name, file }: { readonly name: string; readonly file: GuideFile }) {
   const { t, code } = useI18n();
-  const { to, label } = homes[name] ?? fleet;
+  const { to, label } = homes[name] ?? guides;
   const [, navigate] = useLocation();
   useEscape(useCallback(() => navigate(to), [navigate, to]));
-  const { data, error } = useQuery({
-    queryKey: ["guide", file.url],
-    queryFn: ({ signal }) => fileText(file.url, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { data, error } = useQuery(guideTextQuery(file));
   const blocks = useMemo(() => (data === undefined ? undefined : readMarkdown(data)), [data]);
   useEffect(() => {
     if (blocks === undefined) return;
@@ -53,7 +48,7 @@ function Guide({ name, file }: { readonly name: string; readonly file: GuideFile
 
 interface Home {
   readonly to: string;
-  readonly label: "nav.fleet" | "nav.firmware" | "nav.voice";
+  readonly label: "nav.guides" | "nav.firmware" | "nav.voice";
 }
 
 /** The console page that a guide belongs to. From another guide, the browser's back button returns. */
@@ -61,4 +56,4 @@ const homes: Readonly<Record<string, Home>> = {
   "firmware-updates": { to: consolePaths.firmware, label: "nav.firmware" },
   voice: { to: consolePaths.voice, label: "nav.voice" },
 };
-const fleet: Home = { to: consolePaths.fleet, label: "nav.fleet" };
+const guides: Home = { to: consolePaths.guides, label: "nav.guides" };

@@ -1,8 +1,12 @@
 /** The guides, all served by the gateway. */
+import { queryOptions } from "@tanstack/react-query";
+import { fileText } from "../../api/client.ts";
+
 const files = import.meta.glob<string>(
   [
     "../../../../../docs/{architecture,glossary}.md",
     "../../../../../docs/{guides,reference,operations}/*.md",
+    "../../../../../docs/guides/clients/*.md",
   ],
   { query: "?url", import: "default", eager: true },
 );
@@ -27,6 +31,19 @@ const nameOf = new Map([...byName].map(([name, { path }]) => [path, name]));
 /** The file of a guide; `undefined` if there is no such guide. */
 export function guideFile(name: string): GuideFile | undefined {
   return byName.get(name);
+}
+
+/** The name of the guide at this place in the repository. */
+export function nameOfGuide(path: string): string | undefined {
+  return nameOf.get(path);
+}
+
+export function guideTextQuery({ url }: GuideFile) {
+  return queryOptions({
+    queryKey: ["guide", url],
+    queryFn: ({ signal }) => fileText(url, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 }
 
 export type LinkTarget =

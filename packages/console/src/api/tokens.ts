@@ -1,0 +1,39 @@
+/** Queries and changes of tokens. */
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { NewToken, TokenList, TokenRequest, TokenView } from "@tendon/protocol";
+import { api, inPath } from "./client.ts";
+import { keys } from "./queries.ts";
+import { useSession } from "./session.tsx";
+
+/** No event announces that a token was used, so the list is polled. */
+const lookEveryMs = 10_000;
+
+export function useTokens() {
+  const { may } = useSession();
+  return useQuery({
+    queryKey: keys.tokens,
+    queryFn: ({ signal }) => api<TokenList>("/tokens", { signal }),
+    enabled: may("admin"),
+    refetchInterval: lookEveryMs,
+  });
+}
+
+export function useTokenCreation() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (request: TokenRequest) => api<NewToken>("/tokens", { method: "POST", body: request }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.tokens }),
+  });
+}
+
+export function useTokenRevocation({ id }: TokenView, onDone: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => api(`/tokens/${inPath(id)}`, { method: "DELETE" }),
+    onSuccess: async () => {
+      onDone();
+      await client.invalidateQueries({ queryKey: keys.tokens });
+    },
+  });
+}

@@ -1,0 +1,284 @@
+/** Creates a token: name, scopes in plain words, devices and expiry. The token is then shown once. */
+import { type NewToken, scopes, type TokenRequest } from "@tendon/protocol";
+import { type ReactNode, useId, useState } from "react";
+import { useFleetTags } from "../../api/fleet-tags.ts";
+import { useTokenCreation } from "../../api/tokens.ts";
+import { useI18n } from "../../i18n/i18n.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CodeBlock } from "../../ui/copy.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Select, TextInput } from "../../ui/field.tsx";
+import { ProblemNote } from "../../ui/problem.tsx";
+import { scopeText } from "./token-texts.tsx";
+
+type Scope = (typeof scopes)[number];
+
+const dayMs = 86_400_000;
+const expiryDays = [1, 7, 30, 90, 365] as const;
+
+export function CreateTokenDialog({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useI18n();
+  const creation = useTokenCreation();
+  const made = creation.data;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      wide
+      title={made === undefined ? t("tokens.create") : t("tokens.ready", { name: made.name })}
+    >
+      {made === undefined ? (
+        <TokenForm creation={creation} onClose={onClose} />
+      ) : (
+        <MadeToken made={made} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+function MadeToken({ made, onClose }: { readonly made: NewToken; readonly onClose: () => void }) {
+  const { t } = useI18n();
+  return (
+    <div className="flex flex-col gap-4 p-5">
+      <CodeBlock text={made.token} label={t("tokens.secret")} />
+      <p role="status" className="text-sm text-warn">
+        {t("tokens.once")}
+      </p>
+      <div className="flex justify-end">
+        <Button look="primary" onClick={onClose}>
+          {t("action.done")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+interface Draft {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly limited: boolean;
+  readonly tags: string;
+  readonly ids: string;
+  /** 0 for a token that never expires. */
+  readonly days: number;
+}
+
+const firstDraft: Draft = {
+  name: "",
+  scopes: ["read", "call"],
+  limited: false,
+  tags: "",
+  ids: "",
+  days: 0,
+};
+
+function TokenForm({
+  creation,
+  onClose,
+}: {
+  readonly creation: ReturnType<typeof useTokenCreation>;
+  readonly onClose: () => void;
+}) {
+  const { t, n } = useI18n();
+  const id = useId();
+  const [draft, setDraft] = useState(firstDraft);
+  const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
+  const noScope = draft.scopes.length === 0;
+  const noDevice = draft.limited && wordsOf(draft.tags).length + wordsOf(draft.ids).length === 0;
+  return (
+    <form
+      className="flex flex-col gap-5 overflow-y-auto p-5"
+      onSubmit={(event) => {
+        event.preventDefault();
+        creation.mutate(requestOf(draft));
+      }}
+    >
+      <div className="flex flex-col gap-1">
+        <label htmlFor={`${id}-name`} className="text-sm font-medium">
+          {t("tokens.name")}
+        </label>
+        <TextInput
+          id={`${id}-name`}
+          required
+          autoFocus
+          maxLength={64}
+          autoComplete="off"
+          aria-describedby={`${id}-name-hint`}
+          value={draft.name}
+          onChange={({ target }) => change({ name: target.value })}
+        />
+        <Hint id={`${id}-name-hint`}>{t("tokens.nameHint")}</Hint>
+      </div>
+      <ScopeChoice draft={draft} change={change} />
+      <DeviceChoice draft={draft} change={change} />
+      <div className="flex flex-col gap-1">
+        <label htmlFor={`${id}-expiry`} className="text-sm font-medium">
+          {t("tokens.expiry")}
+        </label>
+        <Select
+          id={`${id}-expiry`}
+          className="max-w-56"
+          value={draft.days}
+          onChange={({ target }) => change({ days: Number(target.value) })}
+        >
+          <option value={0}>{t("tokens.never")}</option>
+          {expiryDays.map((days) => (
+            <option key={days} value={days}>
+              {n("tokens.days", days)}
+            </option>
+          ))}
+        </Select>
+      </div>
+      {creation.isError && <ProblemNote error={creation.error} />}
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button onClick={onClose}>{t("action.cancel")}</Button>
+        <Button
+          type="submit"
+          look="primary"
+          icon="key"
+          disabled={creation.isPending || draft.name.trim() === "" || noScope || noDevice}
+        >
+          {t("tokens.create")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface PartProps {
+  readonly draft: Draft;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+function ScopeChoice({ draft, change }: PartProps) {
+  const { t } = useI18n();
+  const all = draft.scopes.includes("admin");
+  const toggle = (scope: Scope, on: boolean) =>
+    change({ scopes: scopes.filter((each) => (each === scope ? on : draft.scopes.includes(each))) });
+  return (
+    <fieldset className="flex flex-col gap-1">
+      <legend className="mb-1 text-sm font-medium">{t("tokens.scopes")}</legend>
+      {scopes.map((scope) => (
+        <Choice
+          key={scope}
+          type="checkbox"
+          // `admin` includes the other scopes.
+          checked={all || draft.scopes.includes(scope)}
+          disabled={all && scope !== "admin"}
+          onChange={(on) => toggle(scope, on)}
+        >
+          {scopeText(t, scope)} <code className="font-mono text-xs text-soft">{scope}</code>
+        </Choice>
+      ))}
+      {draft.scopes.length === 0 && <Hint>{t("tokens.scopeMissing")}</Hint>}
+    </fieldset>
+  );
+}
+
+function DeviceChoice({ draft, change }: PartProps) {
+  const { t } = useI18n();
+  const id = useId();
+  const known = useFleetTags(draft.limited);
+  const tags = wordsOf(draft.tags);
+  const toggle = (tag: string) =>
+    change({ tags: (tags.includes(tag) ? tags.filter((each) => each !== tag) : [...tags, tag]).join(" ") });
+  return (
+    <fieldset className="flex flex-col gap-1">
+      <legend className="mb-1 text-sm font-medium">{t("tokens.devices")}</legend>
+      <Choice type="radio" name={id} checked={!draft.limited} onChange={() => change({ limited: false })}>
+        {t("tokens.allDevices")}
+      </Choice>
+      <Choice type="radio" name={id} checked={draft.limited} onChange={() => change({ limited: true })}>
+        {t("tokens.someDevices")}
+      </Choice>
+      {draft.limited && (
+        <div className="mt-1 grid grid-cols-1 gap-3 pl-6 sm:grid-cols-2">
+          <div className="flex flex-col gap-1">
+            <label htmlFor={`${id}-tags`} className="text-sm">
+              {t("tokens.tags")}
+            </label>
+            <TextInput
+              id={`${id}-tags`}
+              autoComplete="off"
+              aria-describedby={`${id}-tags-hint`}
+              value={draft.tags}
+              onChange={({ target }) => change({ tags: target.value })}
+            />
+            <Hint id={`${id}-tags-hint`}>{t("tokens.tagsHint")}</Hint>
+            <div className="flex flex-wrap gap-1">
+              {known.map((tag) => (
+                <button
+                  key={tag}
+                  type="button"
+                  aria-pressed={tags.includes(tag)}
+                  onClick={() => toggle(tag)}
+                  className="h-6 max-w-full truncate rounded-md border border-line-strong px-1.5 text-xs text-soft hover:bg-raised aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent-deep"
+                >
+                  {tag}
+                </button>
+              ))}
+            </div>
+          </div>
+          <div className="flex flex-col gap-1">
+            <label htmlFor={`${id}-ids`} className="text-sm">
+              {t("tokens.ids")}
+            </label>
+            <TextInput
+              id={`${id}-ids`}
+              autoComplete="off"
+              aria-describedby={`${id}-ids-hint`}
+              value={draft.ids}
+              onChange={({ target }) => change({ ids: target.value })}
+            />
+            <Hint id={`${id}-ids-hint`}>{t("tokens.idsHint")}</Hint>
+          </div>
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+function Choice(props: {
+  readonly type: "checkbox" | "radio";
+  readonly name?: string;
+  readonly checked: boolean;
+  readonly disabled?: boolean;
+  readonly onChange: (on: boolean) => void;
+  readonly children: ReactNode;
+}) {
+  const { type, name, checked, disabled = false, onChange, children } = props;
+  return (
+    <label className="flex items-start gap-2.5 py-0.5">
+      <input
+        type={type}
+        {...(name === undefined ? {} : { name })}
+        checked={checked}
+        disabled={disabled}
+        onChange={({ target }) => onChange(target.checked)}
+        className="mt-0.5 size-4 shrink-0 accent-accent"
+      />
+      <span>{children}</span>
+    </label>
+  );
+}
+
+function Hint({ id, children }: { readonly id?: string; readonly children: ReactNode }) {
+  return (
+    <p {...(id === undefined ? {} : { id })} className="text-sm text-soft">
+      {children}
+    </p>
+  );
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+function requestOf({ name, scopes: chosen, limited, tags, ids, days }: Draft): TokenRequest {
+  return {
+    name: name.trim(),
+    scopes: chosen.includes("admin") ? ["admin"] : [...chosen],
+    ...(limited ? { devices: { tags: wordsOf(tags), ids: wordsOf(ids) } } : {}),
+    ...(days === 0 ? {} : { expiresAt: new Date(Date.now() + days * dayMs).toISOString() }),
+  };
+}
