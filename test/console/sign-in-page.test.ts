@@ -115,7 +115,64 @@ describe("an open page during a gateway restart", () => {
   });
 });
 
+describe("a page that is reloaded after a gateway restart", () => {
+  it("is still signed in, at the same address", async () => {
+    const site = await openSite();
+    const { body } = await site.rest("POST", "/tokens", { name: "ann", scopes: ["admin"] });
+    const { page, complaints } = await openPage();
+    await page.goto(`${site.url}/audit?action=token.create`);
+    await page.getByLabel("Token or code").fill(String(body["token"]));
+    await page.getByLabel("Token or code").press("Enter");
+    await page.getByRole("cell", { name: "ann" }).waitFor();
+    await site.tendon.stop();
+    await page.getByText("Connection lost, reconnecting.").waitFor();
+    // What was loaded stays visible.
+    expect(await page.getByRole("cell", { name: "ann" }).count()).toBe(1);
+    await openSite({ config: { data: site.folder, http: { port: Number(new URL(site.url).port) } } });
+    await page.reload();
+    await page.getByRole("cell", { name: "ann" }).waitFor();
+    await page.getByRole("button", { name: "ann" }).waitFor();
+    expect(page.url()).toBe(`${site.url}/audit?action=token.create`);
+    expect(
+      complaints.all.filter((text) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY/.test(text)),
+    ).toEqual([]);
+  });
+
+  it("says that the gateway does not answer, and continues when it does", async () => {
+    const site = await openSite();
+    const { page, context } = await openConsole(site, "/calls");
+    await context.route("**/api/v1/session", (route) => route.abort());
+    await page.reload();
+    await page.getByText("The gateway does not answer").waitFor();
+    await context.unroute("**/api/v1/session");
+    await page.getByRole("heading", { name: "Calls" }).waitFor();
+  });
+});
+
 describe("a page whose session has ended", () => {
+  it("returns to where the user was, also with a link that opens another tab", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const { page, context } = await openConsole(site, "/audit?action=token.create");
+    const place = `${site.url}/audit?action=token.create`;
+    await page.getByRole("heading", { name: "Audit" }).waitFor();
+    clock.advance(12 * 3_600_000);
+    // Any request notices the end, here that of the filter.
+    await page.getByLabel("Action", { exact: true }).selectOption({ label: "Token revoked" });
+    await page.getByText("You were signed out").waitFor();
+    expect(page.url()).toBe(`${site.url}/audit?action=token.revoke`);
+    const tab = await context.newPage();
+    await tab.goto(site.tendon.consoleLink());
+    await tab.getByRole("heading", { name: "Audit" }).waitFor();
+    expect(tab.url()).toBe(`${site.url}/audit?action=token.revoke`);
+    // A later link opens the start page again.
+    const later = await context.newPage();
+    await later.goto(site.url);
+    await later.getByRole("heading", { name: "Fleet" }).waitFor();
+    await page.goto(place);
+    await page.getByRole("heading", { name: "Audit" }).waitFor();
+  });
+
   const languages = {
     en: ["You were signed out", "Sessions end after 12 hours without use."],
     zh: ["你已退出登录", "会话在 12 小时未使用后结束。"],

@@ -6,6 +6,7 @@ import { useEffect, useId, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { changeSession } from "../api/queries.ts";
 import { useI18n } from "../i18n/i18n.tsx";
+import { rememberPlace, takePlace } from "../shell/last-place.ts";
 import { LanguageMenu, ThemeMenu } from "../shell/preferences.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/field.tsx";
@@ -28,10 +29,16 @@ export function SignInPage({ ended }: { readonly ended: SessionEnding | undefine
   const signIn = useMutation({
     mutationFn: ({ secret: text }: Attempt) =>
       api<SessionView>("/session", { method: "POST", body: { secret: text } }),
-    onSuccess: (session) => {
+    onSuccess: (session, { by }) => {
+      const place = takePlace();
+      if (by === "link" && place !== undefined && window.location.pathname === "/")
+        window.history.replaceState(null, "", place);
       changeSession(client, session);
     },
   });
+  useEffect(() => {
+    if (ended !== undefined) rememberPlace();
+  }, [ended]);
   const { mutate } = signIn;
   const note = useId();
   useEffect(() => {
@@ -39,7 +46,7 @@ export function SignInPage({ ended }: { readonly ended: SessionEnding | undefine
       const code = codeInFragment();
       if (code === undefined) return;
       // Remove the code from the address bar and the history, whether it was used or not.
-      window.history.replaceState(null, "", window.location.pathname);
+      window.history.replaceState(null, "", `${window.location.pathname}${window.location.search}`);
       mutate({ secret: code, by: "link" });
     };
     takeCode();

@@ -2,7 +2,7 @@
 import type { DeviceDetail, ToolList } from "@tendon/protocol";
 import { type ReactNode, useId, useState } from "react";
 import { useToolCall } from "../../api/calls.ts";
-import type { useStatus } from "../../api/status.ts";
+import { statusTool, type useStatus } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { Slider } from "../../ui/controls.tsx";
@@ -19,6 +19,13 @@ type Fields = Readonly<Record<string, unknown>>;
 function part(value: unknown, key: string): Fields {
   const found = typeof value === "object" && value !== null ? (value as Fields)[key] : undefined;
   return typeof found === "object" && found !== null ? (found as Fields) : {};
+}
+
+/** An unknown status is the device's own only while the gateway answers. */
+function whyNoStatus(tools: ToolList | undefined, away: ReturnType<typeof useAway>) {
+  if (away === "notLive") return "status.gatewayAway";
+  const reports = tools === undefined || tools.tools.some(({ name }) => name === statusTool);
+  return reports ? "status.unknown" : "status.none";
 }
 
 export function StatusPanel(props: {
@@ -54,10 +61,10 @@ export function StatusPanel(props: {
       <div className={`grid gap-4 px-4 pt-2 pb-4 ${away === undefined ? "" : "opacity-70"}`}>
         {away !== undefined && device.status !== null && (
           <p id={memoryNote} className="text-sm text-soft">
-            {t("status.memory")}
+            {t(away === "notLive" ? "status.gatewayMemory" : "status.memory")}
           </p>
         )}
-        {nothing && <p className="text-soft">{t(status.can ? "status.unknown" : "status.none")}</p>}
+        {nothing && <p className="text-soft">{t(whyNoStatus(tools, away))}</p>}
         {device.status === null && status.isPending && <Skeleton className="h-24 w-full" />}
         {typeof volume === "number" && (
           <LevelControl

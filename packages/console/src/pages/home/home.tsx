@@ -64,7 +64,8 @@ export function HomePage() {
         }
       />
       {device.isError && <ProblemNote error={device.error} />}
-      {device.data !== undefined && !online && <p className="mb-3 text-warn">{t("home.offline")}</p>}
+      {!live && known !== undefined && <p className="mb-3 text-warn">{t("live.memory")}</p>}
+      {live && device.data !== undefined && !online && <p className="mb-3 text-warn">{t("home.offline")}</p>}
       {state.isError && <ProblemNote error={state.error} />}
       {change.isError && (
         <div className="mb-3">
