@@ -270,6 +270,10 @@ async function bringInspector(page: Page): Promise<void> {
 }
 
 async function seriousFindings(page: Page): Promise<string[]> {
+  // A dialog begins transparent, and would count as closed.
+  await page.evaluate(
+    "Promise.all(document.getAnimations().filter((each) => each.animationName === 'pop').map((each) => each.finished))",
+  );
   const found = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'], preload: false }).then((run) => run.violations)",
   )) as Finding[];
@@ -306,9 +310,12 @@ describe("accessibility", () => {
       await go(page, "/tokens", "Tokens");
       await page.getByRole("button", { name: "Create token" }).click();
       await page.getByLabel("Only some").click();
+      await page.getByRole("dialog").getByLabel("Tags", { exact: true }).waitFor();
       await expectNone(page, "a token's form");
       await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await page.getByRole("button", { name: "Revoke" }).first().click();
+      await page.getByRole("dialog").getByText("can no longer do").waitFor();
       await expectNone(page, "the question before revoking");
       await context.close();
       const signInPage = await openPage(options);
