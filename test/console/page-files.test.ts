@@ -80,7 +80,7 @@ describe("the console's page", () => {
     expect(await status("/docs")).toBe(200);
   });
 
-  it("answers a browser at an unknown address, but not programs and not below their paths", async () => {
+  it("[CON-5] answers a browser at an unknown address, but not programs and not below their paths", async () => {
     const site = await openSite();
     const open = async (at: string, headers: Record<string, string> = {}, method = "GET") => {
       const answer = await askAll(site.url, {
