@@ -35,6 +35,7 @@ const leaves = [
   "outbound-fetch",
   "cancellation",
   "call-ids",
+  "secret-masking",
   "package-files",
   "token-bucket",
   "version",

@@ -7,6 +7,8 @@ export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
 export { type AuditAction, AuditList, AuditQuery, auditActions } from "./api/audit.ts";
 export {
   CallHistory,
+  CallOrigin,
+  type CallPhase,
   CallQuery,
   CallReply,
   CallRequest,
@@ -20,8 +22,9 @@ export {
   Job,
   RpcReplyBody,
   RpcRequestBody,
+  RunningCalls,
 } from "./api/call.ts";
-export { consoleHeader, consolePaths } from "./api/console.ts";
+export { automaticPrefix, automaticRequest, consoleHeader, consolePaths } from "./api/console.ts";
 export {
   Device,
   DeviceChange,
@@ -48,6 +51,7 @@ export {
 export {
   DemoDevice,
   FrameList,
+  FrameQuery,
   OverviewQuery,
   type OverviewRange,
   OverviewView,

@@ -257,7 +257,9 @@ export const limits = {
   framesKept: bound(1_024, "not_found", "the latest frames of all devices together"),
   framesWatched: bound(200, "not_found", "the latest frames of a device that a client watches"),
   frameTextKept: bound(2 * KIB, "payload_too_large", "enough for a person to read; the rest is truncated"),
-  callTracesKept: bound(1_000, "not_found", "calls whose arguments and errors are still available"),
+  callTracesKept: bound(1_000, "not_found", "calls whose arguments, answers and errors are still available"),
+  callTraceAnswer: bound(16 * KIB, "payload_too_large", "an answer for a person to read; the rest is cut"),
+  callTraceAnswers: bound(4 * 1024 * KIB, "not_found", "all answers in memory; the oldest are dropped first"),
   historyArguments: bound(16 * KIB, "payload_too_large", "a million rows have to fit on a disk"),
   callTraceArguments: bound(
     2 * KIB,

@@ -1,4 +1,4 @@
-import { type JsonObject, limits } from "@tendon/protocol";
+import { type CallPhase, type JsonObject, limits } from "@tendon/protocol";
 import { newCallId } from "../call-ids.ts";
 import type { Clock } from "../clock.ts";
 import type { CallOptions } from "./calls.ts";
@@ -21,6 +21,10 @@ export class CallContext {
   readonly requested: CallOptions;
   /** The id of the approval that the call used. */
   approval: string | undefined;
+  phase: CallPhase = "checks";
+  /** Milliseconds until the call was allowed, and until it was sent to the device. */
+  allowedMs: number | undefined;
+  sentMs: number | undefined;
   readonly #clock: Clock;
   readonly #startedAt: number;
 
@@ -39,17 +43,30 @@ export class CallContext {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
+  /** All checks have passed. The call waits for its turn now. */
+  allowed(): void {
+    this.allowedMs = this.elapsedMs;
+    this.phase = "queue";
+  }
+
+  /** A photo sends two requests. The last one is the call itself. */
+  readonly #sent = (): void => {
+    this.sentMs = this.elapsedMs;
+    this.phase = "device";
+  };
+
   get vision(): JsonObject | undefined {
     return this.requested.vision;
   }
 
-  options(): CallOptions & { timeoutMs: number } {
+  options(): CallOptions & { timeoutMs: number; onSent: () => void } {
     return {
       timeoutMs: Math.max(1, Math.ceil(this.timeoutMs - this.elapsedMs)),
       signal: this.requested.signal,
       envelope: this.requested.envelope,
       lane: this.requested.lane,
       relay: this.requested.relay,
+      onSent: this.#sent,
     };
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Details of recent calls that the history does not store: their arguments, the detail of their error, and late
- * answers. They are in memory only, and their number is bounded.
+ * Details of recent calls that the history does not store: their arguments, answers and origin, the detail of their
+ * error, and late answers. They are in memory only. Their number and the size of the answers are bounded.
  */
-import type { GatewayEvent } from "@tendon/protocol";
+import type { ArgumentProblem, CallOrigin, GatewayEvent } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
+import { type KeptAnswer, keptAnswer, sizeOf } from "./kept-answer.ts";
 
 export interface RecentCall {
   /** As JSON; `undefined` if they were too long. */
@@ -12,7 +13,15 @@ export interface RecentCall {
   readonly detail: string | undefined;
   /** The error reported that nothing was sent to the device. */
   readonly unsent: boolean;
-  late: { readonly at: string; readonly lateMs: number; readonly failed: boolean } | undefined;
+  /** The arguments that the gateway rejected. */
+  readonly problems?: readonly ArgumentProblem[] | undefined;
+  readonly origin?: CallOrigin | undefined;
+  /** Milliseconds from the request until the call was allowed, and until it was sent. */
+  readonly allowedMs?: number | undefined;
+  readonly sentMs?: number | undefined;
+  /** `undefined` if there was none, or if newer answers took its place. */
+  answer?: KeptAnswer | undefined;
+  late?: { readonly at: string; readonly lateMs: number; readonly failed: boolean } | undefined;
 }
 
 export class CallTraces {
@@ -20,18 +29,43 @@ export class CallTraces {
   /** The call ids in a ring buffer, because finding the oldest key of a map is slow. */
   readonly #callIds: string[] = [];
   #next = 0;
+  /** The place of the oldest answer that is kept. Answers are dropped in the order of the ring. */
+  #oldestAnswer = 0;
+  #answerBytes = 0;
 
-  add(callId: string, argumentText: string, detail: string | undefined, unsent: boolean): void {
+  /** `argumentText`: the arguments as JSON. `answer`: the result; `undefined` if the call failed. */
+  add(
+    callId: string,
+    argumentText: string,
+    trace: Omit<RecentCall, "arguments" | "answer" | "late">,
+    answer: unknown,
+  ): void {
     const short = argumentText.length <= limits.callTraceArguments.max;
-    this.#set(callId, { arguments: short ? argumentText : undefined, detail, unsent, late: undefined });
+    const kept = answer === undefined ? undefined : keptAnswer(answer);
+    this.#set(callId, { ...trace, arguments: short ? argumentText : undefined, answer: kept });
   }
 
   #set(callId: string, trace: RecentCall): void {
     this.#traces.set(callId, trace);
-    const oldest = this.#callIds[this.#next];
-    if (oldest !== undefined) this.#traces.delete(oldest);
-    this.#callIds[this.#next] = callId;
-    this.#next = (this.#next + 1) % limits.callTracesKept.max;
+    const place = this.#next;
+    const oldest = this.#callIds[place];
+    if (oldest !== undefined) {
+      if (place === this.#oldestAnswer) this.#dropOldestAnswer();
+      this.#traces.delete(oldest);
+    }
+    this.#callIds[place] = callId;
+    this.#next = (place + 1) % limits.callTracesKept.max;
+    if (trace.answer === undefined) return;
+    this.#answerBytes += sizeOf(trace.answer);
+    while (this.#answerBytes > limits.callTraceAnswers.max) this.#dropOldestAnswer();
+  }
+
+  #dropOldestAnswer(): void {
+    const trace = this.#traces.get(this.#callIds[this.#oldestAnswer] ?? "");
+    this.#oldestAnswer = (this.#oldestAnswer + 1) % limits.callTracesKept.max;
+    if (trace?.answer === undefined) return;
+    this.#answerBytes -= sizeOf(trace.answer);
+    trace.answer = undefined;
   }
 
   /** Adds late answers to the traces, and the error details of calls that ran on other nodes. */
@@ -42,7 +76,7 @@ export class CallTraces {
     const callId = String(data["callId"]);
     const trace = this.#traces.get(callId);
     if (finishedWithDetail && trace === undefined)
-      this.#set(callId, { arguments: undefined, detail, unsent: false, late: undefined });
+      this.#set(callId, { arguments: undefined, detail, unsent: false });
     if (!finishedWithDetail && trace !== undefined)
       trace.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
   }

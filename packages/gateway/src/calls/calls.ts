@@ -4,7 +4,7 @@
  * `device_control`, idempotency and the history.
  */
 
-import { type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
+import { type CallOrigin, type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
 import { type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Relay } from "../device/device.ts";
@@ -19,8 +19,11 @@ import { CallTraces } from "./call-traces.ts";
 import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
 import { InFlight } from "./in-flight.ts";
 import type { CallInProgress, FinishedReply, Pipeline, Step } from "./pipeline.ts";
+import { principalName } from "./principal-name.ts";
+import { RunningCalls } from "./running-calls.ts";
 
 export { Approvals } from "./approvals.ts";
+export type { RecentCall } from "./call-traces.ts";
 export { Control } from "./control.ts";
 export { ControlSteps } from "./control-steps.ts";
 export { FanOut } from "./fan-out.ts";
@@ -29,6 +32,7 @@ export { Idempotency } from "./idempotency.ts";
 export { MutedLevels } from "./muted-levels.ts";
 export { type Photo, PhotoAccess, type PhotoStorage } from "./photo-access.ts";
 export type { FinishedReply } from "./pipeline.ts";
+export type { RunningCall } from "./running-calls.ts";
 export { BoardTools } from "./special-tools.ts";
 
 export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces"> {
@@ -40,6 +44,8 @@ export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces">
   readonly queueLimit: number;
   /** Throws `device_unknown`. */
   readonly findDevice: (principal: Principal, reference: string) => DeviceRecord;
+  /** Whether the device has uploaded the picture of this running call. */
+  readonly hasPicture: (callId: string) => boolean;
 }
 
 export interface CallOptions {
@@ -66,11 +72,13 @@ export interface CallOptions {
   readonly approvalError?: TendonError | undefined;
   /** Set if both the caller and the device use MCP [PRC-9]. */
   readonly relay?: Relay | undefined;
+  readonly origin?: CallOrigin | undefined;
 }
 
 export class Calls {
   readonly traces = new CallTraces();
   readonly inFlight = new InFlight();
+  readonly running: RunningCalls;
   readonly #dependencies: CallsDependencies;
   readonly #finished: FinishedCalls;
   readonly #toolCall: Pipeline<ToolResult>;
@@ -80,6 +88,7 @@ export class Calls {
   constructor(dependencies: CallsDependencies) {
     this.#dependencies = dependencies;
     const { clock, events, policy, queueLimit } = dependencies;
+    this.running = new RunningCalls(dependencies.hasPicture);
     this.#finished = new FinishedCalls({ ...dependencies, traces: this.traces });
     events.subscribe((event) => this.traces.apply(event));
     const [needsApproval, usesApproval] = [requireApproval(dependencies), useApproval(queueLimit)];
@@ -200,7 +209,12 @@ export class Calls {
       const context = new CallContext(this.#dependencies, tool, args, options);
       const found = { definition: undefined, ruling: undefined, grant: undefined };
       const call = { principal, record, tool, args, params, context, ...found };
-      return await runCall(pipeline, call, this.#finished);
+      this.running.add(call);
+      try {
+        return await runCall(pipeline, call, this.#finished);
+      } finally {
+        this.running.remove(call);
+      }
     } finally {
       this.inFlight.leave();
     }
@@ -250,18 +264,22 @@ async function runCall<Result>(
   call: CallInProgress,
   finished: FinishedCalls,
 ): Promise<FinishedReply<Result>> {
-  const { principal, record, tool, args, context } = call;
+  const { record, tool, args, context } = call;
   let outcome = "internal";
   let queuedMs = 0;
   let durationMs: number | undefined;
   let detail: string | undefined;
   let unsent = false;
+  let answer: unknown;
+  let problems: unknown;
   try {
     for (const step of steps) {
       const passed = step(call);
       if (passed !== undefined) await passed;
     }
+    context.allowed();
     const { result, queuedMs: queued } = await dispatch(call);
+    answer = result;
     queuedMs = rounded(queued);
     durationMs = rounded(context.elapsedMs);
     outcome = isToolError(result) ? "tool_error" : "ok";
@@ -273,6 +291,7 @@ async function runCall<Result>(
     outcome = known.code;
     detail = known.message;
     unsent = known.context["sent"] === false;
+    problems = known.context["errors"];
     throw asReported(known, context.callId, record.catalogue.find(tool));
   } finally {
     // The history must have the same duration as the reply.
@@ -282,12 +301,14 @@ async function runCall<Result>(
       args,
       device: record.id,
       tool,
-      principal: principal.name,
+      principal: principalName(call),
       outcome,
       queuedMs,
       durationMs,
       detail,
       unsent,
+      answer,
+      problems,
     });
   }
 }

@@ -48,7 +48,7 @@ export class Control {
     principal: Principal,
     reference: string,
     message: ControlRequest,
-    signal?: CallOptions["signal"],
+    { signal, origin }: Pick<CallOptions, "signal" | "origin"> = {},
   ): Promise<ControlResponse> {
     const request_id = message.request_id ?? this.#newRequestId();
     const head = { type: "device_control_response" as const, request_id };
@@ -64,7 +64,7 @@ export class Control {
       const envelope = { timestamp: isoTime(clock.now()), request_id };
       const call = async (tool: string, args: JsonObject, unlisted: boolean): Promise<ToolResult> => {
         const leftMs = Math.max(1, Math.ceil(dueAt - clock.monotonic()));
-        const options = { timeoutMs: leftMs, signal, envelope, unlisted };
+        const options = { timeoutMs: leftMs, signal, envelope, unlisted, origin };
         // Listed while it runs, because the reply can be earlier than the end of a step on another node.
         tools.push(tool);
         const { result } = await calls

@@ -3,7 +3,7 @@
  * event loop. The callers have their replies by then. Recording calls one by one costs twice as much.
  */
 import { hash } from "node:crypto";
-import { type JsonObject, limits, upgradeTool } from "@tendon/protocol";
+import { type ArgumentProblem, type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events/events.ts";
 import type { CallRecord } from "../store/store.ts";
@@ -28,6 +28,10 @@ interface Finished extends Omit<FinishedCall, "callId"> {
   readonly detail: string | undefined;
   /** The error reported that nothing was sent to the device. */
   readonly unsent: boolean;
+  /** The result; `undefined` if the call failed. */
+  readonly answer: unknown;
+  /** The arguments that the gateway rejected. */
+  readonly problems: unknown;
 }
 
 export class FinishedCalls {
@@ -64,7 +68,22 @@ export class FinishedCalls {
     const { events, history, traces, nodeId, keepArguments } = this.#settings;
     const { context, device, tool, principal, outcome, queuedMs, durationMs } = call;
     const { callId, argumentText } = context;
-    traces.add(callId, argumentText, call.detail, call.unsent);
+    const { allowedMs, sentMs, requested } = context;
+    const { detail, unsent, problems } = call;
+    traces.add(
+      callId,
+      argumentText,
+      {
+        detail,
+        unsent,
+        // Safe: only `refuseArguments` sets it.
+        problems: problems as readonly ArgumentProblem[] | undefined,
+        origin: requested.origin,
+        allowedMs,
+        sentMs,
+      },
+      call.answer,
+    );
     // The fields are listed twice because spreading one object into the other is slower.
     const event = events.callFinished(
       { callId, device, tool, principal, outcome, queuedMs, durationMs },

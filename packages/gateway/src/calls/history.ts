@@ -1,18 +1,42 @@
-/** The call history of the devices that a principal may see: the list, and the trace of one call. */
-import { type CallHistory, type CallQuery, type CallTrace, isObject } from "@tendon/protocol";
-import { type Principal, requireScope } from "../access/access.ts";
-import { isoTime } from "../clock.ts";
+/** The calls of the devices that a principal may see: the history, the running calls, and the trace of one call. */
+import {
+  type CallHistory,
+  type CallOrigin,
+  type CallQuery,
+  type CallTrace,
+  isObject,
+  type JsonObject,
+  type RunningCalls,
+} from "@tendon/protocol";
+import { hasScope, type Principal, requireScope } from "../access/access.ts";
+import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import type { Store } from "../store/store.ts";
-import type { CallTraces } from "./call-traces.ts";
+import { valueWithoutSecrets } from "../secret-masking.ts";
+import type { CallRecord, Store } from "../store/store.ts";
+import { callPreview } from "./call-preview.ts";
+import type { CallTraces, RecentCall } from "./call-traces.ts";
+import type { RunningCalls as LocalRunningCalls, RunningCall } from "./running-calls.ts";
 
 export interface HistoryDependencies {
+  readonly clock: Clock;
+  readonly nodeId: string;
   readonly calls: Store["calls"];
   readonly traces: CallTraces;
+  readonly running: LocalRunningCalls;
   /** Writes all calls that have ended to the history. */
   readonly settle: () => void;
   readonly idOf: (reference: string) => string;
   readonly visible: (principal: Principal, id: string) => boolean;
+  /** Whether the firmware reserves the tool for people. Answers of such tools need the scope `call:user`. */
+  readonly isUserOnly: (device: string, tool: string) => boolean;
+  /** Whether this node stores the photo that the call took. */
+  readonly hasPhoto: (device: string, callId: string) => boolean;
+}
+
+/** Recent and running calls that other nodes have in memory. */
+interface OtherNodes {
+  traces(callIds: readonly string[]): Promise<ReadonlyMap<string, RecentCall>>;
+  running(): Promise<readonly RunningCall[]>;
 }
 
 /** Outcomes of calls that ended before the gateway sent them to the device. */
@@ -30,9 +54,15 @@ const neverSent: ReadonlySet<string> = new Set([
 
 export class History {
   readonly #dependencies: HistoryDependencies;
+  #others: OtherNodes | undefined;
 
   constructor(dependencies: HistoryDependencies) {
     this.#dependencies = dependencies;
+  }
+
+  /** In a cluster, asks the nodes that made the calls. */
+  shareWith(others: OtherNodes): void {
+    this.#others = others;
   }
 
   /** Newest first. */
@@ -48,41 +78,147 @@ export class History {
         : { visible: (id: string) => this.#dependencies.visible(principal, id) }),
       since: since === undefined ? undefined : Date.parse(since),
     });
+    const recent = await this.#tracesOf(page.calls);
     const calls = page.calls.map(
-      ({ id, at, arguments: args, approval, node: _node, event: _event, ...call }) => ({
-        callId: id,
-        at: isoTime(at),
-        ...call,
-        ...(isObject(args) ? { arguments: args } : {}),
-        ...(approval === undefined ? {} : { approval }),
-      }),
+      ({ id, at, arguments: args, approval, node: _node, event: _event, ...call }) => {
+        const preview = callPreview(recent(id), this.#mayRead(principal, call));
+        return {
+          callId: id,
+          at: isoTime(at),
+          ...call,
+          ...(isObject(args) ? { arguments: args } : {}),
+          ...(approval === undefined ? {} : { approval }),
+          ...(preview === undefined ? {} : { preview }),
+        };
+      },
     );
     return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
+  }
+
+  /** Oldest first. */
+  async running(principal: Principal): Promise<RunningCalls> {
+    requireScope(principal, "read");
+    const all = [...this.#dependencies.running.list(), ...((await this.#others?.running()) ?? [])];
+    const now = this.#dependencies.clock.now();
+    const calls = all
+      .filter(({ device }) => this.#dependencies.visible(principal, device))
+      .sort((one, other) => other.elapsedMs - one.elapsedMs)
+      .map(({ arguments: args, origin, ...call }) => {
+        const preview = callPreview({ arguments: args, detail: undefined, unsent: false }, false);
+        return {
+          ...call,
+          state: "running" as const,
+          askedAt: isoTime(now - call.elapsedMs),
+          origin: originFor(principal, origin),
+          ...(preview === undefined ? {} : { preview }),
+        };
+      });
+    return { calls };
   }
 
   /** Fields that only `CallTraces` keeps are null for older calls. */
   async trace(principal: Principal, callId: string): Promise<CallTrace> {
     requireScope(principal, "read");
     this.#dependencies.settle();
-    const found = await this.#dependencies.calls.find(callId);
+    const running = await this.#findRunning(callId);
+    const found = running ?? (await this.#dependencies.calls.find(callId));
     const hidden = principal.devices !== undefined && found !== undefined;
     if (found === undefined || (hidden && !this.#dependencies.visible(principal, found.device)))
-      throw new TendonError("not_found", "no call in the history has this id");
+      throw new TendonError("not_found", "no call has this id");
+    return running === undefined
+      ? await this.#finishedTrace(principal, found as CallRecord)
+      : this.#runningTrace(principal, running);
+  }
+
+  async #findRunning(callId: string): Promise<RunningCall | undefined> {
+    const here = this.#dependencies.running.find(callId);
+    return here ?? (await this.#others?.running())?.find((call) => call.callId === callId);
+  }
+
+  #runningTrace(principal: Principal, call: RunningCall): CallTrace {
+    const { arguments: text, elapsedMs, origin, ...rest } = call;
+    return {
+      ...rest,
+      state: "running",
+      at: null,
+      outcome: null,
+      queuedMs: 0,
+      durationMs: elapsedMs,
+      argumentDigest: "",
+      askedAt: isoTime(this.#dependencies.clock.now() - elapsedMs),
+      allowedAt: null,
+      sentAt: null,
+      arguments: masked(text === "" ? undefined : JSON.parse(text)),
+      problems: null,
+      answer: null,
+      picture: false,
+      origin: originFor(principal, origin),
+      detail: null,
+      approval: null,
+      late: null,
+    };
+  }
+
+  async #finishedTrace(principal: Principal, found: CallRecord): Promise<CallTrace> {
     const { id, at, arguments: stored, approval, node: _node, event: _event, ...call } = found;
-    const recent = this.#dependencies.traces.of(id);
+    const recent = (await this.#tracesOf([found]))(id);
     const askedAt = at - call.durationMs;
     const unsent = neverSent.has(call.outcome) || recent?.unsent === true;
     const args: unknown = recent?.arguments === undefined ? stored : JSON.parse(recent.arguments);
+    const answer = this.#mayRead(principal, call) ? recent?.answer : undefined;
     return {
       ...call,
       callId: id,
+      state: "finished",
+      phase: null,
       at: isoTime(at),
       askedAt: isoTime(askedAt),
-      sentAt: unsent ? null : isoTime(askedAt + call.queuedMs),
-      arguments: isObject(args) ? args : null,
+      allowedAt: recent?.allowedMs === undefined ? null : isoTime(askedAt + recent.allowedMs),
+      // A call to another node is sent there first, and waits in the queue then.
+      sentAt: unsent
+        ? null
+        : isoTime(askedAt + Math.max(recent?.sentMs ?? 0, (recent?.allowedMs ?? 0) + call.queuedMs)),
+      arguments: masked(args),
+      problems: recent?.problems === undefined ? null : [...recent.problems],
+      // Safe: masking an answer returns an answer.
+      answer: answer === undefined ? null : (valueWithoutSecrets(answer) as CallTrace["answer"]),
+      picture: this.#mayHavePhoto(found, recent),
+      origin: originFor(principal, recent?.origin),
       detail: recent?.detail ?? null,
       approval: approval ?? null,
       late: recent?.late ?? null,
     };
   }
+
+  /** In a cluster, the node that holds the device has the photo, so only a request for it tells. */
+  #mayHavePhoto({ device, id }: CallRecord, recent: RecentCall | undefined): boolean {
+    if (this.#dependencies.hasPhoto(device, id)) return true;
+    return (
+      this.#others !== undefined && recent?.answer?.content.some(({ type }) => type === "image") === true
+    );
+  }
+
+  /** The answer of a user-only tool is for those who may call it. */
+  #mayRead(principal: Principal, { device, tool }: { readonly device: string; readonly tool: string }) {
+    return hasScope(principal, "call:user") || !this.#dependencies.isUserOnly(device, tool);
+  }
+
+  async #tracesOf(calls: readonly CallRecord[]): Promise<(callId: string) => RecentCall | undefined> {
+    const { traces, nodeId } = this.#dependencies;
+    const elsewhere = calls.flatMap(({ id, node }) => (node === nodeId ? [] : [id]));
+    const found = elsewhere.length === 0 ? undefined : await this.#others?.traces(elsewhere);
+    return (callId) => found?.get(callId) ?? traces.of(callId);
+  }
+}
+
+function masked(args: unknown): JsonObject | null {
+  // Safe: masking an object returns an object.
+  return isObject(args) ? (valueWithoutSecrets(args) as JsonObject) : null;
+}
+
+/** The network address of a caller is for administrators. */
+function originFor(principal: Principal, origin: CallOrigin | undefined): CallOrigin | null {
+  if (origin === undefined) return null;
+  const { address, ...rest } = origin;
+  return address === undefined || !hasScope(principal, "admin") ? rest : { ...rest, address };
 }

@@ -17,15 +17,46 @@ export interface PhotoStorage {
     device: string,
     number: number,
   ): Promise<{ readonly data: string; readonly mimeType: string } | undefined>;
+  /** The number of the stored photo that a call took. */
+  numberOf(device: string, callId: string): number | undefined;
+  /** Whether the device has uploaded the picture of this running call. */
+  isUploaded(callId: string): boolean;
+}
+
+type StoredPhoto = Awaited<ReturnType<PhotoStorage["photo"]>>;
+
+/** Photos of devices that are connected to other nodes. */
+interface PhotosOfOtherNodes {
+  ofCall(device: string, callId: string): Promise<StoredPhoto>;
 }
 
 export class PhotoAccess {
   readonly #storage: PhotoStorage;
   readonly #find: (principal: Principal, reference: string) => DeviceRecord;
+  #others: PhotosOfOtherNodes | undefined;
 
   constructor(storage: PhotoStorage, find: (principal: Principal, reference: string) => DeviceRecord) {
     this.#storage = storage;
     this.#find = find;
+  }
+
+  /** In a cluster, the node that holds the device stores its photos. */
+  shareWith(others: PhotosOfOtherNodes): void {
+    this.#others = others;
+  }
+
+  has(device: string, callId: string): boolean {
+    return this.#storage.numberOf(device, callId) !== undefined;
+  }
+
+  /** The photo that a call took. The caller has checked that the principal may see the call. */
+  async ofCall(device: string, callId: string): Promise<StoredPhoto> {
+    return (await this.ownOfCall(device, callId)) ?? (await this.#others?.ofCall(device, callId));
+  }
+
+  async ownOfCall(device: string, callId: string): Promise<StoredPhoto> {
+    const number = this.#storage.numberOf(device, callId);
+    return number === undefined ? undefined : await this.#storage.photo(device, number);
   }
 
   list(principal: Principal, device: string): readonly Photo[] {
@@ -35,11 +66,7 @@ export class PhotoAccess {
   }
 
   /** In base64; `undefined` if the photo is not stored. */
-  async read(
-    principal: Principal,
-    device: string,
-    number: number,
-  ): Promise<{ readonly data: string; readonly mimeType: string } | undefined> {
+  async read(principal: Principal, device: string, number: number): Promise<StoredPhoto> {
     const { id } = this.#find(principal, device);
     requireScope(principal, "read");
     return await this.#storage.photo(id, number);

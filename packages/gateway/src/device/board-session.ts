@@ -24,7 +24,7 @@ import { perSecond, TokenBucket } from "../token-bucket.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { withoutKey } from "./frame-masking.ts";
-import { handleMessage } from "./handlers/handlers.ts";
+import { callAnswered, handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
 import { Setup } from "./setup.ts";
@@ -122,9 +122,9 @@ export class BoardSession implements DeviceSession {
       clock: dependencies.clock,
       queueLimit: dependencies.queueLimit,
       firstId: dependencies.firstRequestId,
-      send: (payload, envelope) => {
+      send: (payload, { envelope, call }) => {
         this.#rate.allowOne();
-        return this.sendRpc(payload, envelope);
+        return this.sendRpc(payload, envelope, call?.callId);
       },
       onLate: (call, lateMs, failed) =>
         dependencies.events.callLate(this.deviceId, { ...call, lateMs, failed }),
@@ -179,9 +179,10 @@ export class BoardSession implements DeviceSession {
     call: CallIdentity,
     options: Omit<RequestOptions, "call">,
   ): Promise<Answer> {
-    const { timeoutMs, signal, envelope, lane, relay } = options;
+    const { timeoutMs, signal, envelope, lane, relay, onSent } = options;
     const params = { name: tool, arguments: args };
-    return this.requests.request("tools/call", params, { timeoutMs, signal, call, envelope, lane, relay });
+    const sent = { timeoutMs, signal, call, envelope, lane, relay, onSent };
+    return this.requests.request("tools/call", params, sent);
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer> {
@@ -205,6 +206,7 @@ export class BoardSession implements DeviceSession {
     const decoded = decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
+        frame.callId = callAnswered(this, decoded.message);
         handleMessage(this, decoded.message, text);
         return;
       case "unknown":
@@ -216,6 +218,7 @@ export class BoardSession implements DeviceSession {
       case "invalid":
         this.#forwardUnread(text);
         frame.notUnderstood = decoded.reason;
+        if (decoded.replyTo !== undefined) frame.callId = this.requests.callWith(decoded.replyTo);
         this.events.frameNotUnderstood(this.deviceId, "invalid", decoded.reason);
         this.requests.notUnderstood(decoded.reason, decoded.replyTo);
         return;
@@ -310,8 +313,8 @@ export class BoardSession implements DeviceSession {
     return this.#sendText(text, this.#voice?.loggable(text) ?? "");
   }
 
-  sendRpc(payload: JsonObject, envelope?: JsonObject): boolean {
-    return this.#sendText(encodeMcp(this.sessionId, payload, envelope));
+  sendRpc(payload: JsonObject, envelope?: JsonObject, callId?: string): boolean {
+    return this.#sendText(encodeMcp(this.sessionId, payload, envelope), undefined, callId);
   }
 
   /** [DEV-13] Pings over MCP. The firmware answers with an error, which counts as activity. */
@@ -371,9 +374,9 @@ export class BoardSession implements DeviceSession {
   }
 
   /** `logged`: the text for the frame log, with secrets masked. */
-  #sendText(text: string, logged = text): boolean {
+  #sendText(text: string, logged = text, callId?: string): boolean {
     if (this.#state.kind === "closed") return false;
-    this.#frames.record(this.deviceId, "out", logged);
+    this.#frames.record(this.deviceId, "out", logged, callId);
     if (this.link.send(text)) return true;
     this.close(1013, "the device stopped reading from its connection", false);
     return false;

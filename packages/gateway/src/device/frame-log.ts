@@ -11,6 +11,8 @@ export interface LoggedFrame {
   /** The full length; `text` may be truncated. */
   readonly length: number;
   readonly text: string;
+  /** The call that the frame belongs to: its request, or the reply to it. */
+  callId: string | undefined;
   /** Set if the frame was not understood: the reason. */
   notUnderstood?: string;
 }
@@ -37,8 +39,9 @@ export class FrameLog {
     this.#clock = clock;
   }
 
-  record(device: string, way: "in" | "out", text: string): LoggedFrame {
-    const frame: DeviceFrame = { device, at: this.#clock.now(), way, length: text.length, text: cut(text) };
+  record(device: string, way: "in" | "out", text: string, callId?: string): LoggedFrame {
+    const at = this.#clock.now();
+    const frame: DeviceFrame = { device, at, way, length: text.length, text: cut(text), callId };
     this.#ring[this.#at] = frame;
     this.#at = (this.#at + 1) % limits.framesKept.max;
     if (this.#watched.size > 0) this.#recordWatched(device, frame);

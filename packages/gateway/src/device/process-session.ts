@@ -89,7 +89,7 @@ export class ProcessSession implements DeviceSession {
       clock: dependencies.clock,
       queueLimit: dependencies.queueLimit,
       firstId: randomFirstId(dependencies.random()),
-      send: (payload, _envelope, relay) => {
+      send: (payload, { relay }) => {
         this.#rate.allowOne();
         return this.#send(payload, relay);
       },
@@ -168,7 +168,7 @@ export class ProcessSession implements DeviceSession {
       return false;
     }
     stdin.write(text);
-    this.#dependencies.frames.record(this.deviceId, "out", text.trimEnd());
+    this.#record("out", text.trimEnd());
     return true;
   }
 
@@ -240,11 +240,18 @@ export class ProcessSession implements DeviceSession {
     return false;
   }
 
+  /** A process runs one call at a time, so requests and replies belong to the running one. Notifications have no id. */
+  #record(way: "in" | "out", line: string): LoggedFrame {
+    const callId = this.#requests.runningCall;
+    const isOfCall = callId !== undefined && line.includes('"id"');
+    return this.#dependencies.frames.record(this.deviceId, way, line, isOfCall ? callId : undefined);
+  }
+
   #line(line: string): void {
     if (this.#state === "closed") return;
     this.#lastLine = this.#dependencies.clock.monotonic();
     if (this.#rate.take(this.#lastLine)) {
-      this.#frame = this.#dependencies.frames.record(this.deviceId, "in", line);
+      this.#frame = this.#record("in", line);
       this.#dialect.receive(line);
       this.#frame = undefined;
     } else this.close(1008, "the process writes too many lines");

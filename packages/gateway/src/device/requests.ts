@@ -38,6 +38,8 @@ export interface RequestOptions {
   readonly lane?: "voice" | undefined;
   /** For callers and devices that both speak MCP. */
   readonly relay?: Relay | undefined;
+  /** Called when the request has left the queue and is sent. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 export interface Answer {
@@ -51,7 +53,7 @@ export interface RequestsDependencies {
   readonly clock: Clock;
   readonly queueLimit: number;
   readonly firstId: number;
-  readonly send: (payload: JsonObject, envelope: JsonObject | undefined, relay: Relay | undefined) => boolean;
+  readonly send: (payload: JsonObject, options: RequestOptions) => boolean;
   /** The caller no longer waits for this reply. A peer that supports cancellation can stop. */
   readonly onAbandoned?: (id: number) => void;
   readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
@@ -139,6 +141,18 @@ export class Requests {
       }
       this.#pump();
     });
+  }
+
+  /** The call whose reply has this id, also if the call has ended. */
+  callWith(id: number): string | undefined {
+    const current = this.#current;
+    if (current?.id === id) return current.options.call?.callId;
+    return this.#abandoned.get(id)?.call.callId;
+  }
+
+  /** The call that runs now. */
+  get runningCall(): string | undefined {
+    return this.#current?.options.call?.callId;
   }
 
   /** An id for a message that is not queued, such as a ping. */
@@ -255,8 +269,8 @@ export class Requests {
     if (next.timer === undefined) this.#startTimer(next);
     this.#current = next;
     // A failed send closes the connection, which settles all requests.
-    const { envelope, relay } = next.options;
-    this.#dependencies.send(encodeRequest(next.id, next.method, next.params), envelope, relay);
+    this.#dependencies.send(encodeRequest(next.id, next.method, next.params), next.options);
+    next.options.onSent?.();
   }
 
   #takeNext(): Pending | undefined {

@@ -56,7 +56,7 @@ export class RemoteHandle implements DeviceHandle {
 
   async call(tool: string, args: JsonObject, call: OutgoingCall): Promise<Sent<ToolResult>> {
     const { callId, vision } = call;
-    const { timeoutMs, signal, envelope, lane, relay } = call.options();
+    const { timeoutMs, signal, envelope, lane, relay, onSent } = call.options();
     const request: DeviceRequest = {
       kind: "call",
       tool,
@@ -68,7 +68,10 @@ export class RemoteHandle implements DeviceHandle {
       vision,
       relay: relayData(relay),
     };
-    return (await this.#send(request, timeoutMs, signal, relayCallbacks(relay))) as Sent<ToolResult>;
+    const answer = this.#send(request, timeoutMs, signal, relayCallbacks(relay));
+    // The other node knows when the call leaves its queue.
+    onSent?.();
+    return (await answer) as Sent<ToolResult>;
   }
 
   async request(

@@ -2,6 +2,7 @@
  * How SQLite finds the calls of one device: each call has the number of the device's call before it, and a table has
  * the last call of each device. An index by device would write one more page of the file for nearly every call.
  */
+import { automaticPrefix } from "@tendon/protocol";
 import { sql } from "kysely";
 import { BulkInsert, repeated } from "./bulk-insert.ts";
 import {
@@ -137,7 +138,7 @@ export class CallChain {
   /** The device's calls before `before`, newest first. Reads at most `looked` rows. */
   async step(
     db: Database,
-    { device, since = 0, tool, principal, outcome }: CallFilter & { readonly device: string },
+    { device, since = 0, tool, principal, outcome, automatic }: CallFilter & { readonly device: string },
     before: CallKey | undefined,
     { looked, wanted }: { readonly looked: number; readonly wanted: number },
   ): Promise<Step> {
@@ -158,6 +159,7 @@ export class CallChain {
       where at >= ${since} and seq < ${before?.seq ?? Number.MAX_SAFE_INTEGER}
         and tool = coalesce(${tool ?? null}, tool) and principal = coalesce(${principal ?? null}, principal)
         and outcome = coalesce(${outcome ?? null}, outcome)
+        and (${automatic === false ? 0 : 1} = 1 or substr(principal, 1, ${automaticPrefix.length}) <> ${automaticPrefix})
       limit ${wanted}`.execute(db);
     return { rows: rows.rows, end: ends.rows[0] };
   }

@@ -38,6 +38,8 @@ export interface CallFilter {
   readonly principal?: string | undefined;
   readonly outcome?: string | undefined;
   readonly since?: number | undefined;
+  /** `false` leaves out calls whose principal begins with `console:`. */
+  readonly automatic?: boolean | undefined;
 }
 
 /** The result of one bounded read of the history. */

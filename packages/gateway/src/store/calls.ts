@@ -1,5 +1,5 @@
-import { limits } from "@tendon/protocol";
-import type { ExpressionBuilder, SelectQueryBuilder } from "kysely";
+import { automaticPrefix, limits } from "@tendon/protocol";
+import { type ExpressionBuilder, type SelectQueryBuilder, sql } from "kysely";
 import { timeOfCallId } from "../call-ids.ts";
 import type { Buffers } from "./buffers.ts";
 import { CallChain } from "./call-chain.ts";
@@ -33,7 +33,7 @@ export interface CallPage {
   readonly nextCursor: string | undefined;
 }
 
-export type FinishedCall = Pick<CallRecord, "at" | "tool" | "outcome" | "durationMs">;
+export type FinishedCall = Pick<CallRecord, "at" | "tool" | "principal" | "outcome" | "durationMs">;
 
 /** Half of the 100 ms that kill -9 may lose; the other half is for the write itself. */
 const delayMs = 50;
@@ -161,12 +161,12 @@ export class Calls {
     for (let given = 0; given < limit; ) {
       const wanted = Math.min(stepRows, limit - given);
       const rows = await this.#walk({ since }, last)
-        .select(["at", "seq", "tool", "outcome", "duration_ms"])
+        .select(["at", "seq", "tool", "principal", "outcome", "duration_ms"])
         .where("at", "<", before)
         .limit(wanted)
         .execute();
-      for (const { at, tool, outcome, duration_ms: durationMs } of rows)
-        take({ at, tool, outcome, durationMs });
+      for (const { at, tool, principal, outcome, duration_ms: durationMs } of rows)
+        take({ at, tool, principal, outcome, durationMs });
       if (rows.length < wanted) return since;
       given += rows.length;
       last = rows.at(-1);
@@ -257,6 +257,10 @@ export class Calls {
       const value = query[column];
       if (value !== undefined) select = select.where(column, "=", value);
     }
+    if (query.automatic === false)
+      select = select.where(
+        sql<boolean>`substr(principal, 1, ${automaticPrefix.length}) <> ${automaticPrefix}`,
+      );
     return await select.execute();
   }
 

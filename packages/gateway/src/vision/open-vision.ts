@@ -82,6 +82,9 @@ export async function openVision({
   };
   const access = {
     photosOf: (device: string) => photos.ofDevice(device),
+    numberOf: (device: string, callId: string) =>
+      photos.ofDevice(device).find((photo) => photo.callId === callId)?.number,
+    isUploaded: (callId: string) => photos.isUploaded(callId),
     async photo(device: string, number: number) {
       const known = photos.ofDevice(device).find((photo) => photo.number === number);
       const picture = known === undefined ? undefined : await photos.read(known.id);

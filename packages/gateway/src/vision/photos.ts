@@ -76,6 +76,11 @@ export class Photos {
     return this.#tickets.contentOf(token);
   }
 
+  /** Whether the picture of this running call has arrived. */
+  isUploaded(callId: string): boolean {
+    return this.#tickets.isDelivered(callId);
+  }
+
   /** A stored picture by its id. */
   async read(id: string): Promise<{ readonly mimeType: PictureType; readonly bytes: Buffer } | undefined> {
     return await this.#folder.read(id);
@@ -108,7 +113,8 @@ export class Photos {
     const sha256 = createHash("sha256").update(upload.bytes).digest("hex");
     const picture = { id, ...upload, sha256, at };
     this.#tickets.deliver(ticket, picture);
-    this.#recent.add(ticket.deviceId, { id, at, mimeType: upload.mimeType });
+    const { deviceId, callId } = ticket;
+    this.#recent.add(deviceId, { id, callId, at, mimeType: upload.mimeType });
     await written;
     return picture;
   }
@@ -128,6 +134,7 @@ export interface RecentPhoto {
   /** Numbers the photos of a device from 1. */
   readonly number: number;
   readonly id: string;
+  readonly callId: string;
   readonly at: number;
   readonly mimeType: PictureType;
 }

@@ -116,6 +116,13 @@ export class Tickets<Content> {
     return state?.kind === "delivered" ? state.content : undefined;
   }
 
+  /** Whether the picture of a running call has arrived. */
+  isDelivered(callId: string): boolean {
+    for (const ticket of this.#open.values())
+      if (ticket.callId === callId) return ticket.state.kind === "delivered";
+    return false;
+  }
+
   #expire(): void {
     const before = this.#clock.monotonic() - visionLimits.ticketMs.max;
     for (const [key, { openedAt }] of this.#open) {

@@ -121,6 +121,7 @@ function boardTools(fleet: Fleet, calls: Calls): BoardTools {
       const { result } = await calls.call(principal, deviceId, tool, args, {
         ...options,
         lane: "voice",
+        origin: { via: "voice" },
       });
       // Voice servers understand texts only. A photo has already been described, so it is dropped.
       const texts = result.content.filter(({ type }) => type === "text");

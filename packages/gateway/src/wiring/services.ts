@@ -21,9 +21,10 @@ import type { Config } from "../config/config.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import type { Store } from "../store/store.ts";
 import { Toolset } from "../toolset/toolset.ts";
+import { shareCalls } from "./shared-calls.ts";
 
 export interface ServiceDependencies
-  extends Omit<CallsDependencies, "history" | "policy" | "approvals" | "findDevice"> {
+  extends Omit<CallsDependencies, "history" | "policy" | "approvals" | "findDevice" | "hasPicture"> {
   readonly store: Store;
   readonly access: Config["access"];
   readonly agents: Config["agents"];
@@ -88,7 +89,27 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
   const visible = (principal: Principal, id: string) => fleet.visible(principal, id);
   const findDevice = (principal: Principal, reference: string) => fleet.find(principal, reference);
   const approvals = new Approvals({ ...dependencies, visible });
-  const calls = new Calls({ ...dependencies, policy, approvals, findDevice, history: store.calls });
+  const { photoStorage } = dependencies;
+  const calls = new Calls({
+    ...dependencies,
+    policy,
+    approvals,
+    findDevice,
+    history: store.calls,
+    hasPicture: (callId) => photoStorage.isUploaded(callId),
+  });
+  const photos = new PhotoAccess(photoStorage, findDevice);
+  const history = new History({
+    ...dependencies,
+    calls: store.calls,
+    traces: calls.traces,
+    running: calls.running,
+    settle: () => events.settle(),
+    idOf: (reference) => fleet.idOf(reference),
+    visible,
+    isUserOnly: (device, tool) => fleet.admin.find(device)?.catalogue.find(tool)?.audience === "user",
+    hasPhoto: (device, callId) => photos.has(device, callId),
+  });
   const targets: ConstructorParameters<typeof FanOut>[0]["targets"] = (principal, target) =>
     devices.targets(principal, target);
   return {
@@ -101,18 +122,13 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
       ...dependencies,
       onFault: (error) => onWriteFault("a repeated request", error),
     }),
-    history: new History({
-      calls: store.calls,
-      traces: calls.traces,
-      settle: () => events.settle(),
-      idOf: (reference) => fleet.idOf(reference),
-      visible,
-    }),
-    photos: new PhotoAccess(dependencies.photoStorage, findDevice),
+    history,
+    photos,
     toolset,
     mutedLevels,
     async join(cluster) {
       const { broadcasts } = cluster;
+      shareCalls(cluster, { calls, history, photos });
       broadcastStatus = (id, at, value) => broadcasts.send({ kind: "status", id, at, value });
       mutedLevels.onChange((device, tool, level) => broadcasts.send({ kind: "muted", device, tool, level }));
       return await fleet.join(cluster, (work) => calls.inFlight.track(work));

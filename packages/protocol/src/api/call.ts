@@ -65,8 +65,26 @@ export const CallQuery = Type.Object({
   since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
   cursor: Type.Optional(Type.String({ maxLength: 256 })),
+  automatic: Type.Optional(
+    Type.Boolean({
+      description:
+        "`false` leaves out the status reads that open console pages make automatically. Their principal is `console:NAME`",
+    }),
+  ),
 });
 export type CallQuery = Static<typeof CallQuery>;
+
+/** A short form for lists, while the gateway keeps the call in memory. */
+const Preview = Type.Object(
+  {
+    arguments: Type.Optional(Type.String({ description: "`volume: 20`, with secrets masked" })),
+    answer: Type.Optional(
+      Type.String({ description: "The first text of the answer, or the error's detail" }),
+    ),
+    picture: Type.Optional(Type.Literal(true, { description: "The answer has a picture" })),
+  },
+  { description: "Arguments and answer in short, only for recent calls" },
+);
 
 const PastCall = Type.Object({
   callId: Type.String(),
@@ -88,19 +106,84 @@ const PastCall = Type.Object({
       description: "The id of its approval, or `elicited` if the person at the client allowed it",
     }),
   ),
+  preview: Type.Optional(Preview),
 });
 
 const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()]);
 const Time = Type.String({ format: "date-time" });
 
+const Phase = Type.Enum(["checks", "queue", "device", "picture"], {
+  description:
+    "checks: access, approval and arguments · queue: other calls of the device run first · device: sent, no answer yet · picture: the device has uploaded its picture",
+});
+export type CallPhase = Static<typeof Phase>;
+
+export const CallOrigin = Type.Object({
+  via: Type.Enum(["rest", "console", "mcp", "mqtt", "voice"], {
+    description: "The interface of the caller. voice: the voice server of the device itself",
+  }),
+  client: Type.Optional(Type.String({ description: "The client program, as it names itself" })),
+  address: Type.Optional(
+    Type.String({ description: "The client's network address, for administrators only" }),
+  ),
+  automatic: Type.Optional(Type.Boolean({ description: "An open console page made the call automatically" })),
+  request: Type.Optional(Type.String({ description: "The console page's own id of its request" })),
+});
+export type CallOrigin = Static<typeof CallOrigin>;
+
+/** A call that has not ended. */
+const RunningCall = Type.Object(
+  {
+    callId: Type.String(),
+    device: Type.String(),
+    tool: Type.String(),
+    principal: Type.String(),
+    state: Type.Literal("running"),
+    askedAt: Time,
+    elapsedMs: Type.Number(),
+    phase: Phase,
+    origin: OrNull(CallOrigin),
+    preview: Type.Optional(Preview),
+  },
+  { $id: "RunningCall" },
+);
+
+export const RunningCalls = Type.Object({ calls: Type.Array(RunningCall) });
+export type RunningCalls = Static<typeof RunningCalls>;
+
+const { preview: _preview, ...pastCall } = PastCall.properties;
+
 /** The trace of one call. Fields that only the memory keeps are null once they are dropped. */
 export const CallTrace = Type.Object(
   {
-    ...PastCall.properties,
+    ...pastCall,
+    state: Type.Enum(["running", "finished"]),
+    phase: OrNull(Phase),
+    at: OrNull(Type.String({ format: "date-time", description: "When it ended; null while it runs" })),
+    outcome: OrNull(Type.String({ description: "Null while it runs" })),
+    durationMs: Type.Number({ description: "Until now while it runs" }),
     askedAt: Time,
+    allowedAt: OrNull(Time),
     sentAt: OrNull(Time),
     arguments: OrNull(Type.Record(Type.String(), Type.Unknown())),
+    problems: OrNull(
+      Type.Array(
+        Type.Object({ path: Type.String({ description: "A JSON pointer" }), message: Type.String() }),
+        { description: "The arguments that the gateway rejected" },
+      ),
+    ),
+    answer: OrNull(
+      Type.Object(
+        {
+          ...ToolResultBody.properties,
+          cut: Type.Boolean({ description: "A part of the answer was too long and is missing" }),
+        },
+        { description: "The answer, with secrets masked and without pictures" },
+      ),
+    ),
+    picture: Type.Boolean({ description: "`GET /calls/{id}/picture` returns the photo that the call took" }),
+    origin: OrNull(CallOrigin),
     detail: OrNull(Type.String({ description: "The detail of the error" })),
     approval: OrNull(Type.String({ description: "The id of its approval" })),
     late: OrNull(Type.Object({ at: Time, lateMs: Type.Number(), failed: Type.Boolean() })),

@@ -20,3 +20,9 @@ export const consolePaths = {
 
 /** Requests of the console that change something have this header, which neither a form nor a foreign page can send. */
 export const consoleHeader = "x-tendon-console";
+
+/** The header's value for a request that an open page makes automatically. Other values are the page's own request ids. */
+export const automaticRequest = "automatic";
+
+/** In the history, automatic status reads of the console have the principal `console:NAME`. No token can have such a name. */
+export const automaticPrefix = "console:";

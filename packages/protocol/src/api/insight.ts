@@ -11,6 +11,7 @@ export const FrameList = Type.Object({
       way: Type.Enum(["in", "out"], { description: "in: from the device" }),
       length: Type.Integer({ description: "Length of the whole frame; the text may be truncated" }),
       text: Type.String(),
+      callId: Type.Optional(Type.String({ description: "The call whose request or reply it is" })),
       notUnderstood: Type.Optional(
         Type.String({ description: "Why Tendon did not understand the frame; absent if it did" }),
       ),
@@ -18,6 +19,10 @@ export const FrameList = Type.Object({
   ),
 });
 export type FrameList = Static<typeof FrameList>;
+
+export const FrameQuery = Type.Object({
+  call: Type.Optional(Type.String({ maxLength: 64, description: "Only the frames of this call" })),
+});
 
 const Range = Type.Enum(["15m", "1h", "24h"]);
 export type OverviewRange = Static<typeof Range>;

@@ -20,7 +20,12 @@ const Devices = Type.Object(
 
 export const TokenRequest = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 64, description: "Who or what it is for" }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: "^(?!console:)",
+      description: "Who or what it is for. Names that begin with `console:` are reserved",
+    }),
     scopes: Type.Array(Type.Enum([...scopes]), { minItems: 1, maxItems: scopes.length }),
     devices: Type.Optional(Devices),
     expiresAt: Type.Optional(Type.String({ format: "date-time" })),

@@ -23,7 +23,7 @@ import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
 import { Clock } from "../../ui/time.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
 import { Frames } from "../device/activity-tabs.tsx";
-import { Timeline } from "./timeline.tsx";
+import { type EndedCall, hasEnded, Timeline } from "./timeline.tsx";
 
 export function CallPage() {
   const { call = "" } = useParams<{ call: string }>();
@@ -32,11 +32,11 @@ export function CallPage() {
     queryFn: ({ signal }) => api<CallTrace>(`/calls/${inPath(call)}`, { signal }),
   });
   if (error !== null) return <ProblemNote error={error} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined || !hasEnded(data)) return <SkeletonRows />;
   return <TraceView trace={data} />;
 }
 
-function TraceView({ trace }: { readonly trace: CallTrace }) {
+function TraceView({ trace }: { readonly trace: EndedCall }) {
   const i18n = useI18n();
   const { t, duration } = i18n;
   const aliasOf = useAliases();

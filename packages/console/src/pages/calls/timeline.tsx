@@ -2,6 +2,12 @@ import type { CallTrace } from "@tendon/protocol";
 import { type I18n, useI18n } from "../../i18n/i18n.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 
+export type EndedCall = CallTrace & { readonly outcome: string; readonly at: string };
+
+export function hasEnded(trace: CallTrace): trace is EndedCall {
+  return trace.outcome !== null && trace.at !== null;
+}
+
 interface Step {
   readonly label: string;
   readonly at: string | undefined;
@@ -21,7 +27,7 @@ const refusedBefore = new Set([
   "payload_too_large",
 ]);
 
-function stepsOf(trace: CallTrace, { t }: I18n): Step[] {
+function stepsOf(trace: EndedCall, { t }: I18n): Step[] {
   const { outcome, askedAt, sentAt, at, queuedMs, durationMs, late } = trace;
   const asked: Step = {
     label: t("timeline.asked"),
@@ -76,7 +82,7 @@ const tones = {
 };
 
 /** Horizontal on wide screens, vertical on narrow ones. */
-export function Timeline({ trace }: { readonly trace: CallTrace }) {
+export function Timeline({ trace }: { readonly trace: EndedCall }) {
   const i18n = useI18n();
   const steps = stepsOf(trace, i18n);
   return (

@@ -15,8 +15,6 @@ import { type InsightDependencies, insightRoutes } from "./insights.ts";
 import { Overview, type OverviewDependencies } from "./overview.ts";
 import { SignIn, type SignInDependencies } from "./sign-in.ts";
 
-export { valueWithoutSecrets } from "./masking.ts";
-
 export type ConsoleDependencies = Omit<SignInDependencies, "http" | "cookieName"> &
   OverviewDependencies &
   Omit<InsightDependencies, "overview"> & {

@@ -1,12 +1,12 @@
 /** Routes for the console: frames, the overview's time series, and a demo device. */
-import { DemoDevice, FrameList, OverviewQuery, OverviewView, Problem } from "@tendon/protocol";
+import { DemoDevice, FrameList, FrameQuery, OverviewQuery, OverviewView, Problem } from "@tendon/protocol";
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
+import { withoutSecrets } from "../../secret-masking.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import { withoutSecrets } from "./masking.ts";
 import type { Overview } from "./overview.ts";
 
 /** A frame as the device module keeps it. */
@@ -15,6 +15,7 @@ interface LoggedFrame {
   readonly way: "in" | "out";
   readonly length: number;
   readonly text: string;
+  readonly callId: string | undefined;
   readonly notUnderstood?: string;
 }
 
@@ -38,17 +39,21 @@ export function insightRoutes(http: Http, dependencies: InsightDependencies): vo
           "Needs `admin`. The node that holds the connection keeps the frames in memory and shortens long ones.",
         tags: ["devices"],
         params: Type.Object({ device: Type.String() }),
+        querystring: FrameQuery,
         response: { 200: FrameList, ...failures },
       },
     },
     (request) => {
       const { id } = dependencies.services.fleet.device(request.principal, request.params.device);
       requireScope(request.principal, "admin");
-      const frames = dependencies.frames(id).map(({ at, way, length, text, notUnderstood }) => ({
+      const { call } = request.query;
+      const wanted = dependencies.frames(id).filter(({ callId }) => call === undefined || callId === call);
+      const frames = wanted.map(({ at, way, length, text, callId, notUnderstood }) => ({
         at: isoTime(at),
         way,
         length,
         text: withoutSecrets(text),
+        ...(callId === undefined ? {} : { callId }),
         ...(notUnderstood === undefined ? {} : { notUnderstood }),
       }));
       return { frames };

@@ -2,7 +2,7 @@
  * Time series of online devices and calls, in memory, from the gateway's events. Fine steps cover the last hour, coarse
  * ones the last day; both are bounded. Calls before the start are read from the history once, at the first view.
  */
-import type { GatewayEvent, OverviewRange, OverviewView } from "@tendon/protocol";
+import { automaticPrefix, type GatewayEvent, type OverviewRange, type OverviewView } from "@tendon/protocol";
 import { type Clock, isoTime } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import { bucketOf, Histogram } from "./histogram.ts";
@@ -34,6 +34,7 @@ const slowestShown = 8;
 interface EndedCall {
   readonly at: number;
   readonly tool: string;
+  readonly principal: string;
   readonly outcome: string;
   readonly durationMs: number;
 }
@@ -135,13 +136,17 @@ export class Overview {
     if (coarseFrom >= this.#since) return;
     const span = { since: coarseFrom, before: this.#since };
     try {
-      this.#since = await this.#dependencies.callHistory(span, ({ at, tool, outcome, durationMs }) => {
-        const counted = countedAs(outcome, durationMs);
-        this.#since = at;
-        if (at >= fineFrom) countCall(earlierStep(this.#fine, scales["1h"], at), counted);
-        countCall(earlierStep(this.#coarse, scales["24h"], at), counted);
-        this.#countTool(tool, counted);
-      });
+      this.#since = await this.#dependencies.callHistory(
+        span,
+        ({ at, tool, principal, outcome, durationMs }) => {
+          this.#since = at;
+          if (isAutomatic(principal)) return;
+          const counted = countedAs(outcome, durationMs);
+          if (at >= fineFrom) countCall(earlierStep(this.#fine, scales["1h"], at), counted);
+          countCall(earlierStep(this.#coarse, scales["24h"], at), counted);
+          this.#countTool(tool, counted);
+        },
+      );
     } catch {
       // The storage is unavailable, which the store reports. The next view continues from `since`.
       this.#loadedHistory = undefined;
@@ -154,7 +159,8 @@ export class Overview {
       this.#online += event.type === "device.online" ? 1 : -1;
       this.#countOnline();
     } else if (event.type === "call.finished") {
-      const { outcome, durationMs, tool } = event.data;
+      const { outcome, durationMs, tool, principal } = event.data;
+      if (isAutomatic(String(principal))) return;
       const now = this.#dependencies.clock.now();
       const counted = countedAs(String(outcome), Number(durationMs));
       countCall(this.#current(this.#fine, scales["1h"], now), counted);
@@ -192,6 +198,11 @@ export class Overview {
 interface Counted {
   readonly bucket: number;
   readonly failure: string | undefined;
+}
+
+/** The status reads of open console pages. Opening the console does not change the statistics. */
+function isAutomatic(principal: string): boolean {
+  return principal.startsWith(automaticPrefix);
 }
 
 /** A call that waits for a person has not failed. */

@@ -20,7 +20,7 @@ import {
 } from "./confirmation.ts";
 import { inRounds } from "./open-calls.ts";
 import { hasForms } from "./questions.ts";
-import { clientOf } from "./relay.ts";
+import { clientOf, originOf } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
 import type { CallDevice, CallMany, McpRequest, ToolRequest } from "./tool-request.ts";
 
@@ -40,7 +40,12 @@ function callOne(request: McpRequest): CallDevice {
       // `undefined` for boards, which do not ask questions.
       const program = services.fleet.passthrough.of(principal, device);
       const round = await inRounds(request, rounds, program, (given) =>
-        services.calls.call(principal, device, tool, args, { ...given, timeoutMs, confirm }),
+        services.calls.call(principal, device, tool, args, {
+          ...given,
+          timeoutMs,
+          confirm,
+          origin: originOf(request),
+        }),
       );
       if ("asks" in round) return round.asks;
       const done = round.end;
@@ -62,7 +67,12 @@ function callMany(request: McpRequest): CallMany {
   return async (target, tool, args, timeoutMs) => {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
     const confirm = confirmIn(request, rounds, (asked) => new FanOutConfirmationRequired(asked));
-    const options = { timeoutMs, signal: request.context.mcpReq.signal, confirm };
+    const options = {
+      timeoutMs,
+      signal: request.context.mcpReq.signal,
+      confirm,
+      origin: originOf(request),
+    };
     try {
       return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
     } catch (error) {

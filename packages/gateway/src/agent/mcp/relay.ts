@@ -1,12 +1,13 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   LOG_LEVEL_META_KEY,
   type LoggingLevel,
   ProtocolError,
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { isObject, type JsonObject, limits } from "@tendon/protocol";
+import { type CallOrigin, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
 import { progressTo } from "./progress.ts";
 import { type Question, questionFor } from "./questions.ts";
@@ -45,6 +46,18 @@ export function clientOf({ server, context }: McpRequest): JsonObject {
   const envelope: JsonObject | undefined = context.mcpReq.envelope;
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
   return isObject(declared) ? declared : {};
+}
+
+const longestClientName = 128;
+
+/** The client program, as it names itself. */
+export function originOf({ server, context }: McpRequest): CallOrigin {
+  const envelope: JsonObject | undefined = context.mcpReq.envelope;
+  const info: unknown = envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
+  if (!isObject(info) || typeof info["name"] !== "string") return { via: "mcp" };
+  const { title, name, version } = info;
+  const client = `${typeof title === "string" ? title : name} ${typeof version === "string" ? version : ""}`;
+  return { via: "mcp", client: client.slice(0, longestClientName).trim() };
 }
 
 /**

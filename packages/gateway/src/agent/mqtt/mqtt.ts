@@ -50,6 +50,7 @@ type Request = {
   readonly replyTo: string;
 };
 
+const origin = { via: "mqtt" as const };
 const shortMessageBytes = 4_096;
 const maxTopicBytes = 65_535;
 const deviceRequest = /^tendon\/devices\/([^/\p{Cc}]+)\/(control|call)$/u;
@@ -183,7 +184,7 @@ export class MqttTopics {
           : "no connected device has a session with this `session_id`";
       return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
-    return await services.control.run(principal, target, decoded.message);
+    return await services.control.run(principal, target, decoded.message, { origin });
   }
 
   async #call(principal: Principal, device: string, message: unknown): Promise<JsonObject> {
@@ -191,6 +192,7 @@ export class MqttTopics {
       const { tool, args, timeoutMs } = readCall(message);
       const { result, callId } = await this.#dependencies.services.calls.call(principal, device, tool, args, {
         timeoutMs,
+        origin,
       });
       return { request_id: requestIdOf(message), ok: true, result, callId };
     } catch (error) {

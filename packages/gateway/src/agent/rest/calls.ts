@@ -3,7 +3,7 @@ import Type from "typebox";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
-import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
+import { failures, IdempotencyHeaders, once, originOf } from "./route-parts.ts";
 
 export function callRoutes(http: Http, services: Services): void {
   http.post(
@@ -34,6 +34,7 @@ export function callRoutes(http: Http, services: Services): void {
         services.calls.call(request.principal, device, tool, args, {
           timeoutMs,
           signal: keyed ? undefined : new ClientDisconnect(reply),
+          origin: originOf(request),
         }),
       );
     },

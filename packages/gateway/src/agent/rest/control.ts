@@ -5,7 +5,7 @@ import type { Http } from "../http/http.ts";
 import { asTendonError } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { disconnectSignal } from "./client-disconnect.ts";
-import { DeviceParams, IdempotencyHeaders, onceSent } from "./route-parts.ts";
+import { DeviceParams, IdempotencyHeaders, onceSent, originOf } from "./route-parts.ts";
 
 /** Errors that are found before the action is read. Their reply has the same shape as that of a failed action. */
 const answeredAsControl: ReadonlySet<string> = new Set(["bad_request", "payload_too_large", "conflict"]);
@@ -48,12 +48,10 @@ export function controlRoutes(http: Http, services: Services): void {
         services,
         request,
         (keyed) =>
-          services.control.run(
-            request.principal,
-            request.params.device,
-            decoded.message,
-            keyed ? undefined : disconnectSignal(reply),
-          ),
+          services.control.run(request.principal, request.params.device, decoded.message, {
+            signal: keyed ? undefined : disconnectSignal(reply),
+            origin: originOf(request),
+          }),
         (done) => done.ok || (done as { sent?: unknown }).sent === true,
       );
       if (answer.code !== undefined && isErrorCode(answer.code)) reply.code(errorKinds[answer.code].status);

@@ -5,16 +5,16 @@ import {
   FleetCallRequest,
   FleetReply,
   Job,
-  type JsonObject,
   limits,
+  RunningCalls,
 } from "@tendon/protocol";
 import Type from "typebox";
-import { valueWithoutSecrets } from "../console/console.ts";
+import { TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { disconnectSignal } from "./client-disconnect.ts";
 import { type Export, exportFormat, sendExport } from "./export.ts";
-import { failures, IdempotencyHeaders, onceSent } from "./route-parts.ts";
+import { failures, IdempotencyHeaders, onceSent, originOf } from "./route-parts.ts";
 
 const callColumns: Export<CallHistory["calls"][number]>["columns"] = {
   callId: ({ callId }) => callId,
@@ -53,7 +53,11 @@ export function fleetRoutes(http: Http, services: Services): void {
           services.fanOut.call(request.principal, target, {
             tool,
             args,
-            options: { timeoutMs, signal: keyed ? undefined : disconnectSignal(reply) },
+            options: {
+              timeoutMs,
+              signal: keyed ? undefined : disconnectSignal(reply),
+              origin: originOf(request),
+            },
           }),
         (done) =>
           "job" in done ||
@@ -92,19 +96,51 @@ export function fleetRoutes(http: Http, services: Services): void {
     },
   );
   http.get(
+    "/calls/running",
+    {
+      schema: {
+        summary: "The calls that have not ended, oldest first",
+        tags: ["tools"],
+        response: { 200: RunningCalls, ...failures },
+      },
+    },
+    (request) => services.history.running(request.principal),
+  );
+  http.get(
+    "/calls/:id/picture",
+    {
+      schema: {
+        summary: "The photo that a call took",
+        description: "Available while the gateway stores the photo: for an hour by default.",
+        tags: ["tools"],
+        params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
+        response: { 200: Type.Unsafe<Buffer>({ type: "string", format: "binary" }), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { device } = await services.history.trace(request.principal, request.params.id);
+      const photo = await services.photos.ofCall(device, request.params.id);
+      if (photo === undefined) throw new TendonError("not_found", "no photo of this call is stored");
+      await reply
+        .type(photo.mimeType)
+        .header("cache-control", "private, max-age=3600")
+        .header("content-disposition", "inline")
+        .send(Buffer.from(photo.data, "base64"));
+    },
+  );
+  http.get(
     "/calls/:id",
     {
       schema: {
         summary: "One call with its trace",
         description:
-          "Arguments, error details and late answers are available for recent calls only, because the gateway keeps them in memory. Secrets are masked.",
+          "Arguments, the answer, error details and late answers are available for recent calls only, because the gateway keeps them in memory. Secrets are masked. The answer of a user-only tool needs the scope `call:user`.",
         tags: ["tools"],
         params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
         response: { 200: CallTrace, ...failures },
       },
     },
-    async (request) =>
-      withMaskedArguments(await services.history.trace(request.principal, request.params.id)),
+    (request) => services.history.trace(request.principal, request.params.id),
   );
   http.get(
     "/jobs/:id",
@@ -118,9 +154,4 @@ export function fleetRoutes(http: Http, services: Services): void {
     },
     (request) => services.fanOut.job(request.principal, request.params.id),
   );
-}
-
-function withMaskedArguments(trace: CallTrace): CallTrace {
-  // Safe: masking an object returns an object.
-  return { ...trace, arguments: valueWithoutSecrets(trace.arguments) as JsonObject | null };
 }

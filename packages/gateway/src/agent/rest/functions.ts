@@ -4,6 +4,7 @@
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import {
+  type CallOrigin,
   didYouMean,
   FunctionCallRequest,
   FunctionReply,
@@ -26,7 +27,7 @@ import {
 import type { Services } from "../services.ts";
 import { ClientDisconnect, disconnectSignal } from "./client-disconnect.ts";
 import type { RestDependencies } from "./rest.ts";
-import { failures, IdempotencyHeaders, once } from "./route-parts.ts";
+import { failures, IdempotencyHeaders, once, originOf } from "./route-parts.ts";
 
 const Schema = Type.Record(Type.String(), Type.Unknown());
 const described = { name: Type.String(), description: Type.String() };
@@ -105,7 +106,9 @@ export function functionRoutes(http: Http, dependencies: FunctionDependencies): 
     },
     (request, reply) => {
       const caller = { ...dependencies, principal: asAgent(request.principal), waits };
-      return once(services, request, (keyed) => run(caller, request.body, keyed ? undefined : reply));
+      return once(services, request, (keyed) =>
+        run(caller, request.body, originOf(request), keyed ? undefined : reply),
+      );
     },
   );
 }
@@ -120,6 +123,7 @@ function shownTo(services: Services, principal: Principal): readonly FunctionDef
 async function run(
   caller: Caller,
   { name, arguments: given = {}, timeoutMs }: FunctionCallRequest,
+  origin: CallOrigin,
   reply: FastifyReply | undefined,
 ): Promise<FunctionReply> {
   const { services, principal } = caller;
@@ -139,6 +143,7 @@ async function run(
   const done = await services.calls.call(principal, address.device, address.tool, args, {
     timeoutMs,
     signal,
+    origin,
   });
   return { name, ...done };
 }

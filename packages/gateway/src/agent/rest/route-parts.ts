@@ -1,5 +1,5 @@
 /** Schemas and idempotency that several routes share. */
-import { limits, Problem } from "@tendon/protocol";
+import { automaticRequest, type CallOrigin, consoleHeader, limits, Problem } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { plainAddress } from "../../addresses.ts";
@@ -26,6 +26,18 @@ export const IdempotencyHeaders = Type.Object({
 /** Who makes the request and from where, for the audit. */
 export function actorOf({ principal, ip }: Pick<FastifyRequest, "principal" | "ip">): Actor {
   return { principal, from: plainAddress(ip) };
+}
+
+const longestClientName = 256;
+
+/** Who made the request, for the call's trace. */
+export function originOf({ consoleSession, headers, ip }: FastifyRequest): CallOrigin {
+  const client = headers["user-agent"]?.slice(0, longestClientName);
+  const origin = { ...(client === undefined ? {} : { client }), address: plainAddress(ip) };
+  if (consoleSession === undefined) return { via: "rest", ...origin };
+  const mark = String(headers[consoleHeader] ?? "").slice(0, 64);
+  if (mark === automaticRequest) return { via: "console", ...origin, automatic: true };
+  return { via: "console", ...origin, request: mark };
 }
 
 interface KeyedRequest {

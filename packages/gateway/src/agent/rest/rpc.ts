@@ -10,7 +10,7 @@ import { jsonRpcErrorOf, messageOf, TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
-import { DeviceParams, failures } from "./route-parts.ts";
+import { DeviceParams, failures, originOf } from "./route-parts.ts";
 
 /** Sent if the device has not answered `initialize` yet. */
 const fallbackProtocolVersion = "2024-11-05";
@@ -49,7 +49,8 @@ export function rpcRoutes(http: Http, services: Services): void {
       const { id } = body;
       try {
         const signal = new ClientDisconnect(reply);
-        const result = await answer(services, principal, device, body, { signal });
+        const options = { signal, origin: originOf(request) };
+        const result = await answer(services, principal, device, body, options);
         return await reply.send({ jsonrpc: "2.0", id, result });
       } catch (error) {
         if (!(error instanceof TendonError)) throw error;

@@ -4,6 +4,8 @@ import type { BoardSession } from "../board-session.ts";
 import { handleHello } from "./hello.ts";
 import { handleMcp } from "./mcp.ts";
 
+export { callAnswered } from "./mcp.ts";
+
 /** `text` is the frame as received. Messages for a voice server are forwarded unchanged. */
 export function handleMessage(session: BoardSession, message: DeviceMessage, text: string): void {
   switch (message.type) {

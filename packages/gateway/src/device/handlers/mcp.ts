@@ -1,4 +1,4 @@
-import { type DeviceRpc, limits } from "@tendon/protocol";
+import { type DeviceMessage, type DeviceRpc, limits } from "@tendon/protocol";
 import type { BoardSession } from "../board-session.ts";
 
 const METHOD_NOT_FOUND = -32601;
@@ -22,6 +22,13 @@ export function handleMcp(session: BoardSession, rpc: DeviceRpc, text: string): 
     default:
       rpc satisfies never;
   }
+}
+
+/** The call that a message answers. Read before the message is handled, because handling it ends the call. */
+export function callAnswered(session: BoardSession, message: DeviceMessage): string | undefined {
+  if (message.type !== "mcp") return undefined;
+  const { rpc } = message;
+  return rpc.kind === "result" || rpc.kind === "error" ? session.requests.callWith(rpc.id) : undefined;
 }
 
 /** [RPC-8] Never answered, regardless of the method. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { valueWithoutSecrets, withoutSecrets } from "../../src/agent/console/masking.ts";
+import { valueWithoutSecrets, withoutSecrets } from "../src/secret-masking.ts";
 
 describe("masking", () => {
   it.each([
