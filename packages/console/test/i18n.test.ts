@@ -39,6 +39,24 @@ describe.each(codes)("the texts in %s", (code) => {
   });
 });
 
+describe("times", () => {
+  it("have one format, the browser's, in lists and on the axes of charts", async () => {
+    const at = new Date(2026, 2, 1, 15, 4, 5);
+    const english = await languages.en.load();
+    const british = createI18n("en", english, { locale: "en-GB", hourCycle: "h23" });
+    expect(british.axisTime(at, true)).toBe("15:04:05");
+    expect(british.axisTime(at, false)).toBe("15:04");
+    expect(british.exact(at)).toContain("15:04:05");
+    expect(british.clock(at)).toContain("15:04");
+    const american = createI18n("en", english, { locale: "en-US", hourCycle: "h12" });
+    for (const text of [american.axisTime(at, false), american.exact(at), american.clock(at)])
+      expect(text).toMatch(/3:04(:05)?\sPM/);
+    // Another language in a browser with a 24-hour clock.
+    const spanish = createI18n("es", await languages.es.load(), { locale: "es", hourCycle: "h23" });
+    expect(spanish.axisTime(at, false)).toBe("15:04");
+  });
+});
+
 describe("preferredLanguage", () => {
   it("returns the user's choice, or the browser's first known language, or English", () => {
     expect(preferredLanguage(null, ["de-DE", "es-MX", "en"])).toBe("es");

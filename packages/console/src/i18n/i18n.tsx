@@ -38,7 +38,19 @@ export function preferredLanguage(chosen: string | null, browserLanguages: reado
   return codes.find(isLanguage) ?? "en";
 }
 
-export function createI18n(code: LanguageCode, catalogue: Catalogue) {
+/** The clock of the browser's settings: 12 or 24 hours, also if the console is in another language. */
+interface ClockStyle {
+  readonly locale: string;
+  readonly hourCycle: "h11" | "h12" | "h23" | "h24" | undefined;
+}
+
+function browserClock(code: LanguageCode): ClockStyle {
+  const own = typeof navigator === "undefined" ? [] : navigator.languages;
+  const { hourCycle } = new Intl.DateTimeFormat(own[0], { hour: "numeric" }).resolvedOptions();
+  return { locale: own.find((tag) => tag.split("-")[0] === code) ?? code, hourCycle };
+}
+
+export function createI18n(code: LanguageCode, catalogue: Catalogue, style = browserClock(code)) {
   const plural = new Intl.PluralRules(code);
   const fill = (text: string, values: Readonly<Record<string, string | number>> = {}) =>
     text.replace(/\{(\w+)\}/g, (whole, name: string) => {
@@ -46,14 +58,16 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue) {
       return value === undefined ? whole : typeof value === "number" ? number.format(value) : value;
     });
   const number = new Intl.NumberFormat(code);
-  const exact = new Intl.DateTimeFormat(code, { dateStyle: "medium", timeStyle: "medium" });
-  const clock = new Intl.DateTimeFormat(code, { timeStyle: "medium" });
-  const day = new Intl.DateTimeFormat(code, {
-    month: "short",
-    day: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  });
+  // Without an explicit hour cycle the language's own would apply, and times would differ between pages.
+  const cycle = style.hourCycle === undefined ? {} : { hourCycle: style.hourCycle };
+  const minutes = { hour: "numeric", minute: "2-digit", ...cycle } as const;
+  const seconds = { ...minutes, second: "2-digit" } as const;
+  const date = { month: "short", day: "numeric" } as const;
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(style.locale, options);
+  const exact = format({ year: "numeric", ...date, ...seconds });
+  const clock = format(seconds);
+  const minute = format(minutes);
+  const day = format({ ...date, ...minutes });
   const ago = new Intl.RelativeTimeFormat(code, { numeric: "auto", style: "short" });
   return {
     code,
@@ -66,6 +80,8 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue) {
     number: (value: number) => number.format(value),
     exact: (at: Date) => exact.format(at),
     clock: (at: Date) => (isToday(at) ? clock : day).format(at),
+    /** A label of a time axis. */
+    axisTime: (at: Date, withSeconds: boolean) => (withSeconds ? clock : minute).format(at),
     /** A relative time such as “3 min ago”. */
     ago: (ms: number) => {
       const seconds = Math.round(ms / 1000);
@@ -78,7 +94,9 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue) {
     duration: (ms: number) => {
       if (ms < 10) return `${number.format(Math.round(ms * 10) / 10)} ms`;
       if (ms < 1000) return `${number.format(Math.round(ms))} ms`;
-      return `${number.format(Math.round(ms / 100) / 10)} s`;
+      if (ms < 120_000) return `${number.format(Math.round(ms / 100) / 10)} s`;
+      if (ms < 7_200_000) return `${number.format(Math.round(ms / 60_000))} min`;
+      return `${number.format(Math.round(ms / 3_600_000))} h`;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useI18n } from "../../i18n/i18n.tsx";
+import { type I18n, useI18n } from "../../i18n/i18n.tsx";
 import { Panel } from "../../ui/states.tsx";
 
 export interface Line {
@@ -48,16 +48,39 @@ const wholeSteps = Array.from({ length: 8 }, (_, power) =>
 const minute = 60;
 
 /** Formats times, with seconds where the labels are less than a minute apart. */
-function timeLabels(language: string, at: readonly number[]): string[] {
+function timeLabels(i18n: I18n, at: readonly number[]): string[] {
   const apart = (at[1] ?? 0) - (at[0] ?? 0);
-  const seconds = apart < minute ? ({ second: "2-digit" } as const) : {};
-  const format = new Intl.DateTimeFormat(language, {
-    hour: "2-digit",
-    minute: "2-digit",
-    hourCycle: "h23",
-    ...seconds,
-  });
-  return at.map((second) => format.format(second * 1000));
+  return at.map((second) => i18n.axisTime(new Date(second * 1000), apart < minute));
+}
+
+/** The width of the longest time label, with some space around it, so that labels do not touch. */
+const labelWidth = 92;
+
+/** So few points are drawn as points. */
+const fewPoints = 12;
+
+function isFew(values: Iterable<number | null | undefined>): boolean {
+  let known = 0;
+  for (const value of values) {
+    if (value !== null && value !== undefined) known += 1;
+    if (known > fewPoints) return false;
+  }
+  return true;
+}
+
+/** A line suggests values between its points. Between few points with gaps, it would only invent them. */
+function pathsFor(step: boolean): UPlot.Series.PathBuilder | undefined {
+  const draw = step ? UPlot.paths.stepped?.({ align: 1 }) : UPlot.paths.linear?.();
+  if (draw === undefined || step) return draw;
+  return (plot, series, from, to) => {
+    const values = [...(plot.data[series] ?? [])];
+    return isFew(values) && values.includes(null) ? null : draw(plot, series, from, to);
+  };
+}
+
+function pathOption(step: boolean): { paths?: UPlot.Series.PathBuilder } {
+  const paths = pathsFor(step);
+  return paths === undefined ? {} : { paths };
 }
 
 export function Chart(props: {
@@ -79,8 +102,9 @@ export function Chart(props: {
     const root = place.current;
     if (root === null) return;
     const number = new Intl.NumberFormat(i18n.code, { maximumFractionDigits: 2 });
+    const text = (value: number) => (unit === "ms" ? i18n.duration(value) : `${number.format(value)}${unit}`);
     const format = (value: number | null | undefined) =>
-      value === null || value === undefined ? "—" : `${number.format(value)}${unit}`;
+      value === null || value === undefined ? "—" : text(value);
     const axis = {
       stroke: colourOf(root, "soft"),
       font: "11px system-ui",
@@ -91,7 +115,7 @@ export function Chart(props: {
       {
         width: root.clientWidth,
         height,
-        padding: [12, 28, 0, 0],
+        padding: [12, 40, 0, 0],
         cursor: { points: { size: 6 } },
         legend: { live: true },
         axes: [
@@ -99,13 +123,14 @@ export function Chart(props: {
             ...axis,
             grid: { show: false },
             size: 30,
-            values: (_plot, at) => timeLabels(i18n.code, at),
+            space: labelWidth,
+            values: (_plot, at) => timeLabels(i18n, at),
           },
           {
             ...axis,
-            size: 56,
+            size: (_plot, labels) => Math.max(40, ...(labels ?? []).map((label) => 14 + 6.5 * label.length)),
             ...(whole ? { incrs: wholeSteps } : {}),
-            values: (_plot, at) => at.map((value) => `${number.format(value)}${unit}`),
+            values: (_plot, at) => at.map(text),
           },
         ],
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(1e-9, (high ?? 0) * 1.15 || 1)] } },
@@ -119,12 +144,14 @@ export function Chart(props: {
             stroke: colourOf(root, colour),
             width: 1.75,
             spanGaps: true,
-            points: { show: false },
+            points: {
+              show: (plot: UPlot, series: number) => step !== true && isFew(plot.data[series] ?? []),
+              size: 6,
+              fill: colourOf(root, colour),
+            },
             value: (_plot: UPlot, value: number | null) => format(value),
             ...(fill === true ? { fill: colourOf(root, `${colour}-soft`) } : {}),
-            ...(step === true && UPlot.paths.stepped !== undefined
-              ? { paths: UPlot.paths.stepped({ align: 1 }) }
-              : {}),
+            ...pathOption(step === true),
           })),
         ],
       },
@@ -144,7 +171,7 @@ export function Chart(props: {
     chart.current?.setData([[...x], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData);
   }, [x, lines]);
   const last = lines
-    .map(({ name, values }) => `${name} ${values.findLast((value) => value !== null) ?? "—"}${unit}`)
+    .map(({ name, values }) => `${name} ${values.findLast((value) => value !== null) ?? "—"} ${unit}`.trim())
     .join(", ");
   return (
     <Panel title={title}>

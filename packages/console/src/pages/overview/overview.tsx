@@ -91,7 +91,7 @@ function Figures({ view }: { readonly view: OverviewView }) {
         />
         <Chart
           title={t("overview.latency")}
-          unit=" ms"
+          unit="ms"
           x={series.x}
           lines={[
             { name: "p50", values: series.p50, colour: "accent" },
