@@ -1,4 +1,4 @@
-/** Calls, approvals, the home, the overview, connecting an agent, and navigation. */
+/** Approvals, the home, the overview, connecting an agent, and navigation. */
 
 import fs from "node:fs";
 import os from "node:os";
@@ -8,49 +8,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
 import { openConsole } from "./browser.ts";
 import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
-
-describe("calls", () => {
-  it("are listed live, filtered, shown with their trace, and repeated", async () => {
-    const site = await openConsoleSite();
-    const device = await startBoard(site, desk, "desk");
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 20 });
-    const { page, complaints } = await openConsole(site, "/calls");
-    const list = page.getByRole("list", { name: "Calls" });
-    await list.getByText("self.audio_speaker.set_volume").waitFor();
-    // A call by another client appears automatically.
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 400 });
-    await list.getByText("Invalid arguments").waitFor();
-    await page.getByLabel("Outcome").selectOption("ok");
-    await list.getByText("Invalid arguments").waitFor({ state: "detached" });
-    await list.getByRole("link").first().click();
-    const timeline = page.getByRole("list", { name: "Timeline" });
-    for (const word of ["Requested", "Allowed", "Sent", "Answered"])
-      await timeline.getByText(word, { exact: true }).waitFor();
-    await page.getByText("volume:").waitFor();
-    await page.getByText(/"method":"tools\/call"/).waitFor();
-    const before = page.url();
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 90 });
-    await page.getByRole("button", { name: "Try again" }).click();
-    await until(() => device.state.get("volume") === 20, "the volume of the story");
-    await until(() => page.url() !== before, "the story of the new call");
-    complaints.check();
-  });
-
-  it("that failed show the reason and what to do", async () => {
-    const site = await openConsoleSite();
-    const device = await startBoard(site, desk, "desk", { autoReconnect: false });
-    await device.stop();
-    await untilOnline(site, desk, false);
-    const { body } = await site.call(desk, "self.get_device_status");
-    const { page } = await openConsole(site, `/calls/${String(body["callId"])}`);
-    await page.getByText("The device is offline").waitFor();
-    await page.getByRole("list", { name: "Timeline" }).getByText("Not sent").waitFor();
-    await page.getByText("Check its power and network").waitFor();
-    await page.getByText("No arguments").waitFor();
-    await page.getByRole("main").getByRole("link", { name: "Calls", exact: true }).click();
-    await page.getByRole("heading", { name: "Calls", exact: true }).waitFor();
-  });
-});
 
 describe("approvals", () => {
   it("show the caller and the exact call, and the agent gets its answer at once", async () => {

@@ -1,8 +1,10 @@
 /** Calls one tool or one device_control action, and returns the device's answer. */
 
 import { useMutation } from "@tanstack/react-query";
-import type { CallReply, ControlResponse } from "@tendon/protocol";
-import { api, inPath } from "./client.ts";
+import { automaticRequest, type CallReply, type ControlResponse } from "@tendon/protocol";
+import { useState } from "react";
+import { api, cancelledError, inPath } from "./client.ts";
+import { addOwnCall, newRequestId, type OwnCall, removeOwnCall } from "./own-calls.ts";
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -11,15 +13,49 @@ export interface ToolCall {
   readonly args: Arguments;
 }
 
-export function callTool(device: string, { tool, args }: ToolCall): Promise<CallReply> {
-  return api<CallReply>(`/devices/${inPath(device)}/tools/${inPath(tool)}/call`, {
+/** A call that the user makes. It can be cancelled while it runs: the gateway ends a call whose client disconnects. */
+export async function callTool(
+  device: string,
+  { tool, args }: ToolCall,
+  onStart: (call: OwnCall) => void = () => undefined,
+): Promise<CallReply> {
+  const controller = new AbortController();
+  const request = newRequestId();
+  const own = { request, device, tool, startedAt: Date.now(), cancel: () => controller.abort() };
+  addOwnCall(own);
+  onStart(own);
+  try {
+    return await api<CallReply>(callPath(device, tool), {
+      method: "POST",
+      body: { arguments: args },
+      signal: controller.signal,
+      mark: request,
+    });
+  } catch (error) {
+    throw controller.signal.aborted ? cancelledError() : error;
+  } finally {
+    removeOwnCall(request);
+  }
+}
+
+/** A read that the page makes by itself. The history keeps it apart from the calls of people. */
+export function readTool(device: string, tool: string): Promise<CallReply> {
+  return api<CallReply>(callPath(device, tool), {
     method: "POST",
-    body: { arguments: args },
+    body: { arguments: {} },
+    mark: automaticRequest,
   });
 }
 
+function callPath(device: string, tool: string): string {
+  return `/devices/${inPath(device)}/tools/${inPath(tool)}/call`;
+}
+
+/** `running`: the call, from its start on. It is over when `isPending` is false. */
 export function useToolCall(device: string) {
-  return useMutation({ mutationFn: (call: ToolCall) => callTool(device, call) });
+  const [running, setRunning] = useState<OwnCall>();
+  const mutation = useMutation({ mutationFn: (call: ToolCall) => callTool(device, call, setRunning) });
+  return { ...mutation, running };
 }
 
 export function useControl(device: string) {

@@ -33,8 +33,13 @@ export function onSignedOut(listener: () => void): () => void {
   return () => signedOutListeners.delete(listener);
 }
 
-export function apiHeaders(): Record<string, string> {
-  return { [consoleHeader]: "1", accept: "application/json" };
+export function apiHeaders(mark = "1"): Record<string, string> {
+  return { [consoleHeader]: mark, accept: "application/json" };
+}
+
+/** The error of a request that the user cancelled. */
+export function cancelledError(): ApiError {
+  return new ApiError({ ...unreachable, code: "cancelled" });
 }
 
 export interface Send {
@@ -43,17 +48,19 @@ export interface Send {
   /** A file to send as the body. */
   readonly file?: Blob;
   readonly signal?: AbortSignal | undefined;
+  /** The value of the console's header: the page's id of this request, or `automatic`. */
+  readonly mark?: string | undefined;
 }
 
 export async function api<Body>(
   path: string,
-  { method = "GET", body, file, signal }: Send = {},
+  { method = "GET", body, file, signal, mark }: Send = {},
 ): Promise<Body> {
   const kind = file === undefined ? "application/json" : "application/octet-stream";
   const sent = file ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(`/api/v1${path}`, {
     method,
-    headers: { ...apiHeaders(), ...(sent === undefined ? {} : { "content-type": kind }) },
+    headers: { ...apiHeaders(mark), ...(sent === undefined ? {} : { "content-type": kind }) },
     ...(sent === undefined ? {} : { body: sent }),
     ...(signal === undefined ? {} : { signal }),
     credentials: "same-origin",

@@ -1,7 +1,14 @@
 /** The console's queries. Each has one key, so that events can invalidate it. */
 
 import { infiniteQueryOptions, type QueryClient, queryOptions } from "@tanstack/react-query";
-import type { CallHistory, DeviceDetail, DeviceList, SessionView, ToolList } from "@tendon/protocol";
+import type {
+  CallHistory,
+  DeviceDetail,
+  DeviceList,
+  RunningCalls,
+  SessionView,
+  ToolList,
+} from "@tendon/protocol";
 import { api, inPath, query } from "./client.ts";
 
 const pageOfDevices = 500;
@@ -20,6 +27,7 @@ export const keys = {
   deletion: (id: string) => ["deletion", id] as const,
   tools: (id: string) => ["device", id, "tools"] as const,
   calls: ["calls"] as const,
+  running: ["running"] as const,
   pending: ["pending"] as const,
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
@@ -86,14 +94,29 @@ export interface CallFilter {
   readonly principal?: string | undefined;
   readonly outcome?: string | undefined;
   readonly since?: string | undefined;
+  /** Whether the list includes the status reads that open console pages make automatically. */
+  readonly automatic?: boolean | undefined;
   readonly limit?: number;
 }
+
+const runningEveryMs = 1_000;
+
+/** Calls that have not ended. No event announces their start or their phase, so the list is polled. */
+export const runningQuery = queryOptions({
+  queryKey: keys.running,
+  queryFn: ({ signal }) => api<RunningCalls>("/calls/running", { signal }),
+  refetchInterval: runningEveryMs,
+  gcTime: 0,
+});
 
 export function callsQuery(filter: CallFilter) {
   return infiniteQueryOptions({
     queryKey: [...keys.calls, filter] as const,
     queryFn: ({ pageParam, signal }) =>
-      api<CallHistory>(`/calls${query({ limit: 50, ...filter, cursor: pageParam })}`, { signal }),
+      api<CallHistory>(
+        `/calls${query({ limit: 50, ...filter, automatic: filter.automatic === true, cursor: pageParam })}`,
+        { signal },
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor,
     staleTime: 10_000,

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { DeviceDetail, ToolList } from "@tendon/protocol";
 import { useEffect, useRef } from "react";
 import { useEvents } from "../live/live-context.tsx";
-import { callTool } from "./calls.ts";
+import { readTool } from "./calls.ts";
 import { keys } from "./queries.ts";
 
 export const statusTool = "self.get_device_status";
@@ -21,7 +21,7 @@ export function useStatus(device: DeviceDetail, tools: ToolList | undefined, may
     online &&
     tools?.tools.some(({ name, access }) => name === statusTool && access === "allowed") === true;
   const { mutate, mutateAsync, isPending, error } = useMutation({
-    mutationFn: () => callTool(id, { tool: statusTool, args: {} }),
+    mutationFn: () => readTool(id, statusTool),
     onSuccess: ({ result }) => {
       const value = result.structuredContent ?? readText(result.content);
       if (value === undefined) return;

@@ -1,4 +1,5 @@
 import { administration } from "./en-administration.ts";
+import { calls } from "./en-calls.ts";
 import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
 import { onboarding } from "./en-onboarding.ts";
@@ -7,6 +8,7 @@ import { voice } from "./en-voice.ts";
 /** The console's texts. The other languages have the same keys and placeholders. */
 export const en = {
   ...errors,
+  ...calls,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -123,7 +125,7 @@ export const en = {
   "call.id": "Call",
   "call.arguments": "Arguments",
   "call.forgotten": "No longer in memory. The history keeps the caller, the tool and the outcome.",
-  "call.frames": "Frames at that time",
+  "call.frames": "Frames of this call",
   "call.noFrames": "No longer in memory.",
   "call.openDevice": "Open the device",
   "call.retry": "Try again",

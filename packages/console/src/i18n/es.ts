@@ -1,4 +1,5 @@
 import { administration } from "./es-administration.ts";
+import { calls } from "./es-calls.ts";
 import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { onboarding } from "./es-onboarding.ts";
@@ -7,6 +8,7 @@ import type { Catalogue } from "./i18n.tsx";
 
 export const es: Catalogue = {
   ...errors,
+  ...calls,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -132,7 +134,7 @@ export const es: Catalogue = {
   "call.id": "Llamada",
   "call.arguments": "Argumentos",
   "call.forgotten": "Ya no está en memoria. El historial conserva el autor, la herramienta y el resultado.",
-  "call.frames": "Tramas de ese momento",
+  "call.frames": "Tramas de esta llamada",
   "call.noFrames": "Ya no está en memoria.",
   "call.openDevice": "Abrir el dispositivo",
   "call.retry": "Reintentar",

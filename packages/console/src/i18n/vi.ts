@@ -1,5 +1,6 @@
 import type { Catalogue } from "./i18n.tsx";
 import { administration } from "./vi-administration.ts";
+import { calls } from "./vi-calls.ts";
 import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
 import { onboarding } from "./vi-onboarding.ts";
@@ -7,6 +8,7 @@ import { voice } from "./vi-voice.ts";
 
 export const vi: Catalogue = {
   ...errors,
+  ...calls,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -131,7 +133,7 @@ export const vi: Catalogue = {
   "call.id": "Lệnh gọi",
   "call.arguments": "Tham số",
   "call.forgotten": "Không còn trong bộ nhớ. Lịch sử giữ lại bên gọi, công cụ và kết quả.",
-  "call.frames": "Khung dữ liệu lúc đó",
+  "call.frames": "Khung dữ liệu của lệnh gọi này",
   "call.noFrames": "Không còn trong bộ nhớ.",
   "call.openDevice": "Mở thiết bị",
   "call.retry": "Thử lại",

@@ -1,5 +1,6 @@
 import type { Catalogue } from "./i18n.tsx";
 import { administration } from "./zh-administration.ts";
+import { calls } from "./zh-calls.ts";
 import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
 import { onboarding } from "./zh-onboarding.ts";
@@ -7,6 +8,7 @@ import { voice } from "./zh-voice.ts";
 
 export const zh: Catalogue = {
   ...errors,
+  ...calls,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -129,7 +131,7 @@ export const zh: Catalogue = {
   "call.id": "调用",
   "call.arguments": "参数",
   "call.forgotten": "内存中已没有。历史记录保留了调用者、工具和结果。",
-  "call.frames": "当时的数据帧",
+  "call.frames": "此调用的数据帧",
   "call.noFrames": "内存中已没有。",
   "call.openDevice": "打开设备",
   "call.retry": "重试",

@@ -10,6 +10,16 @@ export function groupOf(tool: string): string {
   return parts.length > 1 ? sentence(parts.slice(0, -1).join(" ")) : "";
 }
 
+const reading = /^(get|read|list|query|check|is|has|describe|count|measure|status)(_|$)|_get$/;
+
+/**
+ * Whether a call was answered with `false`. For a tool that changes something, this means that the change did not happen;
+ * for a tool that reads, it is an answer like any other.
+ */
+export function answeredFalse(tool: string, answer: string | undefined): boolean {
+  return answer === "false" && !reading.test(tool.split(".").at(-1) ?? tool);
+}
+
 function sentence(name: string): string {
   const words = name.replace(/[_-]+/g, " ").trim();
   return words.charAt(0).toUpperCase() + words.slice(1);

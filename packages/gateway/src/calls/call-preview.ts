@@ -13,12 +13,20 @@ export function callPreview(recent: RecentCall | undefined, withAnswer: boolean)
   const args = recent.arguments === undefined ? undefined : parseJson(recent.arguments);
   const content = withAnswer ? (recent.answer?.content ?? []) : [];
   const text = content.find(({ type }) => type === "text")?.["text"];
-  const answer = recent.detail ?? (typeof text === "string" ? text : undefined);
+  const answer = recent.detail ?? (typeof text === "string" ? sentenceIn(text) : undefined);
   return {
     ...(isObject(args) ? { arguments: shortened(argumentsInShort(args)) } : {}),
     ...(answer === undefined ? {} : { answer: shortened(withoutSecrets(answer)) }),
     ...(content.some(({ type }) => type === "image") ? { picture: true as const } : {}),
   };
+}
+
+/** The sentence in a vision server's reply, which boards pass on as their answer; any other text as it is. */
+function sentenceIn(text: string): string {
+  const reply = text.startsWith("{") ? parseJson(text) : undefined;
+  if (!isObject(reply) || typeof reply["success"] !== "boolean") return text;
+  const { result, message } = reply;
+  return typeof result === "string" ? result : typeof message === "string" ? message : text;
 }
 
 /** `volume: 20, room: "kitchen"`. */

@@ -38,7 +38,7 @@ export interface RequestOptions {
   readonly lane?: "voice" | undefined;
   /** For callers and devices that both speak MCP. */
   readonly relay?: Relay | undefined;
-  /** Called when the request has left the queue and is sent. */
+  /** Called when the request leaves the queue and is sent. */
   readonly onSent?: (() => void) | undefined;
 }
 
@@ -269,8 +269,8 @@ export class Requests {
     if (next.timer === undefined) this.#startTimer(next);
     this.#current = next;
     // A failed send closes the connection, which settles all requests.
-    this.#dependencies.send(encodeRequest(next.id, next.method, next.params), next.options);
     next.options.onSent?.();
+    this.#dependencies.send(encodeRequest(next.id, next.method, next.params), next.options);
   }
 
   #takeNext(): Pending | undefined {

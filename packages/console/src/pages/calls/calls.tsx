@@ -1,7 +1,9 @@
-/** The call history, updated live unless the user pauses it. */
+/** The calls that run now, and the call history, updated live unless the user pauses it. */
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { errorTitles } from "@tendon/protocol";
-import { useDeferredValue, useMemo, useState } from "react";
-import type { CallFilter } from "../../api/queries.ts";
+import { useId, useMemo, useState } from "react";
+import { useAliases } from "../../api/aliases.ts";
+import { callsQuery } from "../../api/queries.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
@@ -9,32 +11,17 @@ import { Button } from "../../ui/button.tsx";
 import { Select, TextInput } from "../../ui/field.tsx";
 import { outcomeLabel } from "../../ui/problem.tsx";
 import { Badge } from "../../ui/states.tsx";
+import { type CallFilters, spanNames, textFields, useCallFilters } from "./call-filter.ts";
 import { CallHistoryList } from "./call-list.tsx";
+import { RunningCalls } from "./running-list.tsx";
 
 const outcomes = ["ok", "tool_error", ...Object.keys(errorTitles)];
-const hour = 3_600_000;
-const spans = { hour, day: 24 * hour, week: 168 * hour } as const;
-type Span = keyof typeof spans | "all";
 
 export function CallsPage() {
-  const i18n = useI18n();
-  const { t } = i18n;
+  const { t } = useI18n();
   const live = useIsLive();
   const [paused, setPaused] = useState(false);
-  const [text, setText] = useState({ device: "", tool: "", principal: "" });
-  const [outcome, setOutcome] = useState("");
-  const [span, setSpan] = useState<Span>("all");
-  const deferred = useDeferredValue(text);
-  const filter: CallFilter = useMemo(
-    () => ({
-      device: given(deferred.device),
-      tool: given(deferred.tool),
-      principal: given(deferred.principal),
-      outcome: given(outcome),
-      since: span === "all" ? undefined : new Date(Date.now() - spans[span]).toISOString(),
-    }),
-    [deferred, outcome, span],
-  );
+  const filters = useCallFilters();
   return (
     <>
       <PageHeader
@@ -55,20 +42,48 @@ export function CallsPage() {
           </>
         }
       />
-      <div className="mb-3 grid grid-cols-2 gap-2 md:grid-cols-5">
-        {(["device", "tool", "principal"] as const).map((field) => (
-          <TextInput
-            key={field}
-            aria-label={t(`calls.${field}`)}
-            placeholder={t(`calls.${field}`)}
-            value={text[field]}
-            onChange={({ target }) => setText({ ...text, [field]: target.value })}
-          />
+      <Filters filters={filters} />
+      <RunningCalls />
+      <div className="overflow-hidden rounded-xl border border-line bg-surface">
+        <CallHistoryList
+          filter={filters.filter}
+          paused={paused}
+          none={filters.active ? t("calls.noMatch") : t("calls.none")}
+        />
+      </div>
+    </>
+  );
+}
+
+function Filters({ filters }: { readonly filters: CallFilters }) {
+  const i18n = useI18n();
+  const { t } = i18n;
+  const { values, active, change, clear } = filters;
+  const lists = useId();
+  const known = useSuggestions();
+  return (
+    <div className="mb-4 flex flex-col gap-2">
+      <div className="grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-5">
+        {textFields.map((field) => (
+          <div key={field}>
+            <TextInput
+              aria-label={t(`calls.${field}`)}
+              placeholder={t(`calls.${field}`)}
+              list={`${lists}-${field}`}
+              value={values[field]}
+              onChange={({ target }) => change(field, target.value)}
+            />
+            <datalist id={`${lists}-${field}`}>
+              {known[field].map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+          </div>
         ))}
         <Select
           aria-label={t("calls.outcome")}
-          value={outcome}
-          onChange={({ target }) => setOutcome(target.value)}
+          value={values.outcome}
+          onChange={({ target }) => change("outcome", target.value)}
         >
           <option value="">{t("calls.anyOutcome")}</option>
           {outcomes.map((each) => (
@@ -79,24 +94,47 @@ export function CallsPage() {
         </Select>
         <Select
           aria-label={t("calls.when")}
-          value={span}
-          onChange={({ target }) => setSpan(target.value as Span)}
+          value={values.span === "" ? "all" : values.span}
+          onChange={({ target }) => change("span", target.value === "all" ? "" : target.value)}
         >
-          {(["all", "hour", "day", "week"] as const).map((each) => (
+          {spanNames.map((each) => (
             <option key={each} value={each}>
               {t(`calls.span.${each}`)}
             </option>
           ))}
         </Select>
       </div>
-      <div className="overflow-hidden rounded-xl border border-line bg-surface">
-        <CallHistoryList filter={filter} paused={paused} />
+      <div className="flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-1 text-sm text-soft">
+        <label className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={values.automatic === "true"}
+            onChange={({ target }) => change("automatic", target.checked ? "true" : "")}
+          />
+          {t("calls.automatic")}
+        </label>
+        {active && (
+          <Button look="quiet" icon="cross" onClick={clear}>
+            {t("calls.clear")}
+          </Button>
+        )}
       </div>
-    </>
+    </div>
   );
 }
 
-function given(text: string): string | undefined {
-  const trimmed = text.trim();
-  return trimmed === "" ? undefined : trimmed;
+/** What the latest calls contain, as suggestions for the filters. */
+function useSuggestions(): Readonly<Record<(typeof textFields)[number], readonly string[]>> {
+  const aliasOf = useAliases();
+  const { data } = useInfiniteQuery(callsQuery({}));
+  return useMemo(() => {
+    const calls = data?.pages.flatMap((page) => page.calls) ?? [];
+    const unique = (values: readonly string[]) => [...new Set(values)].sort();
+    return {
+      device: unique(calls.map(({ device }) => aliasOf(device))),
+      tool: unique(calls.map(({ tool }) => tool)),
+      principal: unique(calls.map(({ principal }) => principal)),
+    };
+  }, [data, aliasOf]);
 }

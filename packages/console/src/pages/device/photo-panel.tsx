@@ -5,6 +5,7 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { RunningCall } from "../../ui/running-call.tsx";
 import { Panel, Skeleton } from "../../ui/states.tsx";
 import { ToolResult } from "../../ui/tool-result.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
@@ -48,7 +49,8 @@ export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
       </form>
       <div className="px-4 pb-4 empty:hidden">
         {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
-        {call.isPending && <Skeleton className="aspect-video w-full" />}
+        {call.isPending && <RunningCall call={call.running} />}
+        {call.isPending && <Skeleton className="mt-2 aspect-video w-full" />}
         {call.isSuccess && <ToolResult reply={explained(call.data)} />}
         {call.isError && <ProblemNote error={call.error} />}
       </div>

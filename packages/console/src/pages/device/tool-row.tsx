@@ -7,6 +7,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { RunningCall } from "../../ui/running-call.tsx";
 import { Badge, Skeleton } from "../../ui/states.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
 import { ToolResult } from "../../ui/tool-result.tsx";
@@ -113,6 +114,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
                 <FocusField form={id} visit={visit} ready={why === undefined} />
               </ToolForm>
             </Suspense>
+            {call.isPending && <RunningCall call={call.running} />}
             {call.isError && <ProblemNote error={call.error} />}
             {call.isSuccess && <ToolResult reply={call.data} />}
           </>

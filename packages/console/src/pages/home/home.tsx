@@ -1,7 +1,7 @@
 /** The simulated home as a floor plan. Switching a light is an ordinary call and appears in the history. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { callTool, type ToolCall } from "../../api/calls.ts";
+import { callTool, readTool, type ToolCall } from "../../api/calls.ts";
 import { ApiError } from "../../api/client.ts";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
@@ -30,7 +30,7 @@ export function HomePage() {
   const online = device.data?.online === true;
   const state = useQuery({
     queryKey: homeKey,
-    queryFn: async () => readHome((await callTool(home, { tool: "get_all_states", args: {} })).result),
+    queryFn: async () => readHome((await readTool(home, "get_all_states")).result),
     enabled: online && may("call"),
     staleTime: 5_000,
   });
