@@ -205,7 +205,7 @@ describe("the device page", () => {
     const device = await startBoard(site, desk, "desk");
     await site.call(desk, "self.camera.take_photo", { question: "?" });
     const { page, complaints } = await openConsole(site, address);
-    await page.getByRole("list", { name: "Calls" }).getByText("self.get_device_status").first().waitFor();
+    await page.getByRole("list", { name: "Calls" }).getByText("self.camera.take_photo").first().waitFor();
     await page.getByRole("tab", { name: "Events" }).click();
     await device.stop();
     await page.getByText("device.offline").waitFor();

@@ -114,7 +114,7 @@ export function callsQuery(filter: CallFilter) {
     queryKey: [...keys.calls, filter] as const,
     queryFn: ({ pageParam, signal }) =>
       api<CallHistory>(
-        `/calls${query({ limit: 50, ...filter, automatic: filter.automatic === true, cursor: pageParam })}`,
+        `/calls${query({ limit: 50, ...filter, automatic: filter.automatic === true, preview: true, cursor: pageParam })}`,
         { signal },
       ),
     initialPageParam: undefined as string | undefined,

@@ -68,7 +68,7 @@ export class History {
   /** Newest first. */
   async list(principal: Principal, query: CallQuery): Promise<CallHistory> {
     requireScope(principal, "read");
-    const { device, since, ...rest } = query;
+    const { device, since, preview: withPreview = false, ...rest } = query;
     this.#dependencies.settle();
     const page = await this.#dependencies.calls.query({
       ...rest,
@@ -78,7 +78,7 @@ export class History {
         : { visible: (id: string) => this.#dependencies.visible(principal, id) }),
       since: since === undefined ? undefined : Date.parse(since),
     });
-    const recent = await this.#tracesOf(page.calls);
+    const recent = withPreview ? await this.#tracesOf(page.calls) : () => undefined;
     const calls = page.calls.map(
       ({ id, at, arguments: args, approval, node: _node, event: _event, ...call }) => {
         const preview = callPreview(recent(id), this.#mayRead(principal, call));

@@ -71,6 +71,9 @@ export const CallQuery = Type.Object({
         "`false` leaves out the status reads that open console pages make automatically. Their principal is `console:NAME`",
     }),
   ),
+  preview: Type.Optional(
+    Type.Boolean({ description: "`true` adds the arguments and answers of recent calls in short" }),
+  ),
 });
 export type CallQuery = Static<typeof CallQuery>;
 
@@ -83,7 +86,7 @@ const Preview = Type.Object(
     ),
     picture: Type.Optional(Type.Literal(true, { description: "The answer has a picture" })),
   },
-  { description: "Arguments and answer in short, only for recent calls" },
+  { description: "Arguments and answer in short, only for recent calls and if requested" },
 );
 
 const PastCall = Type.Object({
