@@ -5,10 +5,12 @@ import { type Addresses, otaProblem } from "../addresses.ts";
 import { type Console, consoleRoutes, type Http, type Services } from "../agent/agent.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Clock } from "../clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 import type { FrameLog } from "../device/device.ts";
 import type { Events } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import { version } from "../version.ts";
+import { framesOfAllNodes } from "./cluster-frames.ts";
 
 export interface ConsoleDependencies {
   readonly clock: Clock;
@@ -19,6 +21,7 @@ export interface ConsoleDependencies {
   readonly authentication: Authentication;
   readonly audit: Audit;
   readonly frames: FrameLog;
+  readonly cluster: Cluster | undefined;
   readonly addresses: () => Addresses;
   /** The host on which the gateway listens, and its public address. */
   readonly listening: { readonly host: string; readonly publicUrl?: string };
@@ -31,7 +34,7 @@ export interface ConsoleDependencies {
 const maxCallsRead = 100_000;
 
 export async function openConsole(http: Http, dependencies: ConsoleDependencies): Promise<Console> {
-  const { store, frames, addresses, listening, voice, startDemoDevice, ...rest } = dependencies;
+  const { store, frames, cluster, addresses, listening, voice, startDemoDevice, ...rest } = dependencies;
   // Stored, so that it stays the same after a restart.
   const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));
   return await consoleRoutes(http, {
@@ -40,7 +43,7 @@ export async function openConsole(http: Http, dependencies: ConsoleDependencies)
     sessionStorage: store.consoleSessions,
     callHistory: (span, take) => store.calls.finishedIn({ ...span, limit: maxCallsRead }, take),
     onlineAlready: rest.services.fleet.sessions().length,
-    frames: (device) => frames.framesOf(device),
+    frames: framesOfAllNodes(cluster, frames),
     instanceId: String(instanceId),
     about() {
       const { public: url, ota, mqtt } = addresses();

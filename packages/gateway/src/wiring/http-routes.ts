@@ -63,6 +63,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     authentication,
     audit,
     frames: dependencies.frames,
+    cluster: cluster?.cluster,
     addresses: dependencies.addresses,
     listening: dependencies.listening,
     voice: voice !== undefined,

@@ -2,9 +2,7 @@
 import { isObject } from "@tendon/protocol";
 import type { Calls, History, PhotoAccess, RecentCall, RunningCall } from "../calls/calls.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-
-/** A node that does not answer within this time is left out. */
-const answerMs = 1_000;
+import { askOtherNodes } from "./other-nodes.ts";
 
 export function shareCalls(
   cluster: Cluster,
@@ -23,10 +21,7 @@ export function shareCalls(
     return (await photos.ownOfCall(device, callId)) ?? null;
   });
   // Safe: only the handlers above answer, and all nodes run the same version.
-  const askAll = async (topic: string, body: unknown) =>
-    (await Promise.all(others(cluster).map((node) => ask(cluster, node, topic, body)))).filter(
-      (answer) => answer !== undefined && answer !== null,
-    );
+  const askAll = (topic: string, body: unknown) => askOtherNodes(cluster, topic, body);
   history.shareWith({
     async traces(callIds) {
       const found = (await askAll("call-traces", { callIds })) as [string, RecentCall][][];
@@ -42,19 +37,6 @@ export function shareCalls(
       return found[0] as Awaited<ReturnType<PhotoAccess["ownOfCall"]>>;
     },
   });
-}
-
-function others(cluster: Cluster): string[] {
-  return cluster.nodes().flatMap(({ instance }) => (instance === cluster.instance ? [] : [instance]));
-}
-
-async function ask(cluster: Cluster, node: string, topic: string, body: unknown): Promise<unknown> {
-  try {
-    return await cluster.rpc.askNode(node, topic, body, { timeoutMs: answerMs });
-  } catch {
-    // The node has stopped or is unreachable.
-    return undefined;
-  }
 }
 
 function textsIn(body: unknown, key: string): string[] {

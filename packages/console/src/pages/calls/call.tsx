@@ -39,8 +39,7 @@ export function CallPage() {
     queryFn: ({ signal }) => api<CallTrace>(`/calls/${inPath(call)}`, { signal }),
     refetchInterval: ({ state }) => (state.data?.state === "running" ? runningEveryMs : false),
   });
-  if (error !== null) return <ProblemNote error={error} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return error === null ? <SkeletonRows /> : <ProblemNote error={error} />;
   return <TraceView trace={data} />;
 }
 

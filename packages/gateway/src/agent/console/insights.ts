@@ -22,7 +22,7 @@ interface LoggedFrame {
 export interface InsightDependencies {
   readonly services: Services;
   readonly overview: Overview;
-  readonly frames: (device: string) => readonly LoggedFrame[];
+  readonly frames: (device: string) => Promise<readonly LoggedFrame[]>;
   /** Starts a virtual device and returns its id; `undefined` if the gateway's host program offers none. */
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }
@@ -36,18 +36,19 @@ export function insightRoutes(http: Http, dependencies: InsightDependencies): vo
       schema: {
         summary: "The last frames to and from a device, with secrets masked",
         description:
-          "Needs `admin`. The node that holds the connection keeps the frames in memory and shortens long ones.",
+          "Needs `admin`. The nodes that held the connection keep the frames in memory and shorten long ones.",
         tags: ["devices"],
         params: Type.Object({ device: Type.String() }),
         querystring: FrameQuery,
         response: { 200: FrameList, ...failures },
       },
     },
-    (request) => {
+    async (request) => {
       const { id } = dependencies.services.fleet.device(request.principal, request.params.device);
       requireScope(request.principal, "admin");
       const { call } = request.query;
-      const wanted = dependencies.frames(id).filter(({ callId }) => call === undefined || callId === call);
+      const all = await dependencies.frames(id);
+      const wanted = all.filter(({ callId }) => call === undefined || callId === call);
       const frames = wanted.map(({ at, way, length, text, callId, notUnderstood }) => ({
         at: isoTime(at),
         way,
