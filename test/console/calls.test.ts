@@ -1,6 +1,7 @@
 /** The call list, the page of one call, and calls that run, in the browser. */
-import { describe, expect, it } from "vitest";
-import { until } from "../inbox.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { says, startProvider } from "../../packages/gateway/test/vision/fake-provider.ts";
+import { Inbox, until } from "../inbox.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
@@ -202,6 +203,22 @@ describe("a running call", () => {
       const { body } = await site.rest("GET", "/calls?outcome=cancelled");
       return (body["calls"] as unknown[]).length === 1;
     }, "the cancelled call in the history");
+    complaints.check();
+  });
+
+  it("that takes a photo shows when the photo has arrived", async () => {
+    const answers = new Inbox<() => void>("question of the gateway");
+    const provider = await startProvider((response) => answers.put(() => says("a cat")(response)));
+    onTestFinished(() => provider.stop());
+    const config = { vision: { provider: { url: provider.url, model: "m" } } };
+    const site = await openConsoleSite({ config });
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, `/devices/${desk}`);
+    await page.getByRole("button", { name: "Take photo", exact: true }).click();
+    const answer = await answers.take();
+    await page.getByText("The photo has arrived and is being described").waitFor();
+    answer();
+    await page.getByText("a cat", { exact: true }).waitFor();
     complaints.check();
   });
 
