@@ -1,5 +1,6 @@
 /** What the gateway keeps of recent calls, and the calls that have not ended, over REST. */
-import { describe, expect, it } from "vitest";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll, type Json } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { textContent, tool } from "../raw-device.ts";
@@ -76,14 +77,15 @@ describe("the answer of a call", () => {
     const device = await site.join({ tools: [tool("read")] });
     const read = async () => {
       const call = site.call(device.id, "read");
-      device.reply((await device.nextRequest("tools/call")).id, textContent("x".repeat(40_000)));
+      const content = ["x".repeat(40_000), "the end"].map((text) => ({ type: "text", text }));
+      device.reply((await device.nextRequest("tools/call")).id, { content, isError: false });
       return (await call).body["callId"];
     };
     const first = await read();
     const { answer } = (await traceOf(site, first)) as {
       answer: { content: { text: string }[]; cut: boolean };
     };
-    expect(answer.content[0]?.text.length).toBeLessThanOrEqual(16_384);
+    expect(answer.content.map(({ text }) => text.length)).toEqual([16_384, 0]);
     expect(answer.cut).toBe(true);
     for (let count = 0; count < 256; count += 1) await read();
     expect(await traceOf(site, first)).toMatchObject({ outcome: "ok", answer: null });
@@ -116,6 +118,31 @@ describe("the answer of a call", () => {
     const other = await site.call(desk, "self.get_device_status");
     const none = await site.rest("GET", `/calls/${String(other.body["callId"])}/picture`);
     expect(none.body["code"]).toBe("not_found");
+  });
+});
+
+describe("the origin of a call", () => {
+  it("names the program of an MCP client, and the browser of the console", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("beep")] });
+    const client = new Client({ name: "claude", version: "1.2.3" });
+    onTestFinished(() => client.close());
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const address = new URL(`${site.url}/mcp/devices/${device.id}`);
+    await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers } }));
+    const called = client.callTool({ name: "beep", arguments: {} });
+    device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
+    await called;
+    const { calls } = (await site.rest("GET", "/calls")).body as unknown as { calls: Body[] };
+    const trace = await traceOf(site, calls[0]?.["callId"]);
+    expect(trace["origin"]).toEqual({ via: "mcp", client: "claude 1.2.3" });
+    const page = await signIn(site);
+    const done = page(`/devices/${device.id}/tools/beep/call`, "request-1", {});
+    device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
+    expect((await traceOf(site, (await done)["callId"]))["origin"]).toMatchObject({
+      via: "console",
+      request: "request-1",
+    });
   });
 });
 

@@ -18,7 +18,7 @@ export const calls = {
   "call.via.mqtt": "MQTT",
   "call.via.voice": "Voice server of this device",
   "call.automatic": "Automatic status read by an open console page",
-  "call.client": "Caller's device",
+  "call.client": "Client",
   "call.address": "Address",
   "calls.folded": "{count} equal calls in a row",
   "calls.picture": "picture",

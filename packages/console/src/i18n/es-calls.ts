@@ -19,7 +19,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "call.via.mqtt": "MQTT",
   "call.via.voice": "Servidor de voz de este dispositivo",
   "call.automatic": "Lectura automática de una página abierta de la consola",
-  "call.client": "Dispositivo de quien llama",
+  "call.client": "Cliente",
   "call.address": "Dirección",
   "calls.folded": "{count} llamadas iguales seguidas",
   "calls.picture": "imagen",

@@ -60,7 +60,8 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
   const number = new Intl.NumberFormat(code);
   // Without an explicit hour cycle the language's own would apply, and times would differ between pages.
   const cycle = style.hourCycle === undefined ? {} : { hourCycle: style.hourCycle };
-  const minutes = { hour: "numeric", minute: "2-digit", ...cycle } as const;
+  const isHalfDay = style.hourCycle === "h11" || style.hourCycle === "h12";
+  const minutes = { hour: isHalfDay ? "numeric" : "2-digit", minute: "2-digit", ...cycle } as const;
   const seconds = { ...minutes, second: "2-digit" } as const;
   const date = { month: "short", day: "numeric" } as const;
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(style.locale, options);

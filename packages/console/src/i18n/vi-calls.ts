@@ -19,7 +19,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "call.via.mqtt": "MQTT",
   "call.via.voice": "Máy chủ thoại của thiết bị này",
   "call.automatic": "Trang bảng điều khiển đang mở tự đọc trạng thái",
-  "call.client": "Thiết bị của bên gọi",
+  "call.client": "Máy khách",
   "call.address": "Địa chỉ",
   "calls.folded": "{count} lệnh gọi giống nhau liên tiếp",
   "calls.picture": "ảnh",

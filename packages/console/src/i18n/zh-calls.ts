@@ -19,7 +19,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "call.via.mqtt": "MQTT",
   "call.via.voice": "此设备的语音服务器",
   "call.automatic": "打开的控制台页面自动读取状态",
-  "call.client": "调用者的设备",
+  "call.client": "客户端",
   "call.address": "地址",
   "calls.folded": "连续 {count} 次相同的调用",
   "calls.picture": "图片",

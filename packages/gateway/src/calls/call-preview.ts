@@ -11,7 +11,7 @@ const maxLength = 120;
 export function callPreview(recent: RecentCall | undefined, withAnswer: boolean): Preview | undefined {
   if (recent === undefined) return undefined;
   const args = recent.arguments === undefined ? undefined : parseJson(recent.arguments);
-  const content = withAnswer ? (recent.answer?.content ?? []) : [];
+  const content = withAnswer ? (recent.answer?.result.content ?? []) : [];
   const text = content.find(({ type }) => type === "text")?.["text"];
   const answer = recent.detail ?? (typeof text === "string" ? sentenceIn(text) : undefined);
   return {

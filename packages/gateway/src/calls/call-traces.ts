@@ -4,7 +4,7 @@
  */
 import type { ArgumentProblem, CallOrigin, GatewayEvent } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
-import { type KeptAnswer, keptAnswer, sizeOf } from "./kept-answer.ts";
+import type { KeptAnswer } from "./kept-answer.ts";
 
 export interface RecentCall {
   /** As JSON; `undefined` if they were too long. */
@@ -31,21 +31,9 @@ export class CallTraces {
   #next = 0;
   /** The place of the oldest answer that is kept. Answers are dropped in the order of the ring. */
   #oldestAnswer = 0;
-  #answerBytes = 0;
+  #answerSize = 0;
 
-  /** `argumentText`: the arguments as JSON. `answer`: the result; `undefined` if the call failed. */
-  add(
-    callId: string,
-    argumentText: string,
-    trace: Omit<RecentCall, "arguments" | "answer" | "late">,
-    answer: unknown,
-  ): void {
-    const short = argumentText.length <= limits.callTraceArguments.max;
-    const kept = answer === undefined ? undefined : keptAnswer(answer);
-    this.#set(callId, { ...trace, arguments: short ? argumentText : undefined, answer: kept });
-  }
-
-  #set(callId: string, trace: RecentCall): void {
+  add(callId: string, trace: RecentCall): void {
     this.#traces.set(callId, trace);
     const place = this.#next;
     const oldest = this.#callIds[place];
@@ -56,15 +44,15 @@ export class CallTraces {
     this.#callIds[place] = callId;
     this.#next = (place + 1) % limits.callTracesKept.max;
     if (trace.answer === undefined) return;
-    this.#answerBytes += sizeOf(trace.answer);
-    while (this.#answerBytes > limits.callTraceAnswers.max) this.#dropOldestAnswer();
+    this.#answerSize += trace.answer.size;
+    while (this.#answerSize > limits.callTraceAnswers.max) this.#dropOldestAnswer();
   }
 
   #dropOldestAnswer(): void {
     const trace = this.#traces.get(this.#callIds[this.#oldestAnswer] ?? "");
     this.#oldestAnswer = (this.#oldestAnswer + 1) % limits.callTracesKept.max;
     if (trace?.answer === undefined) return;
-    this.#answerBytes -= sizeOf(trace.answer);
+    this.#answerSize -= trace.answer.size;
     trace.answer = undefined;
   }
 
@@ -76,7 +64,7 @@ export class CallTraces {
     const callId = String(data["callId"]);
     const trace = this.#traces.get(callId);
     if (finishedWithDetail && trace === undefined)
-      this.#set(callId, { arguments: undefined, detail, unsent: false });
+      this.add(callId, { arguments: undefined, detail, unsent: false });
     if (!finishedWithDetail && trace !== undefined)
       trace.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
   }
@@ -84,4 +72,9 @@ export class CallTraces {
   of(callId: string): RecentCall | undefined {
     return this.#traces.get(callId);
   }
+}
+
+/** The arguments of a trace; `undefined` if they are too long. */
+export function keptArguments(text: string): string | undefined {
+  return text.length <= limits.callTraceArguments.max ? text : undefined;
 }

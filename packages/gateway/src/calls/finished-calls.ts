@@ -8,7 +8,8 @@ import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events/events.ts";
 import type { CallRecord } from "../store/store.ts";
 import type { CallContext } from "./call-context.ts";
-import type { CallTraces } from "./call-traces.ts";
+import { type CallTraces, keptArguments } from "./call-traces.ts";
+import { keptAnswer } from "./kept-answer.ts";
 
 export interface FinishedCallsSettings {
   readonly clock: Clock;
@@ -70,20 +71,18 @@ export class FinishedCalls {
     const { callId, argumentText } = context;
     const { allowedMs, sentMs, requested } = context;
     const { detail, unsent, problems } = call;
-    traces.add(
-      callId,
-      argumentText,
-      {
-        detail,
-        unsent,
-        // Safe: only `refuseArguments` sets it.
-        problems: problems as readonly ArgumentProblem[] | undefined,
-        origin: requested.origin,
-        allowedMs,
-        sentMs,
-      },
-      call.answer,
-    );
+    traces.add(callId, {
+      arguments: keptArguments(argumentText),
+      detail,
+      unsent,
+      // Safe: only `refuseArguments` sets it.
+      problems: problems as readonly ArgumentProblem[] | undefined,
+      origin: requested.origin,
+      allowedMs,
+      sentMs,
+      answer: call.answer === undefined ? undefined : keptAnswer(call.answer),
+      late: undefined,
+    });
     // The fields are listed twice because spreading one object into the other is slower.
     const event = events.callFinished(
       { callId, device, tool, principal, outcome, queuedMs, durationMs },

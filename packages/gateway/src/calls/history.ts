@@ -165,7 +165,7 @@ export class History {
     const askedAt = at - call.durationMs;
     const unsent = neverSent.has(call.outcome) || recent?.unsent === true;
     const args: unknown = recent?.arguments === undefined ? stored : JSON.parse(recent.arguments);
-    const answer = this.#mayRead(principal, call) ? recent?.answer : undefined;
+    const answer = this.#mayRead(principal, call) ? recent?.answer?.result : undefined;
     return {
       ...call,
       callId: id,
@@ -194,7 +194,8 @@ export class History {
   #mayHavePhoto({ device, id }: CallRecord, recent: RecentCall | undefined): boolean {
     if (this.#dependencies.hasPhoto(device, id)) return true;
     return (
-      this.#others !== undefined && recent?.answer?.content.some(({ type }) => type === "image") === true
+      this.#others !== undefined &&
+      recent?.answer?.result.content.some(({ type }) => type === "image") === true
     );
   }
 

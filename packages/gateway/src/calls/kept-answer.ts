@@ -2,6 +2,12 @@
 import { isObject, type JsonObject, limits } from "@tendon/protocol";
 
 export interface KeptAnswer {
+  readonly result: KeptResult;
+  /** Approximate, in characters. */
+  readonly size: number;
+}
+
+interface KeptResult {
   readonly content: readonly JsonObject[];
   readonly isError: boolean;
   readonly structuredContent?: JsonObject;
@@ -9,7 +15,7 @@ export interface KeptAnswer {
   readonly cut: boolean;
 }
 
-/** `result`: the result of a tool, or of any other method. */
+/** The answer to a call, or to a request with any other method. */
 export function keptAnswer(result: unknown): KeptAnswer {
   if (!isObject(result) || !Array.isArray(result["content"])) {
     const text = JSON.stringify(result) ?? "";
@@ -21,17 +27,21 @@ export function keptAnswer(result: unknown): KeptAnswer {
   let cut = false;
   const kept = content.flatMap((part): JsonObject[] => {
     const short = shortPart(part, left);
-    left -= short === undefined ? 0 : sizeOf(short, most);
-    cut ||= short === undefined || (short["type"] === "text" && short["text"] !== part.text);
+    left = Math.max(0, left - (short === undefined ? 0 : sizeOf(short, most)));
+    cut ||= short === undefined || (short["type"] === "text" && short !== part);
     return short === undefined ? [] : [short];
   });
   const structured = isObject(structuredContent) ? structuredContent : undefined;
-  const fits = structured !== undefined && sizeOf(structured, most) <= left;
+  const structuredSize = structured === undefined ? 0 : sizeOf(structured, most);
+  const fits = structured !== undefined && structuredSize <= left;
   return {
-    content: kept,
-    isError: isError === true,
-    ...(fits ? { structuredContent: structured } : {}),
-    cut: cut || (structured !== undefined && !fits && kept.length === 0),
+    result: {
+      content: kept,
+      isError: isError === true,
+      ...(fits ? { structuredContent: structured } : {}),
+      cut: cut || (structured !== undefined && !fits && kept.length === 0),
+    },
+    size: most - left + (fits ? structuredSize : 0),
   };
 }
 
@@ -51,7 +61,7 @@ function shortPart(part: unknown, left: number): JsonObject | undefined {
 }
 
 /** The approximate size of a JSON value in characters. Stops when it exceeds `most`. */
-export function sizeOf(value: unknown, most = Number.POSITIVE_INFINITY): number {
+function sizeOf(value: unknown, most: number): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 8;
   let size = 2;
