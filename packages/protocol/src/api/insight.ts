@@ -61,6 +61,7 @@ export const OverviewView = Type.Object(
     failures: Type.Array(Type.Object({ reason: Type.String(), count: Type.Integer() })),
     slowest: Type.Array(
       Type.Object({ tool: Type.String(), calls: Type.Integer(), failed: Type.Integer(), p95: Type.Number() }),
+      { description: "The slowest tools of the range, counted in steps of five minutes" },
     ),
   },
   { $id: "Overview" },

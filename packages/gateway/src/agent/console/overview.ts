@@ -14,6 +14,13 @@ interface Step {
   calls: number;
   readonly failures: Map<string, number>;
   readonly times: Histogram;
+  /** By tool; only in coarse steps. */
+  readonly tools: Map<string, ToolTimes>;
+}
+
+interface ToolTimes {
+  readonly times: Histogram;
+  failed: number;
 }
 
 interface Scale {
@@ -27,8 +34,8 @@ const scales = {
   "24h": { stepMs: 300_000, steps: 288 },
 } as const satisfies Record<OverviewRange, Scale>;
 
-/** Further tools are counted together under one name. */
-const maxTools = 200;
+/** Further tools of a step are counted together under one name. */
+const maxTools = 50;
 const slowestShown = 8;
 
 interface EndedCall {
@@ -55,7 +62,6 @@ export class Overview {
   readonly #dependencies: OverviewDependencies;
   readonly #fine: Step[] = [];
   readonly #coarse: Step[] = [];
-  readonly #tools = new Map<string, { readonly times: Histogram; failed: number }>();
   #online = 0;
   /** Every call since this time is counted. */
   #since: number;
@@ -111,12 +117,23 @@ export class Overview {
         p95: step.times.percentile(0.95),
       })),
       failures: [...failures].map(([reason, count]) => ({ reason, count })).sort((a, b) => b.count - a.count),
-      slowest: this.#slowest(),
+      slowest: this.#slowest(from),
     };
   }
 
-  #slowest(): OverviewView["slowest"] {
-    return [...this.#tools]
+  /** From the coarse steps, so the first step may begin up to five minutes before the range. */
+  #slowest(from: number): OverviewView["slowest"] {
+    const all = new Map<string, ToolTimes>();
+    for (const step of this.#coarse) {
+      if (step.from + scales["24h"].stepMs <= from) continue;
+      for (const [tool, { times, failed }] of step.tools) {
+        const known = all.get(tool) ?? { times: new Histogram(), failed: 0 };
+        known.times.merge(times);
+        known.failed += failed;
+        all.set(tool, known);
+      }
+    }
+    return [...all]
       .map(([tool, { times, failed }]) => ({
         tool,
         calls: times.total,
@@ -143,8 +160,9 @@ export class Overview {
           if (isAutomatic(principal)) return;
           const counted = countedAs(outcome, durationMs);
           if (at >= fineFrom) countCall(earlierStep(this.#fine, scales["1h"], at), counted);
-          countCall(earlierStep(this.#coarse, scales["24h"], at), counted);
-          this.#countTool(tool, counted);
+          const coarse = earlierStep(this.#coarse, scales["24h"], at);
+          countCall(coarse, counted);
+          countTool(coarse, tool, counted);
         },
       );
     } catch {
@@ -164,8 +182,9 @@ export class Overview {
       const now = this.#dependencies.clock.now();
       const counted = countedAs(String(outcome), Number(durationMs));
       countCall(this.#current(this.#fine, scales["1h"], now), counted);
-      countCall(this.#current(this.#coarse, scales["24h"], now), counted);
-      this.#countTool(String(tool), counted);
+      const coarse = this.#current(this.#coarse, scales["24h"], now);
+      countCall(coarse, counted);
+      countTool(coarse, String(tool), counted);
     }
   }
 
@@ -184,14 +203,6 @@ export class Overview {
     series.push(step);
     if (series.length > steps) series.shift();
     return step;
-  }
-
-  #countTool(tool: string, { bucket, failure }: Counted): void {
-    const name = this.#tools.has(tool) || this.#tools.size < maxTools ? tool : "…";
-    const known = this.#tools.get(name) ?? { times: new Histogram(), failed: 0 };
-    known.times.addTo(bucket);
-    if (failure !== undefined) known.failed += 1;
-    this.#tools.set(name, known);
   }
 }
 
@@ -212,7 +223,7 @@ function countedAs(outcome: string, durationMs: number): Counted {
 }
 
 function emptyStep(from: number, online: number | null): Step {
-  return { from, online, calls: 0, failures: new Map(), times: new Histogram() };
+  return { from, online, calls: 0, failures: new Map(), times: new Histogram(), tools: new Map() };
 }
 
 /** The step for a call that is older than all calls counted so far. */
@@ -229,4 +240,12 @@ function countCall(step: Step, { bucket, failure }: Counted): void {
   step.calls += 1;
   step.times.addTo(bucket);
   if (failure !== undefined) step.failures.set(failure, (step.failures.get(failure) ?? 0) + 1);
+}
+
+function countTool({ tools }: Step, tool: string, { bucket, failure }: Counted): void {
+  const name = tools.has(tool) || tools.size < maxTools ? tool : "…";
+  const known = tools.get(name) ?? { times: new Histogram(), failed: 0 };
+  known.times.addTo(bucket);
+  if (failure !== undefined) known.failed += 1;
+  tools.set(name, known);
 }
