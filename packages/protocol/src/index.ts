@@ -6,6 +6,7 @@ export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
 export { type AuditAction, AuditList, AuditQuery, auditActions } from "./api/audit.ts";
 export {
+  CallCheck,
   CallHistory,
   CallOrigin,
   type CallPhase,

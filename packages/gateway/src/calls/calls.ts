@@ -4,7 +4,7 @@
  * `device_control`, idempotency and the history.
  */
 
-import { type CallOrigin, type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
+import { type CallCheck, type CallOrigin, type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
 import { type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Relay } from "../device/device.ts";
@@ -186,6 +186,22 @@ export class Calls {
     const definition = record.catalogue.find(tool);
     const ruling = policy.judge(principal, record, tool, definition, args, false);
     return { ruling, schema: schemaDigest(definition) };
+  }
+
+  /**
+   * Decides about a call without making it: scope, rules and arguments, in the order of the pipeline. A call that would
+   * be rejected throws the same error. Presence and the queue are not checked, because they may change at any time.
+   */
+  async check(principal: Principal, device: string, tool: string, args: JsonObject): Promise<CallCheck> {
+    const record = this.#dependencies.findDevice(principal, device);
+    requireScope(principal, "call");
+    const { ruling } = await this.previewAccess(principal, device, tool, args);
+    const { argumentText } = new CallContext(this.#dependencies, tool, args, {});
+    record.catalogue.checkArguments(tool, args, argumentText, record.kind);
+    if (ruling !== undefined) refuseArguments(ruling.malformed);
+    const confirm = ruling?.confirm;
+    if (confirm === undefined) return { access: "allowed" };
+    return { access: "confirm", ...(confirm.reason === undefined ? {} : { reason: confirm.reason }) };
   }
 
   /** Rejects new calls from now on; resolves when the last running one has ended and its event has been sent. */

@@ -1,4 +1,4 @@
-import { callerSchema, inlineReferences, type Tool, type ToolList } from "@tendon/protocol";
+import { callerSchema, inlineReferences, type Tool, type ToolList, toolAnnotations } from "@tendon/protocol";
 import type { Policy, Principal } from "../access/access.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { Drift } from "./drift/drift.ts";
@@ -24,6 +24,7 @@ export function toolListOf(
         description: tool.description,
         inputSchema: inlineReferences(callerSchema(tool)),
         ...(tool.outputSchema === undefined ? {} : { outputSchema: inlineReferences(tool.outputSchema) }),
+        annotations: toolAnnotations(tool),
         audience: tool.audience,
         access,
         ...(argumentsDecide ? { argumentsDecide } : {}),

@@ -16,6 +16,16 @@ export const CallRequest = Type.Object(
 );
 export type CallRequest = Static<typeof CallRequest>;
 
+/** The decision about a call that is not made. */
+export const CallCheck = Type.Object(
+  {
+    access: Type.Enum(["allowed", "confirm"], { description: "confirm: the call would need an approval" }),
+    reason: Type.Optional(Type.String({ description: "Why a rule requires the approval" })),
+  },
+  { $id: "CallCheck" },
+);
+export type CallCheck = Static<typeof CallCheck>;
+
 export const FunctionCallRequest = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 128, description: "The exposed name of the function" }),

@@ -122,6 +122,15 @@ export const Tool = Type.Object(
     description: Type.String(),
     inputSchema: Schema,
     outputSchema: Type.Optional(Schema),
+    annotations: Type.Object(
+      {
+        readOnlyHint: Type.Boolean(),
+        destructiveHint: Type.Boolean(),
+        idempotentHint: Type.Boolean(),
+        openWorldHint: Type.Boolean(),
+      },
+      { description: "What a call may do, by the gateway's own rules and the device's warnings" },
+    ),
     audience: Type.Enum(["agent", "user"]),
     access: Type.Enum(["allowed", "confirm", "denied"], {
       description: "The best outcome that a call with your token can have, with suitable arguments",

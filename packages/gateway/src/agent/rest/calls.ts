@@ -1,9 +1,19 @@
-import { CallReply, CallRequest } from "@tendon/protocol";
+import { CallCheck, CallReply, CallRequest } from "@tendon/protocol";
 import Type from "typebox";
 import type { Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
 import { failures, IdempotencyHeaders, once, originOf } from "./route-parts.ts";
+
+const ToolParams = Type.Object({
+  device: Type.String({ description: "The device's id or alias" }),
+  tool: Type.String({ description: "The tool's own name, such as self.audio_speaker.set_volume" }),
+});
+
+const CheckRequest = Type.Object(
+  { arguments: CallRequest.properties.arguments },
+  { additionalProperties: false },
+);
 
 export function callRoutes(http: Http, services: Services): void {
   http.post(
@@ -18,10 +28,7 @@ export function callRoutes(http: Http, services: Services): void {
         summary: "Call a tool and wait for its result",
         description: "If the tool itself reports an error, the reply is a 200 with `isError: true`.",
         tags: ["tools"],
-        params: Type.Object({
-          device: Type.String({ description: "The device's id or alias" }),
-          tool: Type.String({ description: "The tool's own name, such as self.audio_speaker.set_volume" }),
-        }),
+        params: ToolParams,
         headers: IdempotencyHeaders,
         body: CallRequest,
         response: { 200: CallReply, ...failures },
@@ -37,6 +44,24 @@ export function callRoutes(http: Http, services: Services): void {
           origin: originOf(request),
         }),
       );
+    },
+  );
+  http.post(
+    "/devices/:device/tools/:tool/check",
+    {
+      schema: {
+        summary: "Check whether a call would be accepted, without making it",
+        description:
+          "Checks the token, the access rules and the arguments. If the call would be rejected, the reply is the same error. The device may be offline.",
+        tags: ["tools"],
+        params: ToolParams,
+        body: CheckRequest,
+        response: { 200: CallCheck, ...failures },
+      },
+    },
+    (request) => {
+      const { device, tool } = request.params;
+      return services.calls.check(request.principal, device, tool, request.body.arguments ?? {});
     },
   );
 }
