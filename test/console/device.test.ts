@@ -1,4 +1,4 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { tool } from "../raw-device.ts";
@@ -8,21 +8,41 @@ import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./conso
 
 const address = `/devices/${desk}`;
 
+/** Waits until a control shows this value. */
+async function level(page: Page, name: string, value: number): Promise<void> {
+  const field = page.getByRole("spinbutton", { name, exact: true });
+  await until(async () => (await field.inputValue()) === String(value), `${name} ${value}`);
+}
+
+function toolRow(page: Page, name: string): Locator {
+  return page
+    .getByRole("listitem")
+    .filter({ has: page.locator("[aria-expanded]") })
+    .filter({ hasText: name });
+}
+
 describe("the device page", () => {
   it("changes values with its controls and shows the device's answer", async () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, address);
     const volume = page.getByRole("slider", { name: "Volume" });
-    await page.getByText("70 %").waitFor();
+    await level(page, "Volume", 70);
     await volume.press("ArrowRight");
     await until(() => device.state.get("volume") === 71, "the device's volume");
-    await page.getByText("71 %").waitFor();
-    await page.getByLabel("Screen", { exact: true }).selectOption("dark");
+    await level(page, "Volume", 71);
+    // A typed number is sent with Enter, within the bounds.
+    await page.getByRole("spinbutton", { name: "Volume" }).fill("140");
+    await page.keyboard.press("Enter");
+    await until(() => device.state.get("volume") === 100, "the typed volume");
+    await page.getByRole("spinbutton", { name: "Volume" }).fill("3");
+    await page.keyboard.press("Escape");
+    await level(page, "Volume", 100);
+    await page.getByRole("radio", { name: "Dark" }).check();
     await until(() => device.state.get("theme") === "dark", "the device's theme");
     // Another client changes the value; the page follows.
     await site.call(desk, "self.audio_speaker.set_volume", { volume: 15 });
-    await page.getByText("15 %").waitFor();
+    await level(page, "Volume", 15);
     await page.getByRole("button", { name: "Louder", exact: true }).click();
     await page.getByText("Volume 25 %").waitFor();
     await page.getByRole("button", { name: "Mute", exact: true }).click();
@@ -38,7 +58,7 @@ describe("the device page", () => {
     // The mute action read the level first, so the last status has 70.
     expect(await site.device(desk)).toMatchObject({ status: { value: { audio_speaker: { volume: 70 } } } });
     const { page, complaints } = await openConsole(site, address);
-    await page.getByText("0 %", { exact: true }).waitFor();
+    await level(page, "Volume", 0);
     complaints.check();
   });
 
@@ -46,7 +66,7 @@ describe("the device page", () => {
     const site = await openConsoleSite();
     const device = await startBoard(site, desk, "desk", { autoReconnect: false });
     const { page } = await openConsole(site, address);
-    await page.getByText("70 %").waitFor();
+    await level(page, "Volume", 70);
     await device.stop();
     await page.getByText(/^Offline/).waitFor();
     await page.getByText("Disconnected. Showing what the device reported last.").waitFor();
@@ -74,7 +94,7 @@ describe("the device page", () => {
     expect(await reason(volume)).toBe("Each change requires approval. Request a change");
     for (const knob of [
       page.getByRole("slider", { name: "Brightness", exact: true }),
-      page.getByLabel("Screen", { exact: true }),
+      page.getByRole("radiogroup", { name: "Screen" }),
     ]) {
       expect(await reason(knob)).toBe("Your token cannot change this.");
     }
@@ -151,6 +171,93 @@ describe("the device page", () => {
       { outcome: "ok" },
     ]);
     await untilOnline(site, desk, true);
+    complaints.check();
+  });
+
+  it("starts forms at the present values, and sends typed numbers", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    await level(page, "Volume", 70);
+    await page.getByText("self.audio_speaker.set_volume").click();
+    const row = toolRow(page, "self.audio_speaker.set_volume");
+    const field = row.getByRole("spinbutton", { name: /^volume/ });
+    expect(await field.inputValue()).toBe("70");
+    // The form follows the device until the user changes it.
+    await site.call(desk, "self.audio_speaker.set_volume", { volume: 35 });
+    await until(async () => (await field.inputValue()) === "35", "the new volume in the form");
+    await field.fill("300");
+    await row.getByRole("button", { name: "Run", exact: true }).click();
+    await row.getByText("At most 100").waitFor();
+    await field.fill("62");
+    await row.getByRole("button", { name: "Run", exact: true }).click();
+    await row.getByText("Done").waitFor();
+    expect(device.state.get("volume")).toBe(62);
+    await page.getByText("self.screen.set_theme").click();
+    const theme = toolRow(page, "self.screen.set_theme").getByRole("textbox", { name: "theme" });
+    expect(await theme.inputValue()).toBe("light");
+    complaints.check();
+  });
+
+  it("groups tools by purpose, and marks only destructive ones as dangerous", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    for (const name of ["Sound", "Camera", "System and firmware"])
+      await page.getByRole("heading", { name, exact: true }).first().waitFor();
+    const look = (tool: string) =>
+      toolRow(page, tool).getByRole("button", { name: "Run", exact: true }).getAttribute("class");
+    expect(await look("self.get_system_info")).not.toContain("text-bad");
+    expect(await look("self.reboot")).toContain("text-bad");
+    // A tool that only reads runs without a confirmation.
+    await toolRow(page, "self.get_system_info").getByRole("button", { name: "Run", exact: true }).click();
+    await toolRow(page, "self.get_system_info").getByText("Done").waitFor();
+    complaints.check();
+  });
+
+  it("shows the Markdown of a description as text, without its HTML and its scripts", async () => {
+    const site = await openSite();
+    const description =
+      "Blinks **twice**.\nArgs:\n  `times`: how often <b>it</b>\n- [manual](https://example.com/x)\n- [bad](javascript:alert(1))";
+    const device = await site.join({ tools: [{ ...tool("self.lamp.blink"), description }] });
+    const { page, complaints } = await openConsole(site, `/devices/${device.id}`);
+    await page.getByText("Blinks twice. Args: times: how often <b>it</b>").waitFor();
+    await page.getByText("self.lamp.blink").click();
+    const row = toolRow(page, "self.lamp.blink");
+    await row.locator("strong", { hasText: "twice" }).waitFor();
+    await row.locator("code", { hasText: "times" }).waitFor();
+    await row.getByText("<b>it</b>").waitFor();
+    expect(await row.getByRole("link").allTextContents()).toEqual(["manual"]);
+    await row.getByText("(example.com)").waitFor();
+    complaints.check();
+  });
+
+  it("shows that a rule rejects a call before it asks for confirmation", async () => {
+    const rules = [
+      { tool: "self.reboot", effect: "deny" as const, principal: "admin", reason: "not during a show" },
+      { tool: "self.screen.snapshot", effect: "confirm" as const },
+    ];
+    const site = await openConsoleSite({ config: { access: { rules } } });
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, address);
+    await toolRow(page, "self.reboot").getByText("not allowed for your token").waitFor();
+    expect(await toolRow(page, "self.reboot").getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
+    // The address of the file decides here, so the gateway is asked first.
+    await page.getByText("self.upgrade_firmware").click();
+    const upgrade = toolRow(page, "self.upgrade_firmware");
+    await upgrade.getByLabel("url").fill("http://192.0.2.9/image.bin");
+    complaints.expectRefusal(403);
+    await upgrade.getByRole("button", { name: "Run", exact: true }).click();
+    await upgrade.getByRole("alert").waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect((await site.rest("GET", "/calls?tool=self.upgrade_firmware")).body["calls"]).toEqual([]);
+    // A call that needs approval says so in its confirmation.
+    await page.getByText("self.screen.snapshot").first().click();
+    await toolRow(page, "self.screen.snapshot").getByRole("button", { name: "Run", exact: true }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/^An access rule requires approval/)
+      .waitFor();
     complaints.check();
   });
 
@@ -242,8 +349,14 @@ describe("the device page", () => {
     await page.getByText(/^Offline/).waitFor();
     await page.getByRole("button", { name: "More", exact: true }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByLabel("Also delete its calls, events and photos").check();
+    await page
+      .getByRole("dialog")
+      .getByText(/everything recorded about it/)
+      .waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("No devices yet").waitFor();
+    expect((await site.rest("GET", "/calls")).body["calls"]).toEqual([]);
     complaints.check();
   });
 });

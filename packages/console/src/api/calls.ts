@@ -1,7 +1,7 @@
 /** Calls one tool or one device_control action, and returns the device's answer. */
 
 import { useMutation } from "@tanstack/react-query";
-import { automaticRequest, type CallReply, type ControlResponse } from "@tendon/protocol";
+import { automaticRequest, type CallCheck, type CallReply, type ControlResponse } from "@tendon/protocol";
 import { useState } from "react";
 import { api, cancelledError, inPath } from "./client.ts";
 import { addOwnCall, newRequestId, type OwnCall, removeOwnCall } from "./own-calls.ts";
@@ -49,6 +49,17 @@ export function readTool(device: string, tool: string): Promise<CallReply> {
 
 function callPath(device: string, tool: string): string {
   return `/devices/${inPath(device)}/tools/${inPath(tool)}/call`;
+}
+
+/** What the gateway would decide about a call. Rejects with the error that the call would get. */
+export function useToolCheck(device: string) {
+  return useMutation({
+    mutationFn: ({ tool, args }: ToolCall) =>
+      api<CallCheck>(`/devices/${inPath(device)}/tools/${inPath(tool)}/check`, {
+        method: "POST",
+        body: { arguments: args },
+      }),
+  });
 }
 
 /** `running`: the call, from its start on. It is over when `isPending` is false. */

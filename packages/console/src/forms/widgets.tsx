@@ -35,24 +35,39 @@ function read(text: string, numeric: boolean): unknown {
   return numeric ? Number(text) : text;
 }
 
-export function RangeWidget({ value, schema, onChange, label, disabled }: WidgetProps) {
+/** A slider, and the same number as a field. */
+export function RangeWidget({ id, value, schema, onChange, label, disabled, rawErrors }: WidgetProps) {
   const { t } = useI18n();
   const { minimum: min = 0, maximum: max = 100 } = schema;
   const known = typeof value === "number";
+  const whole = schema.type === "integer";
   return (
     <div className="flex items-center gap-3">
       <Slider
         label={label}
         min={min}
         max={max}
-        step={schema.multipleOf ?? (schema.type === "integer" ? 1 : (max - min) / 100)}
-        value={known ? value : min}
+        step={schema.multipleOf ?? (whole ? 1 : (max - min) / 100)}
+        value={known ? Math.min(max, Math.max(min, value)) : min}
         onChange={onChange}
         disabled={disabled}
       />
-      <output className={`w-12 text-right text-sm ${known ? "" : "text-soft"}`}>
-        {known ? value : t("form.unset")}
-      </output>
+      <span className="w-20 shrink-0">
+        <input
+          id={id}
+          type="number"
+          inputMode={whole ? "numeric" : "decimal"}
+          aria-invalid={(rawErrors?.length ?? 0) > 0}
+          min={min}
+          max={max}
+          step={schema.multipleOf ?? (whole ? 1 : "any")}
+          disabled={disabled === true}
+          placeholder={t("form.unset")}
+          value={known ? value : ""}
+          onChange={({ target }) => onChange(read(target.value, true))}
+          className={`${inputClass} number-plain text-right`}
+        />
+      </span>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { administration } from "./en-administration.ts";
 import { calls } from "./en-calls.ts";
+import { device } from "./en-device.ts";
 import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
 import { onboarding } from "./en-onboarding.ts";
@@ -9,6 +10,7 @@ import { voice } from "./en-voice.ts";
 export const en = {
   ...errors,
   ...calls,
+  ...device,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -352,7 +354,8 @@ export const en = {
   "tools.agent": "Agent tools",
   "tools.agentLead": "Agents see these tools and can call them.",
   "tools.user": "User-only tools",
-  "tools.userLead": "Agents do not see these tools. Each one asks for confirmation before it runs.",
+  "tools.userLead":
+    "Agents do not see these tools. Tools that change something ask for confirmation before they run.",
   "tools.search": "Search tools",
   "tools.none": "None",
   "tools.incomplete": "The tool list is incomplete: {problem}",

@@ -1,5 +1,6 @@
 import { administration } from "./es-administration.ts";
 import { calls } from "./es-calls.ts";
+import { device } from "./es-device.ts";
 import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { onboarding } from "./es-onboarding.ts";
@@ -9,6 +10,7 @@ import type { Catalogue } from "./i18n.tsx";
 export const es: Catalogue = {
   ...errors,
   ...calls,
+  ...device,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -353,7 +355,8 @@ export const es: Catalogue = {
   "tools.agent": "Herramientas para agentes",
   "tools.agentLead": "Los agentes ven estas herramientas y pueden llamarlas.",
   "tools.user": "Herramientas solo para personas",
-  "tools.userLead": "Los agentes no ven estas herramientas. Cada una pide confirmación antes de ejecutarse.",
+  "tools.userLead":
+    "Los agentes no ven estas herramientas. Las que cambian algo piden confirmación antes de ejecutarse.",
   "tools.search": "Buscar herramientas",
   "tools.none": "Ninguna",
   "tools.incomplete": "La lista de herramientas está incompleta: {problem}",

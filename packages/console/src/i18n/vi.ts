@@ -1,6 +1,7 @@
 import type { Catalogue } from "./i18n.tsx";
 import { administration } from "./vi-administration.ts";
 import { calls } from "./vi-calls.ts";
+import { device } from "./vi-device.ts";
 import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
 import { onboarding } from "./vi-onboarding.ts";
@@ -9,6 +10,7 @@ import { voice } from "./vi-voice.ts";
 export const vi: Catalogue = {
   ...errors,
   ...calls,
+  ...device,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -352,7 +354,8 @@ export const vi: Catalogue = {
   "tools.agent": "Công cụ cho tác tử",
   "tools.agentLead": "Tác tử thấy và gọi được những công cụ này.",
   "tools.user": "Công cụ chỉ dành cho người",
-  "tools.userLead": "Tác tử không thấy những công cụ này. Mỗi công cụ hỏi xác nhận trước khi chạy.",
+  "tools.userLead":
+    "Tác tử không thấy những công cụ này. Công cụ làm thay đổi điều gì đó sẽ hỏi xác nhận trước khi chạy.",
   "tools.search": "Tìm công cụ",
   "tools.none": "Không có",
   "tools.incomplete": "Danh sách công cụ chưa đầy đủ: {problem}",

@@ -1,6 +1,7 @@
 import type { Catalogue } from "./i18n.tsx";
 import { administration } from "./zh-administration.ts";
 import { calls } from "./zh-calls.ts";
+import { device } from "./zh-device.ts";
 import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
 import { onboarding } from "./zh-onboarding.ts";
@@ -9,6 +10,7 @@ import { voice } from "./zh-voice.ts";
 export const zh: Catalogue = {
   ...errors,
   ...calls,
+  ...device,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -343,7 +345,7 @@ export const zh: Catalogue = {
   "tools.agent": "智能体工具",
   "tools.agentLead": "智能体能看到并调用这些工具。",
   "tools.user": "仅供人使用的工具",
-  "tools.userLead": "智能体看不到这些工具。每次运行前都需要确认。",
+  "tools.userLead": "智能体看不到这些工具。会更改内容的工具在运行前需要确认。",
   "tools.search": "搜索工具",
   "tools.none": "无",
   "tools.incomplete": "工具列表不完整：{problem}",

@@ -1,4 +1,6 @@
 import { Slider as RadixSlider, Switch as RadixSwitch } from "radix-ui";
+import { useId, useState } from "react";
+import { inputClass } from "./field.tsx";
 
 export function Switch(props: {
   readonly checked: boolean;
@@ -15,9 +17,9 @@ export function Switch(props: {
       {...(label === undefined ? {} : { "aria-label": label })}
       {...(id === undefined ? {} : { id })}
       disabled={disabled === true}
-      className="relative inline-flex h-5 w-9 shrink-0 items-center rounded-full bg-line-strong transition-colors disabled:opacity-50 data-[state=checked]:bg-accent"
+      className="relative inline-flex h-5 w-9 shrink-0 items-center rounded-full bg-control transition-colors disabled:opacity-50 data-[state=checked]:bg-accent"
     >
-      <RadixSwitch.Thumb className="block size-4 translate-x-0.5 rounded-full bg-surface shadow-sm transition-transform data-[state=checked]:translate-x-4.5" />
+      <RadixSwitch.Thumb className="block size-4 translate-x-0.5 rounded-full bg-knob shadow-sm transition-transform data-[state=checked]:translate-x-4.5" />
     </RadixSwitch.Root>
   );
 }
@@ -47,14 +49,96 @@ export function Slider(props: {
       disabled={disabled === true}
       className="relative flex h-6 w-full touch-none items-center select-none data-disabled:opacity-50"
     >
-      <RadixSlider.Track className="relative h-1.5 grow rounded-full bg-raised">
+      <RadixSlider.Track className="relative h-1.5 grow rounded-full bg-line-strong">
         <RadixSlider.Range className="absolute h-full rounded-full bg-accent" />
       </RadixSlider.Track>
       <RadixSlider.Thumb
         aria-label={label}
         aria-describedby={describedBy}
-        className="block size-4 rounded-full border border-line-strong bg-surface shadow-sm transition-transform hover:scale-110"
+        className="block size-4.5 rounded-full border-2 border-accent bg-knob shadow-sm transition-transform hover:scale-110"
       />
     </RadixSlider.Root>
+  );
+}
+
+/** A number that can be typed beside a slider. It is sent with Enter or when the field is left; Escape takes it back. */
+export function LevelInput(props: {
+  readonly value: number;
+  readonly min: number;
+  readonly max: number;
+  readonly label: string;
+  readonly onCommit: (value: number) => void;
+  readonly disabled?: boolean | undefined;
+  readonly describedBy?: string | undefined;
+}) {
+  const { value, min, max, label, onCommit, disabled, describedBy } = props;
+  const [draft, setDraft] = useState<string>();
+  const commit = () => {
+    setDraft(undefined);
+    if (draft === undefined || draft.trim() === "") return;
+    const typed = Math.min(max, Math.max(min, Math.round(Number(draft))));
+    if (Number.isFinite(typed) && typed !== value) onCommit(typed);
+  };
+  return (
+    <span className="w-16 shrink-0">
+      <input
+        type="number"
+        inputMode="numeric"
+        aria-label={label}
+        aria-describedby={describedBy}
+        min={min}
+        max={max}
+        disabled={disabled === true}
+        value={draft ?? value}
+        onChange={({ target }) => setDraft(target.value)}
+        onBlur={commit}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") commit();
+          if (event.key !== "Escape") return;
+          event.stopPropagation();
+          setDraft(undefined);
+        }}
+        className={`${inputClass} number-plain text-right`}
+      />
+    </span>
+  );
+}
+
+/** A few choices side by side, all visible. */
+export function Segments<Value extends string>(props: {
+  readonly label: string;
+  readonly value: Value;
+  readonly choices: readonly { readonly value: Value; readonly label: string }[];
+  readonly onChange: (value: Value) => void;
+  readonly disabled?: boolean | undefined;
+  readonly describedBy?: string | undefined;
+}) {
+  const { label, value, choices, onChange, disabled, describedBy } = props;
+  const name = useId();
+  return (
+    <div
+      role="radiogroup"
+      aria-label={label}
+      aria-describedby={describedBy}
+      className={`inline-flex w-fit rounded-lg bg-raised p-0.5 ${disabled === true ? "opacity-60" : ""}`}
+    >
+      {choices.map((choice) => (
+        <label
+          key={choice.value}
+          className="relative rounded-md px-3 py-1 text-sm text-soft has-checked:bg-surface has-checked:font-medium has-checked:text-text has-checked:shadow-sm has-focus-visible:outline-2 has-focus-visible:outline-accent"
+        >
+          <input
+            type="radio"
+            name={name}
+            value={choice.value}
+            checked={choice.value === value}
+            disabled={disabled === true}
+            onChange={() => onChange(choice.value)}
+            className="absolute inset-0 cursor-pointer opacity-0 disabled:cursor-not-allowed"
+          />
+          {choice.label}
+        </label>
+      ))}
+    </div>
   );
 }

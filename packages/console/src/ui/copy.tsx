@@ -38,8 +38,14 @@ function CopyButton({ text, label }: { readonly text: string; readonly label?: s
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure aria-label={label} className="relative rounded-lg border border-line bg-raised">
-      <pre className="p-3 pr-12 font-mono text-sm leading-relaxed break-words whitespace-pre-wrap">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reachable by keyboard
+        tabIndex={0}
+        className="overflow-x-auto rounded-lg p-3 font-mono text-sm leading-relaxed"
+      >
         {text}
+        {/* Space for the button, so that it never covers the end of a line. */}
+        <span aria-hidden="true" className="inline-block w-9" />
       </pre>
       <span className="absolute top-1.5 right-1.5 rounded-lg bg-raised">
         <CopyButton text={text} />

@@ -55,11 +55,13 @@ export function Confirm(props: {
   readonly title: string;
   readonly effect: string;
   readonly action: string;
+  /** Whether the action destroys something, which marks its button. True by default. */
+  readonly danger?: boolean;
   /** What confirming does: while it runs it cannot be confirmed again, and why it failed is shown. */
   readonly request?: { readonly isPending: boolean; readonly error: unknown };
   readonly children?: ReactNode;
 }) {
-  const { open, onClose, onConfirm, title, effect, action, request, children } = props;
+  const { open, onClose, onConfirm, title, effect, action, danger = true, request, children } = props;
   const { t } = useI18n();
   return (
     <Dialog open={open} onClose={onClose} title={title} description={effect}>
@@ -70,7 +72,11 @@ export function Confirm(props: {
           <Button autoFocus onClick={onClose}>
             {t("action.cancel")}
           </Button>
-          <Button look="danger" disabled={request?.isPending ?? false} onClick={onConfirm}>
+          <Button
+            look={danger ? "danger" : "primary"}
+            disabled={request?.isPending ?? false}
+            onClick={onConfirm}
+          >
             {action}
           </Button>
         </div>

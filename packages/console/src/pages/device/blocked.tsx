@@ -5,7 +5,7 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { toolAddress } from "../../shell/navigation.ts";
 
-export type Blocked = "offline" | "notLive" | "confirm" | "denied";
+export type Blocked = "offline" | "notLive" | "confirm" | "denied" | "quarantined";
 
 /** The reason why no control of the device can be used. */
 export function useAway({ online }: DeviceDetail): "offline" | "notLive" | undefined {

@@ -1,10 +1,12 @@
 /** Asks for confirmation before a user-only tool runs, and shows its effect, device and arguments. */
-import type { DeviceDetail, Tool } from "@tendon/protocol";
+import type { CallCheck, DeviceDetail, Tool } from "@tendon/protocol";
 import type { Arguments } from "../../api/calls.ts";
 import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
+import { Warning } from "../../ui/problem.tsx";
 import { titleOf } from "../../ui/tool-names.ts";
+import { previewOf } from "./description.tsx";
 
 /** Effects of the firmware's user-only tools. */
 const effects: Readonly<Record<string, Key>> = {
@@ -22,13 +24,16 @@ export function ConfirmTool(props: {
   readonly tool: Tool;
   /** `undefined` while no confirmation is open. */
   readonly args: Arguments | undefined;
+  /** The gateway's decision about the call. */
+  readonly check: CallCheck | undefined;
+  readonly danger: boolean;
   readonly onClose: () => void;
   readonly onConfirm: (args: Arguments) => void;
 }) {
-  const { device, tool, args, onClose, onConfirm } = props;
+  const { device, tool, args, check, danger, onClose, onConfirm } = props;
   const { t } = useI18n();
   const key = effects[tool.name];
-  const effect = key === undefined ? tool.description : t(key as "effect.reboot");
+  const effect = key === undefined ? previewOf(tool.description) : t(key as "effect.reboot");
   const title = titleOf(tool.name);
   return (
     <Confirm
@@ -37,8 +42,16 @@ export function ConfirmTool(props: {
       onConfirm={() => onConfirm(args ?? {})}
       title={t("confirm.title", { tool: title, device: device.alias })}
       effect={effect}
+      danger={danger}
       action={t("confirm.action", { tool: title })}
     >
+      {check?.access === "confirm" && (
+        <Warning title={t("tools.needsApproval")}>
+          <p>
+            {t("confirm.approval")} {check.reason}
+          </p>
+        </Warning>
+      )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 rounded-lg bg-raised p-3 text-sm">
         <dt className="text-soft">{t("confirm.device")}</dt>
         <dd className="break-all">

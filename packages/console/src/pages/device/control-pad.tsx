@@ -5,7 +5,6 @@ import { useControl } from "../../api/calls.ts";
 import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
-import { Panel } from "../../ui/states.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 
 const buttons = [
@@ -26,16 +25,8 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
   const control = useControl(device.id);
   const level = levelOf(control.data?.result);
   return (
-    <Panel
-      title={t("control.title")}
-      actions={
-        <span role="status" className="text-sm text-soft">
-          {control.isPending && t("status.sending")}
-          {control.isSuccess && (typeof level === "number" ? t("control.level", { level }) : t("outcome.ok"))}
-        </span>
-      }
-    >
-      <div className="grid grid-cols-4 gap-2 px-4 pt-2 pb-4">
+    <section aria-label={t("control.title")} className="grid gap-3 p-4">
+      <div className="grid grid-cols-4 gap-2">
         {buttons.map(({ action, icon, label }) => (
           <button
             key={action}
@@ -44,24 +35,20 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
             disabled={away !== undefined || control.isPending}
             aria-describedby={away === undefined ? undefined : note}
             onClick={() => control.mutate(action)}
-            className="flex h-16 flex-col items-center justify-center gap-1 rounded-lg border border-line bg-surface text-xs transition-colors hover:bg-raised disabled:opacity-50"
+            className="flex h-14 flex-col items-center justify-center gap-1 rounded-lg border border-line bg-surface text-xs transition-colors hover:bg-raised disabled:opacity-50"
           >
             <Icon name={icon} size={18} />
             <span className="max-w-full truncate px-1">{t(label)}</span>
           </button>
         ))}
       </div>
-      {away !== undefined && (
-        <div className="px-4 pb-4">
-          <BlockedNote id={note} why={away} device={device.id} />
-        </div>
-      )}
-      {control.isError && (
-        <div className="px-4 pb-4">
-          <ProblemNote error={control.error} />
-        </div>
-      )}
-    </Panel>
+      <p role="status" className="text-sm text-soft empty:hidden">
+        {control.isPending && t("status.sending")}
+        {control.isSuccess && (typeof level === "number" ? t("control.level", { level }) : t("outcome.ok"))}
+      </p>
+      {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
+      {control.isError && <ProblemNote error={control.error} />}
+    </section>
   );
 }
 

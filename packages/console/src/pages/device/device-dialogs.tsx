@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { DeviceDetail } from "@tendon/protocol";
+import { useState } from "react";
 import { useLocation } from "wouter";
-import { api, inPath } from "../../api/client.ts";
+import { api, inPath, query } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { removeCachedDevice } from "../../live/freshness.ts";
@@ -54,9 +55,13 @@ export function DeleteDialog({ device, open, onClose }: DialogProps) {
   const { t } = useI18n();
   const client = useQueryClient();
   const [, navigate] = useLocation();
+  const [withHistory, setWithHistory] = useState(false);
   const remove = useMutation({
     mutationKey: keys.deletion(device.id),
-    mutationFn: () => api(`/devices/${inPath(device.id)}`, { method: "DELETE" }),
+    mutationFn: () =>
+      api(`/devices/${inPath(device.id)}${query({ history: withHistory || undefined })}`, {
+        method: "DELETE",
+      }),
     onSuccess: async () => {
       onClose();
       navigate("/");
@@ -70,8 +75,18 @@ export function DeleteDialog({ device, open, onClose }: DialogProps) {
       onConfirm={() => remove.mutate()}
       request={remove}
       title={t("delete.title", { device: device.alias })}
-      effect={t("delete.effect")}
+      effect={t(withHistory ? "delete.effectHistory" : "delete.effect")}
       action={t("device.delete")}
-    />
+    >
+      <label className="flex items-start gap-2.5">
+        <input
+          type="checkbox"
+          checked={withHistory}
+          onChange={({ target }) => setWithHistory(target.checked)}
+          className="mt-0.5 size-4 shrink-0 accent-accent"
+        />
+        <span>{t("delete.history")}</span>
+      </label>
+    </Confirm>
   );
 }

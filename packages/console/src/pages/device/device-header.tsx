@@ -5,6 +5,7 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { PresenceDot, presenceLabel } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
@@ -24,24 +25,23 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
     <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
       <div className="min-w-0">
         <BackLink to={consolePaths.fleet}>{t("nav.fleet")}</BackLink>
-        <h1 className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xl font-semibold">
-          <PresenceDot online={device.online} />
-          <span className="min-w-0 break-all">{device.alias}</span>
-          {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}
-          {device.tags.map((tag) => (
-            <Badge key={tag}>{tag}</Badge>
-          ))}
-        </h1>
-        <p className="mt-1 flex flex-wrap gap-x-2 text-soft">
-          <Presence device={device} label={presenceLabel(t, device, live)} />
-          {[device.board, device.firmware, device.transport, device.id === device.alias ? null : device.id]
-            .filter((fact) => fact !== null)
-            .map((fact) => (
-              <span key={fact} className="after:ml-2 after:content-['·'] last:after:content-none">
-                {fact}
-              </span>
-            ))}
-        </p>
+        <div className="mt-3 flex items-center gap-4">
+          <Portrait device={device} live={live} />
+          <div className="min-w-0">
+            <h1 className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-2xl font-semibold">
+              <span className="min-w-0 break-all">{device.alias}</span>
+              {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}
+              {device.tags.map((tag) => (
+                <Badge key={tag}>{tag}</Badge>
+              ))}
+            </h1>
+            <p className="mt-1 flex flex-wrap items-center gap-x-2">
+              <PresenceDot online={device.online} />
+              <Presence device={device} label={presenceLabel(t, device, live)} />
+            </p>
+          </div>
+        </div>
+        <Facts device={device} />
       </div>
       {may("admin") && (
         <div className="flex items-center gap-2">
@@ -74,19 +74,56 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
   );
 }
 
+/** What it is, as a picture: a board with its screen, or a program. */
+function Portrait({ device, live }: { readonly device: DeviceDetail; readonly live: boolean }) {
+  const lit = device.online && live;
+  return (
+    <span
+      aria-hidden="true"
+      className={`flex size-14 shrink-0 items-center justify-center rounded-2xl ${lit ? "bg-accent-soft text-accent-deep" : "bg-raised text-soft"}`}
+    >
+      <Icon name={device.kind === "process" ? "connect" : "firmware"} size={28} />
+    </span>
+  );
+}
+
+/** Board, firmware, transport and id. */
+function Facts({ device }: { readonly device: DeviceDetail }) {
+  const { t } = useI18n();
+  const facts: readonly (readonly [string, string | null])[] = [
+    [t("device.board"), device.board ?? (device.kind === "process" ? t("device.program") : null)],
+    [t("device.firmware"), device.firmware],
+    [t("device.transport"), device.transport],
+    [t("device.id"), device.id === device.alias ? null : device.id],
+  ];
+  return (
+    <dl className="mt-4 flex flex-wrap gap-x-6 gap-y-2">
+      {facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name} className="min-w-0">
+              <dt className="text-xs text-soft">{name}</dt>
+              <dd className="break-all">{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
 /** The state as text, with its start or the reason of the disconnection. */
 function Presence({ device, label }: { readonly device: DeviceDetail; readonly label: string }) {
   const { t } = useI18n();
   if (device.online && device.connectedAt !== null) {
     return (
-      <span className="text-text after:ml-2 after:text-soft after:content-['·']">
+      <span>
         {label}, {t("device.since")} <Clock at={device.connectedAt} />
       </span>
     );
   }
   const left = device.lastDisconnect;
   return (
-    <span className="text-text after:ml-2 after:text-soft after:content-['·']">
+    <span>
       {label}
       {left !== null && (
         <>

@@ -55,8 +55,9 @@ function Device({ device }: { readonly device: DeviceDetail }) {
       <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
         <div className="grid grid-cols-1 gap-5">
           <VoicePanel device={device} />
-          <StatusPanel device={device} tools={tools.data} status={status} />
-          {may("call") && has(volumeTool) && <ControlPad device={device} />}
+          <StatusPanel device={device} tools={tools.data} status={status}>
+            {may("call") && has(volumeTool) && <ControlPad device={device} />}
+          </StatusPanel>
           {may("call") && has(photoTool) && <PhotoPanel device={device} />}
           {may("call") && offersScreenshots(tools.data?.tools) && <ScreenshotPanel device={device} />}
         </div>

@@ -5,8 +5,7 @@ import { useToolCall } from "../../api/calls.ts";
 import { statusTool, type useStatus } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { IconButton } from "../../ui/button.tsx";
-import { Slider } from "../../ui/controls.tsx";
-import { Select } from "../../ui/field.tsx";
+import { LevelInput, Segments, Slider } from "../../ui/controls.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel, Skeleton } from "../../ui/states.tsx";
@@ -32,8 +31,10 @@ export function StatusPanel(props: {
   readonly device: DeviceDetail;
   readonly tools: ToolList | undefined;
   readonly status: ReturnType<typeof useStatus>;
+  /** Buttons below the controls. */
+  readonly children?: ReactNode;
 }) {
-  const { device, tools, status } = props;
+  const { device, tools, status, children } = props;
   const { t } = useI18n();
   const away = useAway(device);
   const blocked = (name: string) => blockedTool(tools, name, away);
@@ -41,8 +42,8 @@ export function StatusPanel(props: {
   const value = device.status?.value;
   const { volume } = part(value, "audio_speaker");
   const { brightness, theme } = part(value, "screen");
-  const network = part(value, "network");
   const nothing = device.status === null && !status.isPending;
+  const control = { device: device.id, memoryNote, confirm: status.refresh };
   return (
     <Panel
       title={t("status.title")}
@@ -58,7 +59,7 @@ export function StatusPanel(props: {
         </span>
       }
     >
-      <div className={`grid gap-4 px-4 pt-2 pb-4 ${away === undefined ? "" : "opacity-70"}`}>
+      <div className={`grid gap-5 px-4 pt-2 pb-4 ${away === undefined ? "" : "opacity-70"}`}>
         {away !== undefined && device.status !== null && (
           <p id={memoryNote} className="text-sm text-soft">
             {t(away === "notLive" ? "status.gatewayMemory" : "status.memory")}
@@ -66,77 +67,103 @@ export function StatusPanel(props: {
         )}
         {nothing && <p className="text-soft">{t(whyNoStatus(tools, away))}</p>}
         {device.status === null && status.isPending && <Skeleton className="h-24 w-full" />}
+        <Facts device={device} />
         {typeof volume === "number" && (
           <LevelControl
-            device={device.id}
+            {...control}
             icon="volume"
             label={t("status.volume")}
             value={volume}
             tool="self.audio_speaker.set_volume"
             field="volume"
             blocked={blocked("self.audio_speaker.set_volume")}
-            memoryNote={memoryNote}
-            confirm={status.refresh}
           />
         )}
         {typeof brightness === "number" && (
           <LevelControl
-            device={device.id}
+            {...control}
             icon="sun"
             label={t("status.brightness")}
             value={brightness}
             tool="self.screen.set_brightness"
             field="brightness"
             blocked={blocked("self.screen.set_brightness")}
-            memoryNote={memoryNote}
-            confirm={status.refresh}
           />
         )}
         {typeof theme === "string" && (
-          <ThemeControl
-            device={device.id}
-            theme={theme}
-            blocked={blocked("self.screen.set_theme")}
-            memoryNote={memoryNote}
-            confirm={status.refresh}
-          />
-        )}
-        {typeof network["type"] === "string" && (
-          <Row icon="wifi" label={t("status.network")}>
-            <span className="flex min-w-0 items-center gap-3">
-              <span className="truncate">
-                {[network["type"], network["ssid"]].filter((word) => typeof word === "string").join(" · ")}
-              </span>
-              {device.vitals !== null && <Vitals vitals={{ ...device.vitals, battery: null }} />}
-            </span>
-          </Row>
-        )}
-        {device.vitals !== null && device.vitals.battery !== null && (
-          <Row icon="battery" label={t("status.power")}>
-            <Vitals vitals={{ ...device.vitals, signal: null }} />
-          </Row>
+          <ThemeControl {...control} theme={theme} blocked={blocked("self.screen.set_theme")} />
         )}
         {status.error !== null && <ProblemNote error={status.error} />}
       </div>
+      {children !== undefined && children !== null && children !== false && (
+        <div className="border-t border-line">{children}</div>
+      )}
     </Panel>
   );
 }
 
-function Row({
-  icon,
-  label,
-  children,
-}: {
+/** What the device measures: battery, network and temperature, as it reported them last. */
+function Facts({ device: { status, vitals } }: { readonly device: DeviceDetail }) {
+  const { t, number } = useI18n();
+  const network = part(status?.value, "network");
+  const { temperature } = part(status?.value, "chip");
+  const signal = vitals?.signal ?? null;
+  const name = [network["ssid"], network["carrier"], network["type"]].find(
+    (word) => typeof word === "string",
+  );
+  const facts = [
+    ...(vitals !== null && vitals.battery !== null
+      ? [{ name: t("status.power"), value: <Vitals vitals={{ ...vitals, signal: null }} /> }]
+      : []),
+    ...(typeof name === "string"
+      ? [
+          {
+            name: t("status.network"),
+            value: (
+              <span className="flex min-w-0 items-center gap-2">
+                <span className="truncate">{name}</span>
+                {vitals !== null && signal !== null && <Vitals vitals={{ ...vitals, battery: null }} />}
+              </span>
+            ),
+          },
+        ]
+      : []),
+    ...(typeof temperature === "number"
+      ? [{ name: t("status.temperature"), value: `${number(Math.round(temperature * 10) / 10)} °C` }]
+      : []),
+  ];
+  if (facts.length === 0) return null;
+  return (
+    <dl className="grid grid-cols-2 gap-x-4 gap-y-3 sm:grid-cols-3">
+      {facts.map(({ name: label, value }) => (
+        <div key={label} className="min-w-0">
+          <dt className="text-xs text-soft">{label}</dt>
+          <dd className="mt-0.5 text-lg">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A control with its name above it, and its value beside the name. */
+function Row(props: {
   readonly icon: IconName;
   readonly label: string;
-  readonly children: ReactNode;
+  readonly value?: ReactNode;
+  readonly children?: ReactNode;
 }) {
+  const { icon, label, value, children } = props;
   return (
-    <div className="grid grid-cols-[7.5rem_minmax(0,1fr)] items-center gap-3">
-      <span className="flex items-center gap-2 text-soft">
-        <Icon name={icon} size={15} />
-        {label}
-      </span>
+    <div className="grid gap-1.5">
+      <div className="flex min-h-8 items-center justify-between gap-3">
+        <span className="flex items-center gap-2">
+          <span className="text-soft">
+            <Icon name={icon} size={15} />
+          </span>
+          {label}
+        </span>
+        {value}
+      </div>
       {children}
     </div>
   );
@@ -191,31 +218,41 @@ function LevelControl(
     }
   };
   // Without a tool that sets the value, there is no slider.
-  if (blocked === "missing") {
-    return (
-      <Row icon={icon} label={label}>
-        <span>{value} %</span>
-      </Row>
-    );
-  }
+  if (blocked === "missing") return <Row icon={icon} label={label} value={<span>{value} %</span>} />;
+  const disabled = blocked !== undefined;
   return (
     <div className="grid gap-1">
-      <Row icon={icon} label={label}>
-        <span className="flex items-center gap-3">
-          <Slider
-            label={label}
-            min={0}
-            max={100}
-            value={shown}
-            disabled={blocked !== undefined}
-            describedBy={describedBy}
-            onChange={setPending}
-            onCommit={(next) => void send(next)}
-          />
-          <output aria-live="polite" className="w-16 text-right text-sm">
-            {call.isPending ? <span className="text-soft">{t("status.sending")}</span> : `${shown} %`}
-          </output>
-        </span>
+      <Row
+        icon={icon}
+        label={label}
+        value={
+          <span className="flex items-center gap-2 text-sm">
+            <output aria-live="polite" className="text-soft">
+              {call.isPending && t("status.sending")}
+            </output>
+            <LevelInput
+              label={label}
+              min={0}
+              max={100}
+              value={shown}
+              disabled={disabled}
+              describedBy={describedBy}
+              onCommit={(next) => void send(next)}
+            />
+            %
+          </span>
+        }
+      >
+        <Slider
+          label={label}
+          min={0}
+          max={100}
+          value={shown}
+          disabled={disabled}
+          describedBy={describedBy}
+          onChange={setPending}
+          onCommit={(next) => void send(next)}
+        />
       </Row>
       {note}
       {call.isError && <ProblemNote error={call.error} />}
@@ -243,32 +280,29 @@ function ThemeControl(props: ControlProps & { readonly theme: string }) {
     }
   };
   const known = ["light", "dark"] as const;
-  if (blocked === "missing") {
-    const named = known.find((each) => each === theme);
-    return (
-      <Row icon="screen" label={t("status.theme")}>
-        <span>{named === undefined ? theme : t(`theme.${named}`)}</span>
-      </Row>
-    );
-  }
+  const nameOf = (each: string) => {
+    const named = known.find((other) => other === each);
+    return named === undefined ? each : t(`theme.${named}`);
+  };
+  if (blocked === "missing")
+    return <Row icon="screen" label={t("status.theme")} value={<span>{nameOf(theme)}</span>} />;
+  const choices = [...new Set<string>([...known, shown])];
   return (
     <div className="grid gap-1">
-      <Row icon="screen" label={t("status.theme")}>
-        <Select
-          aria-label={t("status.theme")}
-          aria-describedby={describedBy}
-          disabled={blocked !== undefined || call.isPending}
-          value={shown}
-          onChange={({ target }) => void send(target.value)}
-        >
-          {known.map((each) => (
-            <option key={each} value={each}>
-              {t(`theme.${each}`)}
-            </option>
-          ))}
-          {!known.some((each) => each === shown) && <option value={shown}>{shown}</option>}
-        </Select>
-      </Row>
+      <Row
+        icon="screen"
+        label={t("status.theme")}
+        value={
+          <Segments
+            label={t("status.theme")}
+            describedBy={describedBy}
+            disabled={blocked !== undefined || call.isPending}
+            value={shown}
+            choices={choices.map((each) => ({ value: each, label: nameOf(each) }))}
+            onChange={(next) => void send(next)}
+          />
+        }
+      />
       {note}
       {call.isError && <ProblemNote error={call.error} />}
     </div>

@@ -1,7 +1,7 @@
 /** One tool: its name, description, form and result. */
-import type { DeviceDetail, Tool } from "@tendon/protocol";
+import type { CallCheck, DeviceDetail, Tool } from "@tendon/protocol";
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from "react";
-import { type Arguments, useToolCall } from "../../api/calls.ts";
+import { type Arguments, useToolCall, useToolCheck } from "../../api/calls.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
@@ -13,11 +13,18 @@ import { titleOf } from "../../ui/tool-names.ts";
 import { ToolResult } from "../../ui/tool-result.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 import { ConfirmTool } from "./confirm-tool.tsx";
+import { Description, previewOf } from "./description.tsx";
 import { formSchema } from "./form-schema.ts";
-import { hasArguments, initialValues } from "./initial-values.ts";
+import { hasArguments, initialValues, presentValues } from "./initial-values.ts";
 import { FocusField, useNamed } from "./named-tool.tsx";
 
 const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-form.tsx")).ToolForm }));
+
+/** A call that waits for the user's confirmation, with the gateway's decision about it. */
+interface Asked {
+  readonly args: Arguments;
+  readonly check: CallCheck;
+}
 
 export function ToolRow({ device, tool }: { readonly device: DeviceDetail; readonly tool: Tool }) {
   const { t } = useI18n();
@@ -32,33 +39,51 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
     setOpen(true);
     row.current?.scrollIntoView({ block: "center" });
   }, [visit]);
-  const [values, setValues] = useState<Arguments>(() => initialValues(formSchema(tool.inputSchema)));
-  const [asked, setAsked] = useState<Arguments>();
-  const call = useToolCall(device.id);
-  const takesArguments = hasArguments(tool.inputSchema);
   const schema = useMemo(() => formSchema(tool.inputSchema), [tool.inputSchema]);
-  const people = tool.audience === "user";
+  const [values, setValues] = useValues(tool, schema, device.status);
+  const [asked, setAsked] = useState<Asked>();
+  const call = useToolCall(device.id);
+  const check = useToolCheck(device.id);
+  const takesArguments = hasArguments(tool.inputSchema);
+  const asks = tool.audience === "user" && !tool.annotations.readOnlyHint;
+  const danger = asks && tool.annotations.destructiveHint;
   const denied = tool.access === "denied";
-  const why = denied ? "denied" : away;
-  const blocked = why !== undefined || call.isPending;
+  const why = denied ? (tool.changed?.quarantined === true ? "quarantined" : "denied") : away;
+  const busy = call.isPending || check.isPending;
+  const blocked = why !== undefined || busy;
   const send = (args: Arguments) => {
     setAsked(undefined);
     setOpen(true);
     call.mutate({ tool: tool.name, args });
   };
-  const run = (args: Arguments) => (people ? setAsked(args) : send(args));
+  // A call that a rule rejects is rejected before the user confirms it, not after.
+  const run = (args: Arguments) => {
+    call.reset();
+    check.reset();
+    if (!asks) {
+      send(args);
+      return;
+    }
+    check.mutate(
+      { tool: tool.name, args },
+      {
+        onSuccess: (decision) => setAsked({ args, check: decision }),
+        onError: () => setOpen(true),
+      },
+    );
+  };
   const action = (look: "plain" | "primary") => (
     <Button
       type="submit"
-      look={people ? "danger" : look}
+      look={danger ? "danger" : look}
       disabled={blocked}
       aria-describedby={open && why !== undefined ? note : undefined}
     >
-      {call.isPending ? t("tools.running") : t("tools.run")}
+      {t(call.isPending ? "tools.running" : "tools.run")}
     </Button>
   );
   return (
-    <li ref={row}>
+    <li ref={row} className={open ? "bg-raised/40" : ""}>
       <div className="flex items-start gap-2 px-4 py-2.5">
         <div className="min-w-0 flex-1">
           <button
@@ -75,10 +100,10 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
               <span className="font-medium">{titleOf(tool.name)}</span>
               <code className="font-mono text-xs break-all text-soft">{tool.name}</code>
               {tool.access === "confirm" && <Badge tone="warn">{t("tools.needsApproval")}</Badge>}
-              {denied && <Badge>{t("tools.denied")}</Badge>}
+              {denied && <Badge>{t(why === "quarantined" ? "tools.changed" : "tools.denied")}</Badge>}
             </span>
           </button>
-          {!open && <p className="line-clamp-1 pl-5 text-sm text-soft">{tool.description}</p>}
+          {!open && <p className="line-clamp-1 pl-5 text-sm text-soft">{previewOf(tool.description)}</p>}
         </div>
         {!takesArguments && !open && (
           <form
@@ -94,7 +119,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
       <div id={id} hidden={!open} className="flex flex-col gap-3 px-4 pb-4 pl-9">
         {open && (
           <>
-            <p className="text-sm whitespace-pre-line text-soft">{tool.description}</p>
+            <Description text={tool.description} />
             <Suspense fallback={<Skeleton className="h-8 w-full" />}>
               <ToolForm
                 schema={schema}
@@ -111,24 +136,52 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
                   />
                 </div>
                 {why !== undefined && <BlockedNote id={note} why={why} device={device.id} />}
+                {why === undefined && tool.access === "allowed" && tool.argumentsDecide === true && (
+                  <p className="mt-1 text-sm text-soft">{t("tools.argumentsDecide")}</p>
+                )}
                 <FocusField form={id} visit={visit} ready={why === undefined} />
               </ToolForm>
             </Suspense>
+            {check.isError && <ProblemNote error={check.error} />}
             {call.isPending && <RunningCall call={call.running} />}
             {call.isError && <ProblemNote error={call.error} />}
             {call.isSuccess && <ToolResult reply={call.data} />}
           </>
         )}
       </div>
-      {people && (
+      {asks && (
         <ConfirmTool
           device={device}
           tool={tool}
-          args={asked}
+          args={asked?.args}
+          check={asked?.check}
+          danger={danger}
           onClose={() => setAsked(undefined)}
           onConfirm={send}
         />
       )}
     </li>
   );
+}
+
+/** The values of a form. They follow what the device reports until the user changes one. */
+function useValues(
+  { name }: Tool,
+  schema: Readonly<Record<string, unknown>>,
+  status: DeviceDetail["status"],
+): readonly [Arguments, (values: Arguments) => void] {
+  const present = useMemo(() => initialValues(schema, presentValues(name, status)), [schema, name, status]);
+  const [edited, setEdited] = useState<Arguments>();
+  const change = (values: Arguments) => {
+    // The form also reports values that it has just been given.
+    if (edited === undefined && isSame(values, present)) return;
+    setEdited(values);
+  };
+  return [edited ?? present, change];
+}
+
+function isSame(one: Arguments, other: Arguments): boolean {
+  const written = (values: Arguments) =>
+    JSON.stringify(Object.entries(values).filter(([, value]) => value !== undefined));
+  return written(one) === written(other);
 }

@@ -4,8 +4,8 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { SearchInput } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/states.tsx";
-import { groupOf } from "../../ui/tool-names.ts";
 import { hashOf, useHash } from "./named-tool.tsx";
+import { groupByPurpose, type ToolGroup } from "./tool-purposes.ts";
 import { ToolRow } from "./tool-row.tsx";
 
 /** From this many tools on, the list has a search field. */
@@ -52,12 +52,15 @@ export function ToolsPanel(props: {
         )}
       </div>
       {tools.length === 0 && <p className="px-4 pb-4 text-soft">{t("tools.none")}</p>}
-      {groups.map(({ name, members }) => (
-        <div key={name}>
-          {name !== "" && groups.length > 1 && (
-            <h3 className="px-4 pt-3 pb-1 text-xs font-medium text-soft">{name}</h3>
+      {groups.map(({ id, icon, label, name, tools: members }) => (
+        <div key={id} className="border-t border-line">
+          {groups.length > 1 && (
+            <h3 className="flex items-center gap-1.5 px-4 pt-3 pb-1 text-xs font-medium text-soft">
+              {icon !== undefined && <Icon name={icon} size={13} />}
+              {label === undefined ? (name === "" ? t("purpose.other") : name) : t(label)}
+            </h3>
           )}
-          <ul className="divide-y divide-line border-t border-line first:border-t-0">
+          <ul className="divide-y divide-line">
             {members.map((tool) => (
               <ToolRow key={tool.name} device={device} tool={tool} />
             ))}
@@ -68,23 +71,11 @@ export function ToolsPanel(props: {
   );
 }
 
-interface Group {
-  readonly name: string;
-  readonly members: readonly Tool[];
-}
-
 /** Includes the tool that the address names, even beyond the limit. */
-function grouped(tools: readonly Tool[], search: string, hash: string): Group[] {
+function grouped(tools: readonly Tool[], search: string, hash: string): ToolGroup[] {
   const needle = search.trim().toLowerCase();
   const found = tools.filter(
     ({ name, description }) => needle === "" || `${name} ${description}`.toLowerCase().includes(needle),
   );
-  const shown = found.filter(({ name }, at) => at < maxShown || hashOf(name) === hash);
-  return [...groupBy(shown)].map(([name, members]) => ({ name, members }));
-}
-
-function groupBy(tools: readonly Tool[]): Map<string, Tool[]> {
-  const groups = new Map<string, Tool[]>();
-  for (const tool of tools) groups.set(groupOf(tool.name), [...(groups.get(groupOf(tool.name)) ?? []), tool]);
-  return groups;
+  return groupByPurpose(found.filter(({ name }, at) => at < maxShown || hashOf(name) === hash));
 }

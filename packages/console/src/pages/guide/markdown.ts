@@ -1,7 +1,10 @@
 /**
- * Parses the project's own guides: headings, paragraphs, lists, tables, code and links. It is not a general Markdown
- * parser: unknown syntax stays text, and nothing is inserted as HTML.
+ * Parses the project's own guides and the descriptions of tools: headings, paragraphs, lists, tables, code and links. It
+ * is not a general Markdown parser: unknown syntax stays text, and nothing is inserted as HTML.
  */
+
+/** Whose text it is: ours, or that of a device, whose line breaks and tags are part of the text. */
+export type Source = "guide" | "device";
 
 export type Inline =
   | { readonly kind: "text" | "code" | "strong" | "em"; readonly text: string }
@@ -26,7 +29,7 @@ const item = /^(-|\d+\.) (.+)$/;
 /** HTML comments are for the guide's authors and are not shown. */
 const comment = /^<!--.*-->\s*$/;
 
-export function readMarkdown(text: string): Block[] {
+export function readMarkdown(text: string, source: Source = "guide"): Block[] {
   const lines = text.split(/\r?\n/);
   const blocks: Block[] = [];
   let at = 0;
@@ -46,17 +49,32 @@ export function readMarkdown(text: string): Block[] {
       blocks.push({ kind: "code", language, text: code.join("\n") });
     } else if (marks !== "") {
       at += 1;
-      blocks.push({ kind: "heading", level: marks.length, slug: slugOf(title), text: readInline(title) });
+      blocks.push({
+        kind: "heading",
+        level: marks.length,
+        slug: slugOf(title),
+        text: readInline(title, source),
+      });
     } else if (line.startsWith("|")) {
-      blocks.push(table(take((next) => next.startsWith("|"))));
+      blocks.push(
+        table(
+          take((next) => next.startsWith("|")),
+          source,
+        ),
+      );
     } else if (item.test(line)) {
-      blocks.push(list(take((next) => item.test(next) || /^\s+\S/.test(next))));
-    } else if (line.trim() === "" || comment.test(line)) {
+      blocks.push(
+        list(
+          take((next) => item.test(next) || /^\s+\S/.test(next)),
+          source,
+        ),
+      );
+    } else if (line.trim() === "" || (source === "guide" && comment.test(line))) {
       at += 1;
     } else {
       at += 1;
       const rest = take((next) => next.trim() !== "" && !startsOther(next));
-      const text = readInline([line, ...rest].join(" "));
+      const text = readInline([line, ...rest].join(source === "guide" ? " " : "\n"), source);
       if (text.length > 0) blocks.push({ kind: "paragraph", text });
     }
   }
@@ -67,22 +85,26 @@ function startsOther(line: string): boolean {
   return [fence, heading, item, comment].some((other) => other.test(line)) || line.startsWith("|");
 }
 
-function list(lines: readonly string[]): Block {
+function list(lines: readonly string[], source: Source): Block {
   const items: string[] = [];
   for (const line of lines) {
     const [, , text] = item.exec(line) ?? [];
     if (text === undefined) items.push(`${items.pop() ?? ""} ${line.trim()}`);
     else items.push(text);
   }
-  return { kind: "list", ordered: /^\d/.test(lines[0] ?? ""), items: items.map(readInline) };
+  return {
+    kind: "list",
+    ordered: /^\d/.test(lines[0] ?? ""),
+    items: items.map((text) => readInline(text, source)),
+  };
 }
 
-function table(lines: readonly string[]): Block {
+function table(lines: readonly string[], source: Source): Block {
   const cells = (line: string) =>
     line
       .replace(/^\||\|\s*$/g, "")
       .split("|")
-      .map((cell) => readInline(cell.trim()));
+      .map((cell) => readInline(cell.trim(), source));
   const [head = "", , ...rows] = lines;
   return { kind: "table", head: cells(head), rows: rows.map(cells) };
 }
@@ -95,11 +117,11 @@ function slugOf(title: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Code comes first, because no other syntax applies inside it. Images and HTML tags are removed. */
+/** Code comes first, because no other syntax applies inside it. Images and HTML tags of a guide are removed. */
 const marks =
   /`([^`]+)`|!\[[^\]]*\]\([^)]*\)|<[a-z][^>]*>|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*/g;
 
-export function readInline(text: string): Inline[] {
+export function readInline(text: string, source: Source = "guide"): Inline[] {
   const parts: Inline[] = [];
   let from = 0;
   const plain = (until: number) => {
@@ -113,9 +135,10 @@ export function readInline(text: string): Inline[] {
     from = match.index + whole.length;
     if (code !== undefined) parts.push({ kind: "code", text: code });
     else if (label !== undefined && href !== undefined)
-      parts.push({ kind: "link", href, parts: readInline(label) });
+      parts.push({ kind: "link", href, parts: readInline(label, source) });
     else if (strong !== undefined) parts.push({ kind: "strong", text: strong });
     else if (em !== undefined) parts.push({ kind: "em", text: em });
+    else if (source === "device") parts.push({ kind: "text", text: whole });
   }
   plain(text.length);
   return parts;
