@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import fs from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../../test/inbox.ts";
 import { run, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const bin = fileURLToPath(new URL("../bin/tendon.js", import.meta.url));
@@ -71,5 +74,28 @@ describe("the console link", () => {
     const { stdout } = await run(["devices", "--json"], { cwd: folder.path });
     expect(JSON.parse(stdout)).toMatchObject({ devices: [{ id, online: true }] });
     expect((await process.end()).code).toBe(0);
+  });
+
+  it("starts virtual devices again after a restart, until they are deleted", async () => {
+    const first = await startServe(folder.path);
+    const api = async (url: string, method: string, at: string) => {
+      const token = fs.readFileSync(path.join(folder.path, "data", "admin-token"), "utf8").trim();
+      return await fetch(`${url}/api/v1${at}`, { method, headers: { authorization: `Bearer ${token}` } });
+    };
+    const started = await api(first.url, "POST", "/demo/devices");
+    const { id } = (await started.json()) as { id: string };
+    await first.process.end();
+    const second = await startServe(folder.path);
+    const isOnline = async () => {
+      const answer = await api(second.url, "GET", `/devices/${id}`);
+      return ((await answer.json()) as { online?: boolean }).online === true;
+    };
+    await until(isOnline, "the virtual device after the restart");
+    expect((await api(second.url, "DELETE", `/devices/${id}`)).status).toBe(204);
+    const file = path.join(folder.path, "data", "virtual-devices.json");
+    await until(() => fs.readFileSync(file, "utf8").trim() === "[]", "no kept devices");
+    const list = await api(second.url, "GET", "/devices");
+    expect(await list.json()).toEqual({ devices: [] });
+    expect((await second.process.end()).code).toBe(0);
   });
 });

@@ -2,7 +2,7 @@
  * The composition root: constructs the modules and connects them, without logic of its own. It is also the entry point of
  * the library: `startTendon` runs a gateway inside another program.
  */
-import type { SettingView } from "@tendon/protocol";
+import type { Device, SettingView } from "@tendon/protocol";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
@@ -47,6 +47,8 @@ export interface Tendon {
   readonly adminToken: SecretFile | undefined;
   /** Provisions a device and returns its settings for both transports. */
   provision(id: string, clientId: string): Required<OtaSettings>;
+  /** Whether a device is approved; `undefined` if the gateway does not know it, for example after its deletion. */
+  approvalOf(id: string): Device["approval"] | undefined;
   /** Reads the files of `tls` again. Returns whether the certificate has changed. */
   reloadCertificate(): boolean;
   /** A link that opens the console and signs in as the administrator. It works once. */
@@ -163,6 +165,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     config,
     adminToken: foundation.adminToken,
     provision,
+    approvalOf: (id) => services.fleet.devices.approvalOf(id),
     reloadCertificate: () => certificate?.reload() ?? false,
     consoleLink: () => console.link("admin"),
     stop() {

@@ -39,7 +39,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     overrides: flags(options),
   });
   const processes = options.demo === true ? demoProcesses(config) : [];
-  const demoDevices = new DemoDevices();
+  const demoDevices = new DemoDevices(config.data);
   const startAbort = new AbortController();
   void stopRequested.then(() => startAbort.abort());
   const { signal } = startAbort;
@@ -48,7 +48,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     settings,
     allowOpen: options.allowOpen,
     processes,
-    startDemoDevice: (provision) => demoDevices.start(provision),
+    startDemoDevice: () => demoDevices.start(),
     signal,
   }).catch((error: unknown) => {
     if (signal.aborted) return undefined;
@@ -56,6 +56,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   if (tendon === undefined) return;
   const demo = options.demo === true ? await startDemo(tendon) : undefined;
+  void demoDevices.resume(tendon).catch((error: unknown) => {
+    complain(`A virtual device did not start: ${error instanceof Error ? error.message : String(error)}`);
+  });
   announce(tendon, options.json === true);
   // On a terminal, SIGHUP means that the terminal was closed; it then ends the gateway by default.
   if (!process.stdout.isTTY) process.on("SIGHUP", () => tendon.reloadCertificate());

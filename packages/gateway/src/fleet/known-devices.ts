@@ -64,6 +64,11 @@ export class KnownDevices {
     return record.isKnown && maySee(principal, record);
   }
 
+  approvalOf(id: string): Device["approval"] | undefined {
+    const record = this.records.get(id);
+    return record?.isKnown === true ? record.view().approval : undefined;
+  }
+
   visible(principal: Principal, id: string): boolean {
     const record = this.records.get(id);
     return record !== undefined && this.shows(principal, record);
