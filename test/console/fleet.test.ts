@@ -78,8 +78,16 @@ describe("the fleet page", () => {
       ...["000a", "0010", "001f", "0020"].map((end) => `raw-board-${end}`),
     ];
     await until(async () => (await shown()).join() === byName.join(), byName.join());
-    await page.getByLabel("Order").selectOption("board");
+    const column = (title: string) => page.getByRole("button", { name: new RegExp(`^${title}`) });
+    await column("Board").click();
     await until(async () => (await shown()).join() === byName.join(), "one board, so by name");
+    await column("Name").click();
+    await column("Name").click();
+    await until(
+      async () => (await shown()).join() === [...byName].reverse().join(),
+      "the other direction at the second click",
+    );
+    await page.getByRole("button", { name: "Name descending" }).waitFor();
     complaints.check();
   });
 
@@ -114,7 +122,8 @@ describe("the fleet page", () => {
     const { page, complaints } = await openConsole(site);
     await page.getByText("60 online").waitFor();
     await page.getByLabel("Search devices").fill("03:00");
-    await page.getByLabel("Order").selectOption("tools");
+    await page.getByRole("button", { name: /^Tools/ }).click();
+    await page.getByRole("button", { name: "Tools descending" }).waitFor();
     await page.getByRole("list", { name: "Fleet" }).getByRole("link").first().focus();
     await page.keyboard.press("End");
     const last = page.locator('[data-at="59"]:focus');
@@ -128,7 +137,121 @@ describe("the fleet page", () => {
     expect(await last.textContent()).toContain("02:00:00:03:00:69");
     expect(await last.isVisible()).toBe(true);
     expect(await page.getByLabel("Search devices").inputValue()).toBe("03:00");
-    expect(await page.getByLabel("Order").inputValue()).toBe("tools");
+    await page.getByRole("button", { name: "Tools descending" }).waitFor();
+    complaints.check();
+  });
+
+  it("has its filters and order in the address, so that a link shows the same", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    await startBoard(site, kitchen, "kitchen");
+    await site.rest("PATCH", `/devices/${kitchen}`, { tags: ["cook & eat".replaceAll(/[^a-z]/g, "-")] });
+    const { page, complaints } = await openConsole(site);
+    const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
+    await page.getByText("2 online").waitFor();
+    await page.getByLabel("Search devices").fill("00:00 ");
+    await page.getByLabel("Presence").selectOption("online");
+    await page.getByLabel("Tag").selectOption("cook---eat");
+    await page.getByRole("button", { name: /^Last seen/ }).click();
+    await page.waitForURL((url) => url.search === "?q=00%3A00&online=true&tag=cook---eat&sort=-lastSeen");
+    expect(await page.getByLabel("Search devices").inputValue()).toBe("00:00 ");
+    const link = page.url();
+    await page.goto(`${site.url}/calls`);
+    await page.goto(link);
+    await rows.filter({ hasText: "kitchen" }).waitFor();
+    expect(await rows.count()).toBe(1);
+    expect(await page.getByLabel("Search devices").inputValue()).toBe("00:00");
+    await page.getByRole("button", { name: "Last seen descending" }).waitFor();
+    // The menu's entry shows all devices again.
+    await page.getByRole("navigation").getByRole("link", { name: "Fleet" }).first().click();
+    await rows.filter({ hasText: "desk" }).waitFor();
+    complaints.check();
+  });
+
+  it("keeps the height of its rows in the browser", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page } = await openConsole(site);
+    const row = page.getByRole("list", { name: "Fleet" }).getByRole("listitem").first();
+    await row.waitFor();
+    expect((await row.boundingBox())?.height).toBe(60);
+    await page.getByRole("radio", { name: "Compact" }).check();
+    await until(async () => (await row.boundingBox())?.height === 38, "a compact row");
+    await page.reload();
+    await row.waitFor();
+    expect((await row.boundingBox())?.height).toBe(38);
+  });
+
+  it("tags, calls and revokes the selected devices, with a result for each", async () => {
+    const site = await openConsoleSite();
+    const first = await startBoard(site, desk, "desk");
+    const second = await startBoard(site, kitchen, "kitchen", { autoReconnect: false });
+    const { page, complaints } = await openConsole(site);
+    await page.getByText("2 online").waitFor();
+    await page.getByLabel("Select desk").check();
+    await page.getByText("1 selected").waitFor();
+    await page.getByRole("button", { name: "Select all 2" }).click();
+    await page.getByText("2 selected").waitFor();
+    const dialog = page.getByRole("dialog");
+
+    await page.getByRole("button", { name: "Tag", exact: true }).click();
+    await dialog.getByLabel("Add tags").fill("upstairs, quiet");
+    await dialog.getByRole("button", { name: "Save for 2 devices" }).click();
+    await dialog.getByText("2 done").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    for (const id of [desk, kitchen])
+      expect(await site.device(id)).toMatchObject({ tags: ["upstairs", "quiet"] });
+
+    await second.stop();
+    await page.getByText("1 online · 1 offline").waitFor();
+    await page.getByRole("button", { name: "Run a tool" }).click();
+    await dialog.getByLabel("Tool", { exact: true }).selectOption("self.audio_speaker.set_volume");
+    await dialog.getByRole("spinbutton", { name: /^volume/ }).fill("35");
+    await dialog.getByRole("button", { name: "Run on 2 devices" }).click();
+    // The confirmation repeats the number, the names and the values.
+    await dialog.getByText(/^Run this tool on 2 devices:/).waitFor();
+    await dialog.getByText("desk, kitchen").waitFor();
+    expect(first.state.get("volume")).toBe(70);
+    await dialog.getByRole("button", { name: "Run on 2 devices" }).click();
+    await dialog.getByText("1 done · 1 failed").waitFor();
+    const results = dialog.getByRole("list", { name: "Results" }).getByRole("listitem");
+    expect(await results.allTextContents()).toEqual([
+      expect.stringMatching(/^kitchen.*offline/i),
+      expect.stringMatching(/^desktrue/),
+    ]);
+    expect(first.state.get("volume")).toBe(35);
+    await dialog.getByRole("button", { name: "Close" }).click();
+
+    await page.getByRole("button", { name: "Revoke", exact: true }).click();
+    await dialog.getByText("Revoke 2 devices?").waitFor();
+    await dialog.getByRole("button", { name: "Revoke 2 devices" }).click();
+    await dialog.getByText("2 done").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    for (const id of [desk, kitchen]) expect(await site.device(id)).toMatchObject({ approval: "revoked" });
+    await page.getByRole("button", { name: "Clear selection" }).click();
+    await page.getByText("2 selected").waitFor({ state: "detached" });
+    complaints.check();
+  });
+
+  it("shows how to add each kind of device, at any time and by a link", async () => {
+    const site = await openConsoleSite({ startDemoDevice: async () => desk });
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site);
+    await page.getByRole("button", { name: "Add a device" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
+    await dialog.getByText("Boards cannot reach this address").waitFor();
+    await dialog.getByRole("img", { name: "QR code of the OTA address" }).waitFor();
+    await dialog.getByRole("radio", { name: "Program" }).check();
+    await dialog.getByText("tendon.yaml and restart the gateway").waitFor();
+    await dialog.getByRole("radio", { name: "Virtual device" }).check();
+    await dialog.getByText(/comes back after a restart/).waitFor();
+    await page.waitForURL((url) => url.search === "?add=virtual");
+    await page.reload();
+    await dialog.getByRole("button", { name: "Start a virtual device" }).click();
+    await dialog.getByText("Started. It is in the list now.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForURL((url) => url.search === "");
     complaints.check();
   });
 
@@ -141,9 +264,11 @@ describe("the fleet page", () => {
     });
     const { page, complaints } = await openConsole(site);
     await page.getByText("No devices yet").waitFor();
+    await page.getByRole("img", { name: "QR code of the OTA address" }).waitFor();
     await page.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
     const warning = page.getByRole("status").filter({ hasText: "Boards cannot reach this address" });
     await warning.getByText(/^Only this machine can reach 127\.0\.0\.1: .* --host 0\.0\.0\.0/).waitFor();
+    await page.getByRole("radio", { name: "Virtual device" }).check();
     await page.getByRole("button", { name: "Start a virtual device" }).click();
     await page.getByRole("link", { name: /desk/ }).waitFor();
     complaints.check();
@@ -187,10 +312,10 @@ describe("the fleet page", () => {
     });
     const { activation } = (await answer.json()) as { activation: { code: string } };
     const { page, complaints } = await openConsole(site);
-    await page.getByText("Devices waiting for approval").waitFor();
+    await page.getByRole("button", { name: /^1 device is waiting for approval/ }).click();
     await page.getByLabel("Code on the board").fill(activation.code);
     await page.getByRole("button", { name: "Approve by code" }).click();
-    await page.getByText("Devices waiting for approval").waitFor({ state: "detached" });
+    await page.getByText("1 device is waiting for approval").waitFor({ state: "detached" });
     expect((await site.rest("GET", "/devices/pending")).body["total"]).toBe(0);
     complaints.check();
   });

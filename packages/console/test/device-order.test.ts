@@ -1,14 +1,18 @@
 import type { Device } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
-import { ordered, type SortBy } from "../src/pages/fleet/device-order.ts";
+import { nextOrder, ordered, readOrder, writeOrder } from "../src/pages/fleet/device-order.ts";
 
 function device(id: string, alias: string, more: Partial<Device> = {}): Device {
   return { id, alias, board: null, toolCount: 0, lastSeenAt: null, ...more } as Device;
 }
 
-function aliases(devices: readonly Device[], sortBy: SortBy = "alias"): string[] {
+function sorted(devices: readonly Device[], order: string): string[] {
+  return ordered(devices, readOrder(order) ?? { by: "alias", descending: true });
+}
+
+function aliases(devices: readonly Device[]): string[] {
   const byId = new Map(devices.map(({ id, alias }) => [id, alias]));
-  return ordered(devices, sortBy).map((id) => byId.get(id) ?? "");
+  return sorted(devices, "alias").map((id) => byId.get(id) ?? "");
 }
 
 describe("the order of devices", () => {
@@ -37,7 +41,35 @@ describe("the order of devices", () => {
       device("a", "same", { lastSeenAt: "2026-01-01T00:00:00.000Z", toolCount: 3 }),
       device("c", "x", { lastSeenAt: "2026-01-02T00:00:00.000Z", toolCount: 5 }),
     ];
-    for (const sortBy of ["lastSeen", "tools"] as const)
-      expect(ordered(devices, sortBy)).toEqual(["c", "a", "b"]);
+    for (const order of ["-lastSeen", "-tools"]) expect(sorted(devices, order)).toEqual(["c", "a", "b"]);
+    for (const order of ["lastSeen", "tools"]) expect(sorted(devices, order)).toEqual(["a", "b", "c"]);
+  });
+
+  it("has devices without a value last in both directions", () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const level = (value: number) => ({ at, signal: null, battery: { level: value, charging: false } });
+    const devices = [
+      device("a", "a"),
+      device("b", "b", { vitals: level(80) }),
+      device("c", "c", { vitals: level(9) }),
+    ];
+    expect(sorted(devices, "battery")).toEqual(["c", "b", "a"]);
+    expect(sorted(devices, "-battery")).toEqual(["b", "c", "a"]);
+    const seen = [
+      device("a", "a", { lastSeenAt: at }),
+      device("b", "b", { online: true, lastSeenAt: at }),
+      device("c", "c"),
+    ];
+    expect(sorted(seen, "-lastSeen")).toEqual(["b", "a", "c"]);
+  });
+
+  it("is written in an address, and turns round at the second click", () => {
+    for (const text of ["alias", "-lastSeen", "battery"]) {
+      const order = readOrder(text);
+      expect(order && writeOrder(order)).toBe(text);
+    }
+    expect(readOrder("size")).toBeUndefined();
+    const first = nextOrder({ by: "alias", descending: false }, "lastSeen");
+    expect([writeOrder(first), writeOrder(nextOrder(first, "lastSeen"))]).toEqual(["-lastSeen", "lastSeen"]);
   });
 });

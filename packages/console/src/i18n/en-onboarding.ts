@@ -20,10 +20,7 @@ export const onboarding = {
   "signedOut.next": "Sign in again with a token, or with a new link from the command below.",
 
   "firstRun.title": "No devices yet",
-  "firstRun.board":
-    "Enter this OTA address on the settings page of a board with the xiaozhi firmware. The board appears here automatically.",
   "firstRun.otaLabel": "OTA address",
-  "firstRun.demo": "No board at hand? A virtual device behaves the same.",
   "firstRun.start": "Start a virtual device",
 
   "reach.title": "Boards cannot reach this address",

@@ -3,6 +3,7 @@ import { calls } from "./en-calls.ts";
 import { device } from "./en-device.ts";
 import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
+import { fleet } from "./en-fleet.ts";
 import { onboarding } from "./en-onboarding.ts";
 import { voice } from "./en-voice.ts";
 
@@ -11,6 +12,7 @@ export const en = {
   ...errors,
   ...calls,
   ...device,
+  ...fleet,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -80,9 +82,9 @@ export const en = {
   "fleet.anyTag": "Any tag",
   "fleet.sort": "Order",
   "fleet.sort.alias": "By name",
-  "fleet.sort.lastSeen": "Last seen first",
+  "fleet.sort.-lastSeen": "Last seen first",
   "fleet.sort.board": "By board",
-  "fleet.sort.tools": "Most tools first",
+  "fleet.sort.-tools": "Most tools first",
   "fleet.nothing": "No matching devices",
   "fleet.nothingHint": "Clear the filters or search for something else.",
   "fleet.tooMany": "Only the first devices are shown. Search to find more.",

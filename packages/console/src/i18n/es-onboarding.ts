@@ -22,10 +22,7 @@ export const onboarding: Readonly<Record<keyof typeof en, string>> = {
   "signedOut.next": "Entre de nuevo con un token, o con un enlace nuevo de la orden de abajo.",
 
   "firstRun.title": "Aún no hay dispositivos",
-  "firstRun.board":
-    "Escriba esta dirección OTA en la página de ajustes de una placa con el firmware xiaozhi. Aparecerá aquí automáticamente.",
   "firstRun.otaLabel": "Dirección OTA",
-  "firstRun.demo": "¿No tiene una placa a mano? Un dispositivo virtual se comporta igual.",
   "firstRun.start": "Iniciar un dispositivo virtual",
 
   "reach.title": "Las placas no pueden llegar a esta dirección",

@@ -3,6 +3,7 @@ import { calls } from "./es-calls.ts";
 import { device } from "./es-device.ts";
 import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
+import { fleet } from "./es-fleet.ts";
 import { onboarding } from "./es-onboarding.ts";
 import { voice } from "./es-voice.ts";
 import type { Catalogue } from "./i18n.tsx";
@@ -11,6 +12,7 @@ export const es: Catalogue = {
   ...errors,
   ...calls,
   ...device,
+  ...fleet,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -91,9 +93,9 @@ export const es: Catalogue = {
   "fleet.anyTag": "Cualquier etiqueta",
   "fleet.sort": "Orden",
   "fleet.sort.alias": "Por nombre",
-  "fleet.sort.lastSeen": "Vistos hace menos",
+  "fleet.sort.-lastSeen": "Vistos hace menos",
   "fleet.sort.board": "Por placa",
-  "fleet.sort.tools": "Más herramientas",
+  "fleet.sort.-tools": "Más herramientas",
   "fleet.nothing": "No hay dispositivos que coincidan",
   "fleet.nothingHint": "Quite los filtros o busque otra cosa.",
   "fleet.tooMany": "Solo se muestran los primeros dispositivos. Busque para encontrar los demás.",

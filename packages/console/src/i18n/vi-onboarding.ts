@@ -22,10 +22,7 @@ export const onboarding: Readonly<Record<keyof typeof en, string>> = {
   "signedOut.next": "Hãy đăng nhập lại bằng token, hoặc bằng liên kết mới từ lệnh bên dưới.",
 
   "firstRun.title": "Chưa có thiết bị nào",
-  "firstRun.board":
-    "Nhập địa chỉ OTA này vào trang cài đặt của bo mạch dùng firmware xiaozhi. Nó sẽ tự xuất hiện ở đây.",
   "firstRun.otaLabel": "Địa chỉ OTA",
-  "firstRun.demo": "Không có bo mạch? Thiết bị ảo hoạt động y như thật.",
   "firstRun.start": "Khởi động thiết bị ảo",
 
   "reach.title": "Bo mạch không kết nối được tới địa chỉ này",

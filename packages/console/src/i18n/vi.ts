@@ -4,6 +4,7 @@ import { calls } from "./vi-calls.ts";
 import { device } from "./vi-device.ts";
 import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
+import { fleet } from "./vi-fleet.ts";
 import { onboarding } from "./vi-onboarding.ts";
 import { voice } from "./vi-voice.ts";
 
@@ -11,6 +12,7 @@ export const vi: Catalogue = {
   ...errors,
   ...calls,
   ...device,
+  ...fleet,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -90,9 +92,9 @@ export const vi: Catalogue = {
   "fleet.anyTag": "Thẻ bất kỳ",
   "fleet.sort": "Thứ tự",
   "fleet.sort.alias": "Theo tên",
-  "fleet.sort.lastSeen": "Mới thấy trước",
+  "fleet.sort.-lastSeen": "Mới thấy trước",
   "fleet.sort.board": "Theo bo mạch",
-  "fleet.sort.tools": "Nhiều công cụ trước",
+  "fleet.sort.-tools": "Nhiều công cụ trước",
   "fleet.nothing": "Không có thiết bị phù hợp",
   "fleet.nothingHint": "Bỏ bộ lọc hoặc tìm từ khác.",
   "fleet.tooMany": "Chỉ hiện những thiết bị đầu tiên. Hãy tìm kiếm để thấy các thiết bị khác.",

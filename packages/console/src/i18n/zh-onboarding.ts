@@ -21,9 +21,7 @@ export const onboarding: Readonly<Record<keyof typeof en, string>> = {
   "signedOut.next": "请用令牌重新登录，或运行下面的命令获得新链接。",
 
   "firstRun.title": "还没有设备",
-  "firstRun.board": "在使用小智固件的开发板设置页中填入这个 OTA 地址，它会自动出现在这里。",
   "firstRun.otaLabel": "OTA 地址",
-  "firstRun.demo": "手边没有开发板？虚拟设备的表现完全一样。",
   "firstRun.start": "启动虚拟设备",
 
   "reach.title": "开发板无法访问此地址",

@@ -4,6 +4,7 @@ import { calls } from "./zh-calls.ts";
 import { device } from "./zh-device.ts";
 import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
+import { fleet } from "./zh-fleet.ts";
 import { onboarding } from "./zh-onboarding.ts";
 import { voice } from "./zh-voice.ts";
 
@@ -11,6 +12,7 @@ export const zh: Catalogue = {
   ...errors,
   ...calls,
   ...device,
+  ...fleet,
   ...onboarding,
   ...voice,
   ...firmware,
@@ -90,9 +92,9 @@ export const zh: Catalogue = {
   "fleet.anyTag": "任意标签",
   "fleet.sort": "排序",
   "fleet.sort.alias": "按名称",
-  "fleet.sort.lastSeen": "最近出现优先",
+  "fleet.sort.-lastSeen": "最近出现优先",
   "fleet.sort.board": "按开发板",
-  "fleet.sort.tools": "工具最多优先",
+  "fleet.sort.-tools": "工具最多优先",
   "fleet.nothing": "没有匹配的设备",
   "fleet.nothingHint": "清除筛选条件，或换个搜索词。",
   "fleet.tooMany": "只显示前面的设备，请搜索查找其他设备。",

@@ -1,5 +1,5 @@
 /** The user's choices in this browser. If the browser denies storage, a choice lasts until the page is closed. */
-type Choice = "language" | "theme";
+type Choice = "language" | "theme" | "density";
 
 const lasting = new Map<Choice, string>();
 

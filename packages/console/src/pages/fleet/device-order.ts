@@ -1,14 +1,36 @@
 /**
  * The order of devices. Names are sorted naturally: `lamp-2` before `lamp-10`. Ids are sorted as text, and so is the end
- * of the id in a generated alias: `0a`, `10`, `1f`.
+ * of the id in a generated alias: `0a`, `10`, `1f`. Devices without a value come last in both directions.
  */
 import type { Device } from "@tendon/protocol";
 
-export const sortKeys = ["alias", "lastSeen", "board", "tools"] as const;
+const sortKeys = ["alias", "board", "transport", "tools", "battery", "lastSeen"] as const;
 export type SortBy = (typeof sortKeys)[number];
 
-export function isSortBy(text: string): text is SortBy {
-  return sortKeys.some((key) => key === text);
+export interface Order {
+  readonly by: SortBy;
+  readonly descending: boolean;
+}
+
+export const defaultOrder: Order = { by: "alias", descending: false };
+
+/** Newest and most first, where that is what people look for. */
+const descendingFirst: ReadonlySet<SortBy> = new Set(["tools", "lastSeen"]);
+
+/** The order after a click on a column: its usual direction, then the other one. */
+export function nextOrder(order: Order, by: SortBy): Order {
+  return { by, descending: order.by === by ? !order.descending : descendingFirst.has(by) };
+}
+
+/** As in an address: `alias`, or `-lastSeen` for the descending order. */
+export function writeOrder({ by, descending }: Order): string {
+  return `${descending ? "-" : ""}${by}`;
+}
+
+export function readOrder(text: string): Order | undefined {
+  const descending = text.startsWith("-");
+  const by = sortKeys.find((key) => key === (descending ? text.slice(1) : text));
+  return by && { by, descending };
 }
 
 interface Placed {
@@ -44,17 +66,40 @@ function byName(a: Placed, b: Placed): number {
   );
 }
 
-const comparisons: Readonly<Record<SortBy, (a: Placed, b: Placed) => number>> = {
-  alias: byName,
-  lastSeen: (a, b) => byText(b.device.lastSeenAt ?? "", a.device.lastSeenAt ?? "") || byName(a, b),
-  board: (a, b) => natural.compare(a.device.board ?? "", b.device.board ?? "") || byName(a, b),
-  tools: (a, b) => b.device.toolCount - a.device.toolCount || byName(a, b),
+/** What a column compares; `undefined` if the device has no such value. */
+const values: Readonly<
+  Record<Exclude<SortBy, "alias">, (device: Device) => string | number | null | undefined>
+> = {
+  board: ({ board }) => board,
+  transport: ({ transport }) => transport,
+  tools: ({ toolCount }) => toolCount,
+  battery: ({ vitals }) => vitals?.battery?.level,
+  // A device that is online was seen now.
+  lastSeen: ({ online, lastSeenAt }) => (online ? "online" : lastSeenAt),
 };
 
+function comparison({ by, descending }: Order): (a: Placed, b: Placed) => number {
+  const way = descending ? -1 : 1;
+  if (by === "alias") return (a, b) => way * byName(a, b);
+  const readValue = values[by];
+  return (a, b) => {
+    const [one, other] = [readValue(a.device) ?? undefined, readValue(b.device) ?? undefined];
+    if (one === undefined || other === undefined)
+      return one === other ? byName(a, b) : one === undefined ? 1 : -1;
+    const compared =
+      typeof one === "number" && typeof other === "number"
+        ? one - other
+        : by === "lastSeen"
+          ? byText(String(one), String(other))
+          : natural.compare(String(one), String(other));
+    return way * compared || byName(a, b);
+  };
+}
+
 /** The sorted ids. */
-export function ordered(devices: readonly Device[], sortBy: SortBy): string[] {
+export function ordered(devices: readonly Device[], order: Order): string[] {
   return devices
     .map(placed)
-    .sort(comparisons[sortBy])
+    .sort(comparison(order))
     .map(({ device }) => device.id);
 }

@@ -1,7 +1,7 @@
 /** Rows keep their positions while devices change. New devices wait until the user shows them. */
 import type { Device } from "@tendon/protocol";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { ordered, type SortBy } from "./device-order.ts";
+import { type Order, ordered } from "./device-order.ts";
 
 interface Frozen {
   readonly question: string;
@@ -10,12 +10,7 @@ interface Frozen {
 }
 
 /** `question`: filter and order; when it changes, the rows are sorted again. While pages load, rows appear as they arrive. */
-export function useStableOrder(
-  devices: readonly Device[],
-  sortBy: SortBy,
-  question: string,
-  growing: boolean,
-) {
+export function useStableOrder(devices: readonly Device[], order: Order, question: string, growing: boolean) {
   const frozen = useRef<Frozen | undefined>(undefined);
   const [, redraw] = useState(0);
   const byId = useMemo(() => new Map(devices.map((device) => [device.id, device])), [devices]);
@@ -24,7 +19,7 @@ export function useStableOrder(
     devices.length > 0 &&
     (old === undefined || old.question !== question || growing || old.ids.every((id) => !byId.has(id)))
   ) {
-    const ids = ordered(devices, sortBy);
+    const ids = ordered(devices, order);
     frozen.current = { question, ids, known: new Set(ids) };
   }
   const { ids = [], known = new Set<string>() } = frozen.current ?? {};

@@ -10,24 +10,31 @@ import { statusTool } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
+import { Segments } from "../../ui/controls.tsx";
 import { SearchInput, Select } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Empty, SkeletonRows } from "../../ui/states.tsx";
-import { isSortBy, sortKeys } from "./device-order.ts";
-import { FirstRun } from "./first-run.tsx";
+import { AddDeviceDialog, FirstRun, firstKind } from "./add-device.tsx";
+import { BulkBar } from "./bulk-bar.tsx";
+import { useDensity } from "./density.ts";
+import { readOrder, writeOrder } from "./device-order.ts";
 import { FleetList } from "./fleet-list.tsx";
 import { useStableOrder } from "./fleet-order.ts";
 import { type Presence, useFleetView } from "./fleet-view.ts";
 import { PendingBoards, usePendingBoards } from "./pending-boards.tsx";
+import { useSelection } from "./selection.ts";
 
 /** The page loads at most this many devices; search finds the others. */
 const maxRows = 10_000;
 const askMs = 5_000;
+/** The orders that narrow screens offer, which have no column headers. */
+const narrowOrders = ["alias", "-lastSeen", "board", "battery", "-tools"] as const;
 
 export function FleetPage() {
   const { t, n } = useI18n();
   const { may } = useSession();
-  const [{ search, presence, tag, sortBy }, change] = useFleetView();
+  const [{ search, presence, tag, order, add }, change] = useFleetView();
+  const [density, setDensity] = useDensity();
   const q = useDeferredValue(search.trim());
   const filter: FleetFilter = useMemo(
     () => ({
@@ -43,9 +50,14 @@ export function FleetPage() {
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage && loaded.length < maxRows) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, loaded.length]);
-  const order = useStableOrder(loaded, sortBy, JSON.stringify([filter, sortBy]), hasNextPage);
+  // The rows of the last filter stay until the new ones are there, which are then sorted again.
+  const question = JSON.stringify([filter, order, fleet.isPlaceholderData]);
+  const stable = useStableOrder(loaded, order, question, hasNextPage);
+  const selection = useSelection(stable.rows);
+  const mayAct = may("call") || may("admin");
   const filtered = q !== "" || presence !== "all" || tag !== "";
   const isEmpty = fleet.isSuccess && loaded.length === 0;
+  const isFirstRun = isEmpty && !filtered;
   const tags = useMemo(() => tagsOf(loaded, tag), [loaded, tag]);
   const boards = usePendingBoards().data?.total ?? 0;
   const online = loaded.filter((device) => device.online).length;
@@ -63,10 +75,20 @@ export function FleetPage() {
             t("fleet.lead")
           )
         }
-        actions={online > 0 && may("call") && <AskAll />}
+        actions={
+          <>
+            {online > 0 && may("call") && <AskAll />}
+            {!isFirstRun && (
+              <Button look="primary" icon="plus" onClick={() => change({ add: firstKind })}>
+                {t("add.title")}
+              </Button>
+            )}
+          </>
+        }
       />
+      <AddDeviceDialog kind={add} onChange={(kind) => change({ add: kind })} />
       <PendingBoards />
-      {isEmpty && !filtered ? (
+      {isFirstRun ? (
         <FirstRun />
       ) : (
         <>
@@ -97,20 +119,34 @@ export function FleetPage() {
             )}
             <Select
               aria-label={t("fleet.sort")}
-              value={sortBy}
-              onChange={(event) => isSortBy(event.target.value) && change({ sortBy: event.target.value })}
-              className="w-40"
+              value={writeOrder(order)}
+              onChange={({ target }) => change({ order: readOrder(target.value) ?? order })}
+              className="w-40 md:hidden"
             >
-              {sortKeys.map((key) => (
+              {narrowOrders.map((key) => (
                 <option key={key} value={key}>
                   {t(`fleet.sort.${key}`)}
                 </option>
               ))}
+              {!narrowOrders.some((key) => key === writeOrder(order)) && (
+                <option value={writeOrder(order)}>{t("fleet.sort.other")}</option>
+              )}
             </Select>
+            <span className="max-md:hidden">
+              <Segments
+                label={t("density.title")}
+                value={density}
+                choices={[
+                  { value: "comfortable", label: t("density.comfortable") },
+                  { value: "compact", label: t("density.compact") },
+                ]}
+                onChange={setDensity}
+              />
+            </span>
             <div role="status" aria-live="polite" className="ml-auto">
-              {order.waiting > 0 && (
-                <Button look="quiet" icon="refresh" onClick={order.showAll}>
-                  {n("fleet.new", order.waiting)}
+              {stable.waiting > 0 && (
+                <Button look="quiet" icon="refresh" onClick={stable.showAll}>
+                  {n("fleet.new", stable.waiting)}
                 </Button>
               )}
             </div>
@@ -122,8 +158,17 @@ export function FleetPage() {
               <p>{t("fleet.nothingHint")}</p>
             </Empty>
           )}
-          {order.rows.length > 0 && <FleetList devices={order.rows} />}
+          {stable.rows.length > 0 && (
+            <FleetList
+              devices={stable.rows}
+              order={order}
+              onOrder={(next) => change({ order: next })}
+              density={density}
+              selection={mayAct ? selection : undefined}
+            />
+          )}
           {loaded.length >= maxRows && <p className="mt-3 text-soft">{t("fleet.tooMany")}</p>}
+          <BulkBar selection={selection} shown={stable.rows} />
         </>
       )}
     </>

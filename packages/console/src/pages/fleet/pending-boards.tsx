@@ -1,16 +1,17 @@
-/** Boards that show a code and wait for approval. */
+/** Boards that show a code and wait for approval: a slim bar that opens. */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
+import { Icon } from "../../ui/icon.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
-import { Badge, Panel } from "../../ui/states.tsx";
+import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 
 const shownAtOnce = 10;
@@ -27,9 +28,11 @@ export function usePendingBoards() {
 }
 
 export function PendingBoards() {
-  const { t } = useI18n();
+  const { t, n } = useI18n();
   const client = useQueryClient();
   const { data } = usePendingBoards();
+  const [open, setOpen] = useState(false);
+  const id = useId();
   const [code, setCode] = useState("");
   const decided = async () => {
     setCode("");
@@ -47,50 +50,72 @@ export function PendingBoards() {
   if (data === undefined || data.total === 0) return null;
   const error = byCode.error ?? byId.error;
   return (
-    <Panel title={t("pending.title")} className="mb-5" actions={<Badge tone="warn">{data.total}</Badge>}>
-      <div className="flex flex-col gap-3 px-4 pb-3">
-        <p className="text-sm text-soft">{t("pending.lead")}</p>
-        <form
-          className="flex gap-2"
-          onSubmit={(event) => {
-            event.preventDefault();
-            byCode.mutate(code.replaceAll(/\D/g, ""));
-          }}
-        >
-          <TextInput
-            aria-label={t("pending.code")}
-            placeholder="123456"
-            inputMode="numeric"
-            autoComplete="off"
-            maxLength={9}
-            value={code}
-            onChange={({ target }) => setCode(target.value)}
-            className="max-w-32 font-mono"
-          />
-          <Button
-            type="submit"
-            look="primary"
-            disabled={byCode.isPending || code.replaceAll(/\D/g, "").length !== 6}
-          >
-            {t("pending.approve")}
-          </Button>
-        </form>
-        {error !== null && <ProblemNote error={error} />}
+    <section aria-label={t("pending.title")} className="mb-4 rounded-xl border border-line bg-surface">
+      <button
+        type="button"
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+        className="flex w-full items-center gap-2.5 rounded-xl px-4 py-2 text-left -outline-offset-2 hover:bg-raised"
+      >
+        <span className="text-warn">
+          <Icon name="clock" size={15} />
+        </span>
+        <span className="min-w-0 flex-1 truncate font-medium">{n("pending.bar", data.total)}</span>
+        <span className="text-sm text-accent-deep">{t(open ? "pending.close" : "pending.open")}</span>
+        <span className={`text-soft transition-transform ${open ? "rotate-180" : ""}`}>
+          <Icon name="down" size={12} />
+        </span>
+      </button>
+      <div id={id} hidden={!open}>
+        {open && (
+          <>
+            <div className="flex flex-col gap-3 px-4 pt-1 pb-3">
+              <p className="text-sm text-soft">{t("pending.lead")}</p>
+              <form
+                className="flex gap-2"
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  byCode.mutate(code.replaceAll(/\D/g, ""));
+                }}
+              >
+                <TextInput
+                  aria-label={t("pending.code")}
+                  placeholder="123456"
+                  inputMode="numeric"
+                  autoComplete="off"
+                  maxLength={9}
+                  value={code}
+                  onChange={({ target }) => setCode(target.value)}
+                  className="max-w-32 font-mono"
+                />
+                <Button
+                  type="submit"
+                  look="primary"
+                  disabled={byCode.isPending || code.replaceAll(/\D/g, "").length !== 6}
+                >
+                  {t("pending.approve")}
+                </Button>
+              </form>
+              {error !== null && <ProblemNote error={error} />}
+            </div>
+            <ul className="divide-y divide-line border-t border-line">
+              {data.pending.slice(0, shownAtOnce).map((board) => (
+                <li
+                  key={board.device + board.since}
+                  className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5"
+                >
+                  <BoardDetails board={board} />
+                  <Button disabled={byId.isPending} onClick={() => byId.mutate(board.device)}>
+                    {t("pending.approveThis")}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
       </div>
-      <ul className="divide-y divide-line border-t border-line">
-        {data.pending.slice(0, shownAtOnce).map((board) => (
-          <li
-            key={board.device + board.since}
-            className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5"
-          >
-            <BoardDetails board={board} />
-            <Button disabled={byId.isPending} onClick={() => byId.mutate(board.device)}>
-              {t("pending.approveThis")}
-            </Button>
-          </li>
-        ))}
-      </ul>
-    </Panel>
+    </section>
   );
 }
 
