@@ -74,7 +74,7 @@ describe("the home", () => {
     const site = await openConsoleSite({ processes: [homeProgram(folder)] });
     await untilOnline(site, "home", true);
     const { page, complaints } = await openConsole(site, "/home");
-    const room = page.getByRole("switch", { name: "Light: salon" });
+    const room = page.getByRole("switch", { name: "Light: Living room" });
     await room.click();
     const states = async () =>
       (await site.call("home", "get_all_states")).body["result"] as {
@@ -92,7 +92,7 @@ describe("the home", () => {
     await page.getByText("Alarm armed").waitFor();
     // Another client switches the light; the plan follows.
     await site.call("home", "set_light_state", { name: "cocina", on: true });
-    await page.getByRole("switch", { name: "Light: cocina", checked: true }).waitFor();
+    await page.getByRole("switch", { name: "Light: Kitchen", checked: true }).waitFor();
     complaints.check();
   });
 

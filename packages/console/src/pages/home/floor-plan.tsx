@@ -2,6 +2,7 @@ import { type KeyboardEvent, useMemo } from "react";
 import { useI18n } from "../../i18n/i18n.tsx";
 import type { HomeState } from "./home-state.ts";
 import { layOut, type Room } from "./room-layout.ts";
+import { roomName } from "./room-names.ts";
 
 const width = 640;
 const height = 400;
@@ -67,6 +68,7 @@ function RoomShape(props: {
   const { room, on, people, disabled, onSwitch } = props;
   const { t } = useI18n();
   const { name, x, y, w, h } = room;
+  const shown = roomName(t, name);
   const flip = () => !disabled && onSwitch(name, !on);
   const press = (event: KeyboardEvent) => {
     if (event.key !== " " && event.key !== "Enter") return;
@@ -77,7 +79,7 @@ function RoomShape(props: {
     <g
       role="switch"
       aria-checked={on}
-      aria-label={t("home.light", { name })}
+      aria-label={t("home.light", { name: shown })}
       aria-disabled={disabled}
       tabIndex={0}
       onClick={flip}
@@ -95,7 +97,7 @@ function RoomShape(props: {
       <g className={on ? "fill-[#4a3500]" : "fill-text"}>
         {/* On narrow screens the plan is drawn at half size, but its text is not. */}
         <text x={x + 18} y={y + 34} className="text-lg max-md:text-[22px]">
-          <tspan className="font-semibold capitalize">{name}</tspan>
+          <tspan className="font-semibold capitalize">{shown}</tspan>
           <tspan x={x + 18} dy="1.5em" className={`text-sm max-md:text-[19px] ${on ? "" : "fill-soft"}`}>
             {t(on ? "home.on" : "home.off")}
           </tspan>
