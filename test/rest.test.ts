@@ -238,18 +238,38 @@ describe("the list of devices", () => {
     expect(await ends("?q=LAMP")).toBe("45");
     expect(await ends("?q=00:05")).toBe("5");
     expect(await ends("?q=nothing")).toBe("");
-    let cursor = "";
-    const pages: string[] = [];
-    for (let page = 0; page < 5; page += 1) {
-      const { body } = await site.rest("GET", `/devices?limit=2${cursor}`);
-      pages.push((body["devices"] as { id: string }[]).map(({ id }) => id.slice(-1)).join(""));
-      if (body["nextCursor"] === undefined) break;
-      cursor = `&cursor=${encodeURIComponent(String(body["nextCursor"]))}`;
-    }
-    expect(pages).toEqual(["12", "34", "5"]);
+    const pagesOf = async (query: string) => {
+      let cursor = "";
+      const pages: string[] = [];
+      for (let page = 0; page < 5; page += 1) {
+        const { body } = await site.rest("GET", `/devices?limit=2${query}${cursor}`);
+        pages.push((body["devices"] as { id: string }[]).map(({ id }) => id.slice(-1)).join(""));
+        if (body["nextCursor"] === undefined) break;
+        cursor = `&cursor=${encodeURIComponent(String(body["nextCursor"]))}`;
+      }
+      return pages;
+    };
+    expect(await pagesOf("")).toEqual(["12", "34", "5"]);
+    for (const [end, alias] of ["", "e", "a", "d", "b", "c"].entries())
+      if (end > 0) await site.rest("PATCH", `/devices/02:00:00:00:00:0${end}`, { alias });
+    expect(await pagesOf("&sort=alias")).toEqual(["24", "53", "1"]);
+    expect(await pagesOf("&sort=-alias")).toEqual(["13", "54", "2"]);
+    // Online devices were seen last; devices without a value are last in both directions.
+    expect(await pagesOf("&sort=-lastSeen")).toEqual(["13", "45", "2"]);
+    expect(await pagesOf("&sort=lastSeen")).toEqual(["21", "34", "5"]);
+    for (const sort of ["battery", "-battery"])
+      expect(await pagesOf(`&sort=${sort}`)).toEqual(["12", "34", "5"]);
+    expect(await pagesOf("&sort=alias&online=true")).toEqual(["45", "31"]);
   });
 
-  it.each(["?limit=0", "?limit=1001", "?limit=x", "?online=maybe"])("refuses %s", async (query) => {
+  it.each([
+    "?limit=0",
+    "?limit=1001",
+    "?limit=x",
+    "?online=maybe",
+    "?sort=size",
+    "?sort=alias&cursor=02:00:00:00:00:01",
+  ])("refuses %s", async (query) => {
     const site = await openSite();
     const { status, body } = await site.rest("GET", `/devices${query}`);
     expect([status, body["code"]]).toEqual([400, "bad_request"]);

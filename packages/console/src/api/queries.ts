@@ -5,6 +5,7 @@ import type {
   CallHistory,
   DeviceDetail,
   DeviceList,
+  DeviceOrder,
   RunningCalls,
   SessionView,
   ToolList,
@@ -17,6 +18,7 @@ export interface FleetFilter {
   readonly q?: string;
   readonly online?: boolean | undefined;
   readonly tag?: string | undefined;
+  readonly sort?: DeviceOrder | undefined;
 }
 
 export const keys = {

@@ -17,6 +17,7 @@ import { perSecond } from "../token-bucket.ts";
 import { DeviceRecord } from "./device-record.ts";
 import { Names } from "./names.ts";
 import { nearDevices } from "./near-devices.ts";
+import { sortedPage } from "./sorted-page.ts";
 
 const defaultPage = 100;
 
@@ -112,17 +113,24 @@ export class KnownDevices {
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
+    const { sort, limit = defaultPage, cursor } = query;
+    if (sort !== undefined) return sortedPage(this.#matching(principal, query), sort, limit, cursor);
     const devices: Device[] = [];
-    for (const id of this.#idsAfter(query.cursor)) {
+    for (const id of this.#idsAfter(cursor)) {
       const record = this.records.get(id);
       if (record === undefined || !this.shows(principal, record) || !fits(record, query)) continue;
-      if (devices.length === (query.limit ?? defaultPage)) {
+      if (devices.length === limit) {
         const last = devices.at(-1);
         return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
       }
       devices.push(record.view());
     }
     return { devices };
+  }
+
+  *#matching(principal: Principal, query: DeviceQuery): Iterable<Device> {
+    for (const record of this.records.values())
+      if (this.shows(principal, record) && fits(record, query)) yield record.view();
   }
 
   #add(record: DeviceRecord): DeviceRecord {

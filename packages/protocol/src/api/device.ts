@@ -76,6 +76,12 @@ export const DeviceList = Type.Object({
 });
 export type DeviceList = Static<typeof DeviceList>;
 
+/** The columns by which a list of devices can be sorted. */
+export const deviceSortKeys = ["alias", "board", "transport", "tools", "battery", "lastSeen"] as const;
+export type DeviceSortKey = (typeof deviceSortKeys)[number];
+/** A column, with `-` before it for the descending order. */
+export type DeviceOrder = DeviceSortKey | `-${DeviceSortKey}`;
+
 export const DeviceQuery = Type.Object({
   online: Type.Optional(Type.Boolean()),
   tag: Type.Optional(Type.String({ maxLength: 64 })),
@@ -83,7 +89,13 @@ export const DeviceQuery = Type.Object({
     Type.String({ maxLength: 128, description: "Searched in id, alias, name, board and tags" }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
-  cursor: Type.Optional(Type.String({ maxLength: 128 })),
+  sort: Type.Optional(
+    Type.Enum([...deviceSortKeys, ...deviceSortKeys.map((key): DeviceOrder => `-${key}`)], {
+      description:
+        "By id if it is missing. `-` before a name sorts in descending order; devices without a value are last in both",
+    }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 512 })),
 });
 export type DeviceQuery = Static<typeof DeviceQuery>;
 

@@ -2,34 +2,31 @@
  * The order of devices. Names are sorted naturally: `lamp-2` before `lamp-10`. Ids are sorted as text, and so is the end
  * of the id in a generated alias: `0a`, `10`, `1f`. Devices without a value come last in both directions.
  */
-import type { Device } from "@tendon/protocol";
-
-const sortKeys = ["alias", "board", "transport", "tools", "battery", "lastSeen"] as const;
-export type SortBy = (typeof sortKeys)[number];
+import { type Device, type DeviceOrder, type DeviceSortKey, deviceSortKeys } from "@tendon/protocol";
 
 export interface Order {
-  readonly by: SortBy;
+  readonly by: DeviceSortKey;
   readonly descending: boolean;
 }
 
 export const defaultOrder: Order = { by: "alias", descending: false };
 
 /** Newest and most first, where that is what people look for. */
-const descendingFirst: ReadonlySet<SortBy> = new Set(["tools", "lastSeen"]);
+const descendingFirst: ReadonlySet<DeviceSortKey> = new Set(["tools", "lastSeen"]);
 
 /** The order after a click on a column: its usual direction, then the other one. */
-export function nextOrder(order: Order, by: SortBy): Order {
+export function nextOrder(order: Order, by: DeviceSortKey): Order {
   return { by, descending: order.by === by ? !order.descending : descendingFirst.has(by) };
 }
 
-/** As in an address: `alias`, or `-lastSeen` for the descending order. */
-export function writeOrder({ by, descending }: Order): string {
-  return `${descending ? "-" : ""}${by}`;
+/** As in an address and in `GET /devices`: `alias`, or `-lastSeen` for the descending order. */
+export function writeOrder({ by, descending }: Order): DeviceOrder {
+  return descending ? `-${by}` : by;
 }
 
 export function readOrder(text: string): Order | undefined {
   const descending = text.startsWith("-");
-  const by = sortKeys.find((key) => key === (descending ? text.slice(1) : text));
+  const by = deviceSortKeys.find((key) => key === (descending ? text.slice(1) : text));
   return by && { by, descending };
 }
 
@@ -68,7 +65,7 @@ function byName(a: Placed, b: Placed): number {
 
 /** What a column compares; `undefined` if the device has no such value. */
 const values: Readonly<
-  Record<Exclude<SortBy, "alias">, (device: Device) => string | number | null | undefined>
+  Record<Exclude<DeviceSortKey, "alias">, (device: Device) => string | number | null | undefined>
 > = {
   board: ({ board }) => board,
   transport: ({ transport }) => transport,

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import type { Device } from "@tendon/protocol";
+import type { Device, DeviceSortKey } from "@tendon/protocol";
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
@@ -14,7 +14,7 @@ import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { Vitals } from "../../ui/vitals.tsx";
 import type { Density } from "./density.ts";
-import { nextOrder, type Order, type SortBy } from "./device-order.ts";
+import { nextOrder, type Order } from "./device-order.ts";
 import { useLastRow } from "./fleet-view.ts";
 import type { Selection } from "./selection.ts";
 
@@ -137,7 +137,7 @@ const headers = [
   { by: "tools", label: "column.tools", wide: true },
   { by: "battery", label: "column.battery" },
   { by: "lastSeen", label: "column.lastSeen" },
-] as const satisfies readonly { by: SortBy; label: Key; wide?: true }[];
+] as const satisfies readonly { by: DeviceSortKey; label: Key; wide?: true }[];
 
 /** The names of the columns. A click sorts by one, a second click in the other direction. */
 function Headers({ devices, order, onOrder, selection }: Omit<FleetListProps, "density">) {

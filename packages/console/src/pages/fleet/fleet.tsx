@@ -2,7 +2,7 @@
 
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Device } from "@tendon/protocol";
-import { useDeferredValue, useEffect, useMemo, useRef } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
@@ -36,19 +36,24 @@ export function FleetPage() {
   const [{ search, presence, tag, order, add }, change] = useFleetView();
   const [density, setDensity] = useDensity();
   const q = useDeferredValue(search.trim());
+  // The page sorts what it has loaded. Where that is only a part of the fleet, the gateway chooses the part.
+  const [isPart, setIsPart] = useState(false);
+  const sort = isPart ? writeOrder(order) : undefined;
   const filter: FleetFilter = useMemo(
     () => ({
       ...(q === "" ? {} : { q }),
       ...(presence === "all" ? {} : { online: presence === "online" }),
       ...(tag === "" ? {} : { tag }),
+      ...(sort === undefined ? {} : { sort }),
     }),
-    [q, presence, tag],
+    [q, presence, tag, sort],
   );
   const fleet = useInfiniteQuery({ ...fleetQuery(filter), placeholderData: keepPreviousData });
   const loaded = useMemo(() => fleet.data?.pages.flatMap((page) => page.devices) ?? [], [fleet.data]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = fleet;
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && loaded.length < maxRows) void fetchNextPage();
+    if (hasNextPage && loaded.length >= maxRows) setIsPart(true);
+    else if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, loaded.length]);
   // The rows of the last filter stay until the new ones are there, which are then sorted again.
   const question = JSON.stringify([filter, order, fleet.isPlaceholderData]);
