@@ -7,6 +7,7 @@ export const device = {
   "delete.history": "Also delete its calls, events and photos",
   "delete.effectHistory":
     "The device is disconnected. Its name, tags, credentials and everything recorded about it are deleted. The audit keeps only the deletion.",
+  "blocked.eachUse": "Each use requires approval.",
   "blocked.quarantined":
     "The tool has changed since it was accepted. An administrator has to accept the change first.",
   "tools.changed": "changed, blocked",

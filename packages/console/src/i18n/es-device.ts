@@ -9,6 +9,7 @@ export const device: Readonly<Record<keyof typeof en, string>> = {
   "delete.history": "Borrar también sus llamadas, eventos y fotos",
   "delete.effectHistory":
     "El dispositivo se desconecta. Se borran su nombre, sus etiquetas, sus credenciales y todo lo registrado sobre él. La auditoría conserva solo el borrado.",
+  "blocked.eachUse": "Cada uso requiere aprobación.",
   "blocked.quarantined":
     "La herramienta ha cambiado desde que se aceptó. Un administrador debe aceptar antes el cambio.",
   "tools.changed": "cambiada, bloqueada",

@@ -9,6 +9,7 @@ export const device: Readonly<Record<keyof typeof en, string>> = {
   "delete.history": "Xóa cả lệnh gọi, sự kiện và ảnh của thiết bị",
   "delete.effectHistory":
     "Thiết bị bị ngắt kết nối. Tên, thẻ, thông tin xác thực và mọi dữ liệu đã ghi về thiết bị đều bị xóa. Nhật ký kiểm tra chỉ giữ lại việc xóa.",
+  "blocked.eachUse": "Mỗi lần dùng đều cần phê duyệt.",
   "blocked.quarantined":
     "Công cụ đã thay đổi kể từ khi được chấp nhận. Quản trị viên phải chấp nhận thay đổi trước.",
   "tools.changed": "đã thay đổi, bị chặn",

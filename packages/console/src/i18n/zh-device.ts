@@ -9,6 +9,7 @@ export const device: Readonly<Record<keyof typeof en, string>> = {
   "delete.history": "同时删除它的调用、事件和照片",
   "delete.effectHistory":
     "设备会断开连接。它的名称、标签、凭据以及关于它的所有记录都会被删除。审计日志只保留这次删除。",
+  "blocked.eachUse": "每次使用都需要批准。",
   "blocked.quarantined": "该工具在被接受之后发生了变化，须由管理员先接受更改。",
   "tools.changed": "已更改，已阻止",
   "tools.argumentsDecide": "对某些参数值，访问规则会要求批准或拒绝调用。",

@@ -18,7 +18,13 @@ interface VolumeResult {
   readonly structuredContent?: { readonly volume?: unknown };
 }
 
-export function ControlPad({ device }: { readonly device: DeviceDetail }) {
+export function ControlPad({
+  device,
+  needsApproval,
+}: {
+  readonly device: DeviceDetail;
+  readonly needsApproval: boolean;
+}) {
   const { t } = useI18n();
   const away = useAway(device);
   const note = useId();
@@ -46,6 +52,7 @@ export function ControlPad({ device }: { readonly device: DeviceDetail }) {
         {control.isPending && t("status.sending")}
         {control.isSuccess && (typeof level === "number" ? t("control.level", { level }) : t("outcome.ok"))}
       </p>
+      {needsApproval && <p className="text-sm text-soft">{t("blocked.eachUse")}</p>}
       {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
       {control.isError && <ProblemNote error={control.error} />}
     </section>

@@ -42,8 +42,8 @@ function Device({ device }: { readonly device: DeviceDetail }) {
   const { may } = useSession();
   const tools = useQuery(toolsQuery(device.id));
   const status = useStatus(device, tools.data, may("call"));
-  const has = (name: string) =>
-    tools.data?.tools.some((tool) => tool.name === name && tool.access !== "denied") === true;
+  const accessTo = (name: string) => tools.data?.tools.find((tool) => tool.name === name)?.access ?? "denied";
+  const has = (name: string) => accessTo(name) !== "denied";
   const [, navigate] = useLocation();
   useEscape(useCallback(() => navigate(consolePaths.fleet), [navigate]));
   useEffect(() => {
@@ -56,9 +56,13 @@ function Device({ device }: { readonly device: DeviceDetail }) {
         <div className="grid grid-cols-1 gap-5">
           <VoicePanel device={device} />
           <StatusPanel device={device} tools={tools.data} status={status}>
-            {may("call") && has(volumeTool) && <ControlPad device={device} />}
+            {may("call") && has(volumeTool) && (
+              <ControlPad device={device} needsApproval={accessTo(volumeTool) === "confirm"} />
+            )}
           </StatusPanel>
-          {may("call") && has(photoTool) && <PhotoPanel device={device} />}
+          {may("call") && has(photoTool) && (
+            <PhotoPanel device={device} needsApproval={accessTo(photoTool) === "confirm"} />
+          )}
           {may("call") && offersScreenshots(tools.data?.tools) && <ScreenshotPanel device={device} />}
         </div>
         <div className="grid min-w-0 gap-5">

@@ -11,7 +11,13 @@ import { ToolResult } from "../../ui/tool-result.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 
 /** Takes a photo with a question, and shows the photo and the answer. */
-export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
+export function PhotoPanel({
+  device,
+  needsApproval,
+}: {
+  readonly device: DeviceDetail;
+  readonly needsApproval: boolean;
+}) {
   const { t } = useI18n();
   const away = useAway(device);
   const note = useId();
@@ -49,6 +55,7 @@ export function PhotoPanel({ device }: { readonly device: DeviceDetail }) {
       </form>
       <div className="px-4 pb-4 empty:hidden">
         {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
+        {needsApproval && <p className="text-sm text-soft">{t("blocked.eachUse")}</p>}
         {call.isPending && <RunningCall call={call.running} />}
         {call.isPending && <Skeleton className="mt-2 aspect-video w-full" />}
         {call.isSuccess && <ToolResult reply={explained(call.data)} />}
