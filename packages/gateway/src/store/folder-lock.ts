@@ -3,7 +3,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf, StartError } from "../errors.ts";
 import { isLocked, lockFileName, runFileName } from "./running-gateway.ts";
-import { openSqliteFile, type SqliteDatabase } from "./sqlite-library.ts";
+import { openSqliteFile, type SqliteDatabase, SqliteMissing } from "./sqlite-library.ts";
 
 /** Covers a gateway that is stopping, two that start at once, and commands, which hold the lock briefly. */
 const busyTimeoutMs = 500;
@@ -36,6 +36,7 @@ export function lockDataFolder(folder: string, storage: string): LockedFolder {
   } catch (error) {
     database?.close();
     if (storage !== "sqlite:") return { locked: false, release: () => undefined };
+    if (error instanceof SqliteMissing) throw new StartError(error.message);
     if (!isLocked(error))
       throw new StartError(
         `${file} cannot be locked (${messageOf(error)}). Fix its permissions, or choose another folder with --data.`,
