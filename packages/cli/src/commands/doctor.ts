@@ -3,6 +3,7 @@ import { clientConnection, clientSnippets } from "../client-snippets.ts";
 import { examine, type Finding } from "../doctor/doctor.ts";
 import { type McpToken, mcpToken } from "../mcp-token.ts";
 import { colours, plain, plainLines, print, printJson } from "../output.ts";
+import { ownCommand } from "../own-command.ts";
 import { dataFolderOf, findTarget, type TargetOptions } from "../target.ts";
 
 interface DoctorOptions extends TargetOptions {
@@ -55,11 +56,12 @@ interface Place {
 
 function snippets({ dataFolder, url, certificate }: Place, running: boolean): string {
   const token = path.join(dataFolder, "admin-token");
+  const tendon = ownCommand();
   return [
     colours.bold("First steps"),
-    ...(running ? [] : ["  npx tendon serve --demo"]),
-    "  npx tendon devices",
-    "  npx tendon call <alias> self.get_device_status",
+    ...(running ? [] : [`  ${tendon} serve --demo`]),
+    `  ${tendon} devices`,
+    `  ${tendon} call <alias> self.get_device_status`,
     "",
     colours.bold("The same over REST"),
     `  curl ${certificate === undefined ? "" : `--cacert ${certificate} `}-H "Authorization: Bearer $(cat ${token})" ${url}/api/v1/devices`,

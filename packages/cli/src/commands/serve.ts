@@ -11,6 +11,7 @@ import type { OtaProblem } from "@tendon/protocol";
 import { type Demo, demoProcesses, startDemo } from "../demo.ts";
 import { DemoDevices } from "../demo-device.ts";
 import { colours, complain, print } from "../output.ts";
+import { ownCommand } from "../own-command.ts";
 
 interface ServeOptions {
   readonly demo?: boolean;
@@ -112,10 +113,10 @@ function announce(tendon: Tendon, json: boolean): void {
   else
     rows.unshift([
       "console",
-      `${tendon.addresses.public}/  (\`tendon console\` prints a link that signs in)`,
+      `${tendon.addresses.public}/  (\`${ownCommand()} console\` prints a link that signs in)`,
     ]);
   for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(22))} ${value}`);
-  print(`  ${colours.dim("try".padEnd(22))} npx tendon devices`);
+  print(`  ${colours.dim("try".padEnd(22))} ${ownCommand()} devices`);
 }
 
 /** Explains why boards cannot use the OTA address, which is so with the default settings. */
