@@ -17,13 +17,13 @@ function run(program, args, cwd = root) {
 
 /**
  * The command and all that it loads, in a few files: Node spends three quarters of a start on finding and reading the
- * thousand small ones. Left out are packages with native code or worker files of their own.
+ * thousand small ones. Left out is the one package with native code.
  */
 async function bundleCommand() {
   const bundle = await rolldown({
     input: path.join(cli, "dist", "index.js"),
     platform: "node",
-    external: ["@photostructure/sqlite", "pino", "pino-pretty"],
+    external: ["@photostructure/sqlite"],
     logLevel: "warn",
   });
   const dir = path.join(cli, "bundle");

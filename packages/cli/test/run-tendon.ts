@@ -35,8 +35,8 @@ export class RunningTendon {
   stdout = "";
   stderr = "";
 
-  constructor(args: readonly string[], options: RunOptions) {
-    this.#child = spawn(process.execPath, [bin, ...args], {
+  constructor(args: readonly string[], options: RunOptions, program = bin) {
+    this.#child = spawn(process.execPath, [program, ...args], {
       cwd: options.cwd,
       env: environment(options.env),
       stdio: ["ignore", "pipe", "pipe"],
