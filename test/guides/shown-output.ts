@@ -20,7 +20,7 @@ const volatiles: readonly Volatile[] = [
   // The link is for a terminal's eyes only; in a pipe the line says how to get one.
   {
     shown: /#code=\w{4}(?:-\w{4}){3}/,
-    real: String.raw`(?:#code=\w{4}(?:-\w{4}){3}| {2}\(.tendon console. prints a link that signs in\))`,
+    real: String.raw`(?:#code=\w{4}(?:-\w{4}){3}| {2}\(.npx tendon console. prints a link that signs in\))`,
   },
   {
     shown: /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/,

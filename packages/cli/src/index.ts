@@ -154,6 +154,21 @@ function build(): Command {
     .option("--config <file>", "configuration file to check")
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
+  described(program, "backup", "save the data folder in one file, also while the gateway runs")
+    .argument("<file>", "file to write, such as tendon-backup.tar.gz")
+    .option("--data <folder>", "data folder to save (TENDON_DATA; default ./data)")
+    .option("--config <file>", "configuration file of the gateway")
+    .option("--force", "overwrite the file")
+    .option("--without-database", "save only the files of the data folder, with PostgreSQL")
+    .option("--json", "print JSON")
+    .action(async (file, options) => (await import("./commands/backup.ts")).backup(file, options));
+
+  described(program, "restore", "restore a backup into an empty data folder")
+    .argument("<file>", "file that `tendon backup` wrote")
+    .option("--data <folder>", "data folder to create, or an empty one (TENDON_DATA; default ./data)")
+    .option("--json", "print JSON")
+    .action(async (file, options) => (await import("./commands/backup.ts")).restore(file, options));
+
   // Subcommands do not inherit these settings. Without them, commander ends the process on an unknown option.
   for (const command of [program, ...groups].flatMap(({ commands }) => commands)) {
     command.exitOverride().showHelpAfterError("(run with --help for usage)");

@@ -7,6 +7,7 @@
  */
 export type { Approval, GuardedCall } from "./approval-row.ts";
 export type { AuditEntry } from "./audit-entries.ts";
+export { backUp } from "./backup.ts";
 export type { CallRecord } from "./call-row.ts";
 export { openDataFolder } from "./data-folder.ts";
 export type { StoredDevice } from "./device-row.ts";
@@ -20,6 +21,7 @@ export type { IdempotencyRecord } from "./idempotency-records.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export type { Pairing } from "./pairings.ts";
+export { restoreBackup } from "./restore.ts";
 export { writeRunFile } from "./run-file.ts";
 export { isEmptySecret, readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
 export type { StoredEvent } from "./stored-events.ts";
