@@ -1,2 +1,2 @@
 /** A constant, so that `--version` reads no file. A test compares it with package.json. */
-export const version = "0.1.0";
+export const version = "0.2.0";
