@@ -1,5 +1,5 @@
-// `npm run licenses`: writes THIRD-PARTY-LICENSES and prints nothing else; a test compares the file.
-// `npm run sbom`: writes release/sbom.cdx.json, the same packages as a CycloneDX bill of materials.
+// `npm run licenses`: writes THIRD-PARTY-LICENSES; a test compares the file.
+// `npm run sbom`: writes release/sbom.cdx.json, the same packages as a CycloneDX bill of materials; or `-- --out FILE`.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -40,10 +40,11 @@ function writeSbom() {
       ({ type }) => type !== "distribution",
     );
   }
-  const file = path.join("release", "sbom.cdx.json");
-  fs.mkdirSync(path.join(root, "release"), { recursive: true });
-  fs.writeFileSync(path.join(root, file), `${JSON.stringify(bill, null, 2)}\n`);
-  console.log(file);
+  const at = process.argv.indexOf("--out");
+  const file = at < 0 ? path.join(root, "release", "sbom.cdx.json") : path.resolve(process.argv[at + 1]);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, `${JSON.stringify(bill, null, 2)}\n`);
+  console.log(path.relative(process.cwd(), file));
 }
 
 if (process.argv.includes("--sbom")) writeSbom();
