@@ -129,7 +129,6 @@ describe("the image", () => {
           ...variables,
           TENDON_DATA: path.join(base, "data"),
           PATH: path.join(base, "bin"),
-          container: "docker",
         },
       },
       path.join(base, bin),

@@ -1,4 +1,3 @@
-import fs from "node:fs";
 import path from "node:path";
 import {
   type ConfigInput,
@@ -125,17 +124,10 @@ function otaHint({ addresses, config }: Tendon): string {
   const { host, publicUrl } = config.http;
   const problem = otaProblem({ ota: addresses.ota, host, publicUrl });
   if (problem !== undefined) return `  (${otaHints[problem]})`;
-  // The machine's own address cannot be seen from inside.
-  if (publicUrl === undefined && isInContainer())
+  // Set by the image, Podman and systemd. The machine's own address cannot be seen from inside.
+  if (publicUrl === undefined && process.env["container"] !== undefined)
     return "  (the container's address; for boards, set TENDON_HTTP_PUBLIC_URL to that of the machine)";
   return "";
-}
-
-/** Docker, Podman and Kubernetes. */
-function isInContainer(): boolean {
-  const { KUBERNETES_SERVICE_HOST, container } = process.env;
-  if (KUBERNETES_SERVICE_HOST !== undefined || container !== undefined) return true;
-  return ["/.dockerenv", "/run/.containerenv"].some((file) => fs.existsSync(file));
 }
 
 const otaHints: Readonly<Record<OtaProblem, string>> = {
