@@ -154,6 +154,17 @@ function build(): Command {
     .option("--config <file>", "configuration file to check")
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
+  described(program, "init", "write a tendon.yaml: three questions, or their flags")
+    .option("--reach <address>", "where boards reach this machine: a name, an address, or this-machine")
+    .option("--admission <policy>", "who may join: approve, list, open or closed")
+    .option("--client <client>", "client to connect: claude-desktop, claude-code, cursor, vs-code or none")
+    .option("--yes", "do not ask; use the defaults for what is left out")
+    .option("--config <file>", "file to write (default tendon.yaml)")
+    .option("--data <folder>", "data folder to write into the file (default ./data)")
+    .option("--force", "overwrite the file")
+    .option("--json", "print JSON")
+    .action(async (options) => (await import("./commands/init.ts")).init(options));
+
   described(program, "backup", "save the data folder in one file, also while the gateway runs")
     .argument("<file>", "file to write, such as tendon-backup.tar.gz")
     .option("--data <folder>", "data folder to save (TENDON_DATA; default ./data)")
