@@ -162,6 +162,41 @@ export const wrong: number = device.connect();
   });
 });
 
+describe("what readers are told to type", () => {
+  it("installs and runs no package by a name that is not ours", () => {
+    const places = [
+      "README.md",
+      "README.es.md",
+      "README.vi.md",
+      "README.zh.md",
+      "CONTRIBUTING.md",
+      "docs",
+      "deploy",
+    ];
+    const files = [
+      ...places,
+      ...fs.readdirSync(path.join(root, "packages")).map((name) => `packages/${name}`),
+    ].flatMap((place) => {
+      const at = path.join(root, place);
+      if (fs.statSync(at).isFile()) return [at];
+      return ["", "src"].flatMap((part) => {
+        const inside = path.join(at, part);
+        if (!fs.existsSync(inside)) return [];
+        const recursive = part === "src" || !place.startsWith("packages");
+        return fs
+          .readdirSync(inside, { recursive, encoding: "utf8" })
+          .map((file) => path.join(inside, file))
+          .filter((file) => /\.(md|ts|tsx|mjs)$/.test(file));
+      });
+    });
+    expect(files.length).toBeGreaterThan(300);
+    // `npx tendon` runs the command of a checkout or an installation; with -y it would fetch a package without asking.
+    const foreign = /npx (-y|--yes) |npx @|npm (i|install|exec|add)( -\S+)* (tendon\b|@tendon\/|@tendon-)/;
+    const wrong = files.filter((file) => foreign.test(fs.readFileSync(file, "utf8")));
+    expect(wrong.map((file) => path.relative(root, file))).toEqual([]);
+  });
+});
+
 describe("the installed command", () => {
   let install: string;
   beforeAll(async () => {
