@@ -155,7 +155,7 @@ export {
 export { agentSchema } from "./tools/agent-schema.ts";
 export { type ToolAnnotations, toolAnnotations } from "./tools/annotations.ts";
 export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/arguments.ts";
-export { cleanLine, cleanText } from "./tools/clean-text.ts";
+export { cleanAnswer, cleanLine, cleanText, cleanValue } from "./tools/clean-text.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
 export {
   aliasPattern,

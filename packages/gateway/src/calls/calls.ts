@@ -4,7 +4,13 @@
  * `device_control`, idempotency and the history.
  */
 
-import { type CallCheck, type CallOrigin, type JsonObject, type ToolResult, upgradeTool } from "@tendon/protocol";
+import {
+  type CallCheck,
+  type CallOrigin,
+  type JsonObject,
+  type ToolResult,
+  upgradeTool,
+} from "@tendon/protocol";
 import { type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Relay } from "../device/device.ts";

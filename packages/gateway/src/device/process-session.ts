@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
-import { type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
+import { cleanAnswer, cleanValue, type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { messageOf, TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
@@ -211,7 +211,7 @@ export class ProcessSession implements DeviceSession {
       this.notUnderstood("invalid", "a notification is too large");
       return false;
     }
-    this.events.notification(this.deviceId, method, params);
+    this.events.notification(this.deviceId, cleanAnswer(method), cleanValue(params));
     return true;
   }
 

@@ -4,6 +4,8 @@
  * deadline, its caller, or the end of the connection.
  */
 import {
+  cleanAnswer,
+  cleanValue,
   type DeviceRpc,
   encodeRequest,
   type JsonObject,
@@ -189,8 +191,8 @@ export class Requests {
     this.#current = undefined;
     this.#release(pending);
     if (reply.kind === "error") {
-      const message = reply.message.trim() === "" ? noMessage : reply.message;
-      const deviceError = jsonRpcErrorOf(reply.cause);
+      const message = reply.message.trim() === "" ? noMessage : cleanAnswer(reply.message);
+      const deviceError = cleanValue(jsonRpcErrorOf(reply.cause));
       const context = deviceError === undefined ? { sent: true } : { sent: true, deviceError };
       pending.reject(new TendonError("device_error", message, context, reply.cause));
     } else {

@@ -4,6 +4,7 @@
  * structured content.
  */
 import { isObject, type JsonObject, parseJson } from "../outcome.ts";
+import { cleanAnswer, cleanValue } from "./clean-text.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
 type Content =
@@ -34,7 +35,9 @@ export function normaliseResult(raw: unknown): ToolResult {
   if (isObject(raw) && raw["resultType"] === "input_required") return wantsInput(raw);
   if (!isObject(raw) || !Array.isArray(raw["content"])) return wrapBare(raw);
   const content = raw["content"].map(normaliseContent);
-  const structured = isObject(raw["structuredContent"]) ? raw["structuredContent"] : structuredFrom(content);
+  const structured = isObject(raw["structuredContent"])
+    ? cleanObject(raw["structuredContent"])
+    : structuredFrom(content);
   const isError = raw["isError"] === true;
   return {
     content: isError && structured === undefined && saysNothing(content) ? [wordlessError] : content,
@@ -62,9 +65,10 @@ function wantsInput(raw: JsonObject): ToolResult {
 
 /** Some devices answer with a bare value instead of a content list. */
 function wrapBare(raw: unknown): ToolResult {
-  const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "null");
+  const clean = cleanValue(raw);
+  const text = typeof clean === "string" ? clean : (JSON.stringify(clean) ?? "null");
   const content: Content[] = [{ type: "text", text }];
-  const structured = isObject(raw) ? raw : structuredFrom(content);
+  const structured = isObject(clean) ? clean : structuredFrom(content);
   return { content, isError: false, ...(structured === undefined ? {} : { structuredContent: structured }) };
 }
 
@@ -73,13 +77,19 @@ function structuredFrom(content: readonly Content[]): JsonObject | undefined {
   if (content.length !== 1 || only?.type !== "text" || !only.text.trimStart().startsWith("{"))
     return undefined;
   const parsed = parseJson(only.text);
-  return isObject(parsed) ? parsed : undefined;
+  return isObject(parsed) ? cleanObject(parsed) : undefined;
+}
+
+/** [AGT-7] Texts of devices are untrusted. */
+function cleanObject(value: JsonObject): JsonObject {
+  // Safe: an object stays an object.
+  return cleanValue(value) as JsonObject;
 }
 
 function normaliseContent(item: unknown): Content {
   if (isObject(item)) {
     const { type } = item;
-    if (type === "text" && typeof item["text"] === "string") return { type, text: item["text"] };
+    if (type === "text" && typeof item["text"] === "string") return { type, text: cleanAnswer(item["text"]) };
     if (type === "image" || type === "audio") {
       const media = readMedia(type, item) ?? readNestedImage(item);
       if (media !== undefined) return media;
@@ -89,7 +99,7 @@ function normaliseContent(item: unknown): Content {
     if (resource !== undefined) return resource;
   }
   // A strict client would reject the whole result because of an unknown or malformed item, so it becomes text.
-  return { type: "text", text: typeof item === "string" ? item : JSON.stringify(item) };
+  return { type: "text", text: cleanAnswer(typeof item === "string" ? item : JSON.stringify(item)) };
 }
 
 /** The media type by the bytes if their kind is known, because a device's own `mimeType` is often empty or wrong. */
@@ -124,7 +134,7 @@ function readResource(item: JsonObject): Content | undefined {
   if (!isObject(resource) || typeof resource["uri"] !== "string") return undefined;
   const blob = readBase64(resource["blob"]);
   if (typeof resource["text"] !== "string" && blob === undefined) return undefined;
-  const body = typeof resource["text"] === "string" ? { text: resource["text"] } : { blob };
+  const body = typeof resource["text"] === "string" ? { text: cleanAnswer(resource["text"]) } : { blob };
   return { type: "resource", resource: { ...texts(resource, "uri", "mimeType"), ...body } };
 }
 
@@ -134,7 +144,9 @@ function readLink(item: JsonObject): Content | undefined {
 }
 
 function texts(from: JsonObject, ...keys: readonly string[]): JsonObject {
-  return Object.fromEntries(keys.flatMap((key) => (typeof from[key] === "string" ? [[key, from[key]]] : [])));
+  return Object.fromEntries(
+    keys.flatMap((key) => (typeof from[key] === "string" ? [[key, cleanAnswer(from[key])]] : [])),
+  );
 }
 
 /** The firmware's images are JSON inside a text inside `image`. */

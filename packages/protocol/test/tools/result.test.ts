@@ -52,6 +52,23 @@ describe("text", () => {
   });
 });
 
+describe("untrusted text", () => {
+  it("is cleaned in content, structured content and links", () => {
+    expect(
+      normaliseResult({
+        content: [text("a\u202eb"), { type: "resource_link", uri: "x:1", name: "n\u200b" }],
+        structuredContent: { key: "v\u{e0041}" },
+      }),
+    ).toEqual({
+      content: [text("ab"), { type: "resource_link", uri: "x:1", name: "n" }],
+      isError: false,
+      structuredContent: { key: "v" },
+    });
+    expect(normaliseResult({ content: [text('{"a":"\\u200bb"}')] }).structuredContent).toEqual({ a: "b" });
+    expect(normaliseResult("bare\u0007").content).toEqual([text("bare")]);
+  });
+});
+
 describe("structured content from the device", () => {
   it("takes precedence over the text", () => {
     expect(normaliseResult({ content: [text('{"a":1}')], structuredContent: { b: 2 } })).toMatchObject({

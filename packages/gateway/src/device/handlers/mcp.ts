@@ -1,4 +1,4 @@
-import { type DeviceMessage, type DeviceRpc, limits } from "@tendon/protocol";
+import { cleanAnswer, cleanValue, type DeviceMessage, type DeviceRpc, limits } from "@tendon/protocol";
 import type { BoardSession } from "../board-session.ts";
 
 const METHOD_NOT_FOUND = -32601;
@@ -39,7 +39,7 @@ function handleNotification(session: BoardSession, method: string, params: unkno
     session.events.frameNotUnderstood(session.deviceId, "invalid", "a notification is too large");
     return;
   }
-  session.events.notification(session.deviceId, method, params);
+  session.events.notification(session.deviceId, cleanAnswer(method), cleanValue(params));
   if (method === "notifications/tools/list_changed" && session.state.kind === "mcp") session.setup.relist();
 }
 
