@@ -98,11 +98,13 @@ describe("a REST request", () => {
     expect((await askAll(site.url, { path: "/api/v1/devices", headers })).status).toBe(200);
   });
 
-  it("for operators needs neither a Host check nor a token", async () => {
+  it("of a probe needs neither a known Host nor a token; metrics need a known Host", async () => {
     const site = await openSite();
-    for (const path of ["/healthz", "/readyz", "/metrics"]) {
-      expect((await askAll(site.url, { path, headers: { host: "probe.internal" } })).status).toBe(200);
-    }
+    const headers = { host: "probe.internal" };
+    for (const path of ["/healthz", "/readyz"])
+      expect((await askAll(site.url, { path, headers })).status).toBe(200);
+    expect((await askAll(site.url, { path: "/metrics", headers })).status).toBe(403);
+    expect((await askAll(site.url, { path: "/metrics" })).status).toBe(200);
   });
 
   it.each([
@@ -331,4 +333,16 @@ describe("for operators", () => {
     expect(metrics.text).toContain("# TYPE tendon_calls_total counter");
     expect(await site.metric("tendon_devices_online")).toBe(1);
   });
+});
+
+describe("every answer of the interface", () => {
+  it.each(["/devices", "/openapi.json", "/nothing", "/devices/unknown"])(
+    "is kept by no cache and guessed by no browser: %s",
+    async (at) => {
+      const site = await openSite();
+      const { headers } = await site.rest("GET", at);
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(headers["cache-control"]).toMatch(/no-store|no-cache/);
+    },
+  );
 });

@@ -101,10 +101,24 @@ describe("the console's page", () => {
     expect(String(headers["content-security-policy"])).toContain("script-src 'self';");
   });
 
-  it("is not served for a foreign Host", async () => {
+  it.each(["/calls", "/metrics", "/docs", "/api/v1/devices", "/icon.svg", "/nothing", "/assets/x.js"])(
+    "does not answer for a foreign Host at %s",
+    async (at) => {
+      const site = await openSite();
+      const { status } = await askAll(site.url, { path: at, headers: { host: "evil.example" } });
+      expect(status).toBe(403);
+    },
+  );
+
+  it("answers boards and probes under any name", async () => {
     const site = await openSite();
-    const { status } = await askAll(site.url, { path: "/calls", headers: { host: "evil.example" } });
-    expect(status).toBe(403);
+    const headers = { host: "tendon" };
+    for (const [at, expected] of [
+      ["/healthz", 200],
+      ["/readyz", 200],
+      ["/xiaozhi/ota/", 400],
+    ] as const)
+      expect((await askAll(site.url, { path: at, headers })).status).toBe(expected);
   });
 
   it("serves immutable files in the best encoding that the browser accepts", async () => {

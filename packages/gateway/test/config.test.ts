@@ -131,6 +131,15 @@ describe("the file", () => {
     expect(problems({ file })).toEqual([`${file}:3: unknown setting \`devicez\`; did you mean \`devices\`?`]);
   });
 
+  it.each([
+    "__proto__: { port: 1 }",
+    "http:\n  __proto__: { port: 1 }",
+    "access:\n  rules: [{ __proto__: {} }]",
+  ])("rejects a key named __proto__: %j", (text) => {
+    const file = write(`${text}\n`);
+    expect(problems({ file })).toEqual([`${file}: a key must not be named \`__proto__\``]);
+  });
+
   it("with an unknown key is reported with the known keys", () => {
     const file = write("calls:\n  completely_different: 1\n");
     expect(problems({ file })).toEqual([

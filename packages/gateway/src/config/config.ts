@@ -128,6 +128,12 @@ function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Such a key would be lost when sections are merged, and its values would never be checked. */
+function hasPrototype(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototype);
+}
+
 function findFile(folders: readonly string[]): string | undefined {
   return folders.map((folder) => path.join(folder, FILE_NAME)).find((file) => fs.existsSync(file));
 }
@@ -164,6 +170,10 @@ function readFile(
   } catch (error) {
     // A YAML alias without an anchor, or too many aliases.
     problems.push({ where: file, message: messageOf(error) });
+    return nothing;
+  }
+  if (hasPrototype(tree)) {
+    problems.push({ where: file, message: "a key must not be named `__proto__`" });
     return nothing;
   }
   if (!isTree(tree)) {

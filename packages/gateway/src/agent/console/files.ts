@@ -34,7 +34,7 @@ export function fileRoutes(http: Http, folder = consoleFolder): void {
     reading ??= readFolder(folder);
     return reading;
   };
-  const hidden = { schema: { hide: true }, config: { guarded: true } };
+  const hidden = { schema: { hide: true } };
   const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
     const page = (await files()).get("index.html");
     // The page is not built.

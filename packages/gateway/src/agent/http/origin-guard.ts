@@ -1,6 +1,5 @@
 /**
- * Rejects requests of web pages of other sites, and host names of DNS rebinding attacks. Device paths are not guarded:
- * firmware sends Host without a port.
+ * Rejects requests of web pages of other sites, and host names of DNS rebinding attacks.
  */
 import os from "node:os";
 import type { FastifyRequest } from "fastify";

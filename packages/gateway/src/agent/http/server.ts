@@ -47,7 +47,10 @@ export interface HttpSettings {
 const handshakeMs = 10_000;
 /** For a whole request: enough for a firmware image over a slow network. */
 const requestMs = 180_000;
-const guarded = ["/api", "/mcp", "/docs"];
+/** Paths of devices, whose firmware sends Host without a port, and of probes, which may use any name. */
+const open = ["/xiaozhi/", "/vision/", "/healthz", "/readyz"];
+/** No cache keeps an answer of the interface, and no browser guesses what it is. */
+const headers = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
 
 /** Addresses of programs and boards: unknown ones below them are problem documents, also in a browser. */
 const programPaths = ["/api", "/mcp", "/assets", "/xiaozhi", "/vision", "/.well-known"];
@@ -56,10 +59,6 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Answers a browser that opens an address without a route. The console sets it. */
     sendUnknownPage: ((request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) | undefined;
-  }
-  interface FastifyContextConfig {
-    /** The route checks Host and Origin. */
-    guarded?: boolean;
   }
 }
 
@@ -95,8 +94,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   http.addHook("onRequest", (request, reply, next) => {
     // Checked by the matched route, not by the URL as sent: the router reads `/%61pi` as `/api`.
     const at = request.routeOptions.url ?? request.url;
-    const { config } = request.routeOptions;
-    if (config.guarded === true || guarded.some((prefix) => at.startsWith(prefix))) {
+    if (at.startsWith("/api/")) reply.headers(headers);
+    if (!open.some((prefix) => at.startsWith(prefix))) {
       guard.check(request);
       if (cors.answers(request, reply)) return;
     }
