@@ -7,6 +7,8 @@ import { limits } from "@tendon/protocol";
 import type { KeptAnswer } from "./kept-answer.ts";
 
 export interface RecentCall {
+  /** `undefined` for a call of another node. */
+  readonly device?: string | undefined;
   /** As JSON; `undefined` if they were too long. */
   readonly arguments: string | undefined;
   /** The detail of the error. */
@@ -67,6 +69,14 @@ export class CallTraces {
       this.add(callId, { arguments: undefined, detail, unsent: false });
     if (!finishedWithDetail && trace !== undefined)
       trace.late = { at, lateMs: Number(data["lateMs"]), failed: data["failed"] === true };
+  }
+
+  forgetDevice(device: string): void {
+    for (const [callId, { device: of, answer }] of this.#traces) {
+      if (of !== device) continue;
+      this.#answerSize -= answer?.size ?? 0;
+      this.#traces.delete(callId);
+    }
   }
 
   of(callId: string): RecentCall | undefined {

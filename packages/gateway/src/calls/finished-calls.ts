@@ -72,6 +72,7 @@ export class FinishedCalls {
     const { allowedMs, sentMs, requested } = context;
     const { detail, unsent, problems } = call;
     traces.add(callId, {
+      device,
       arguments: keptArguments(argumentText),
       detail,
       unsent,

@@ -38,6 +38,7 @@ export class Erasure {
   async here(device: string): Promise<void> {
     const { events, services, vision, frames } = this.#dependencies;
     frames.forget(device);
+    services.calls.traces.forgetDevice(device);
     events.forget(device);
     services.idempotency.forgetDeviceHere(device);
     await vision.forgetPhotos(device);
