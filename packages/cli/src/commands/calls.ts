@@ -9,6 +9,7 @@ interface CallsOptions extends TargetOptions {
   readonly tool?: string;
   readonly outcome?: string;
   readonly limit: number;
+  readonly all?: boolean;
   readonly export?: ExportFormat;
   readonly json?: boolean;
 }
@@ -16,7 +17,8 @@ interface CallsOptions extends TargetOptions {
 export async function calls(options: CallsOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   const { device, tool, outcome, limit } = options;
-  const query = { device, tool, outcome, limit };
+  // Status reads that an open console makes by itself are not what a person asks for.
+  const query = { device, tool, outcome, limit, automatic: options.all === true ? undefined : false };
   if (options.export !== undefined) {
     await writeExport(client, "/calls", query, options.export);
     return;
