@@ -7,8 +7,8 @@ import { Clock } from "../../ui/time.tsx";
 
 type Entry = AuditList["entries"][number];
 
-const cell = "px-4 py-2.5 align-top break-words max-md:block max-md:py-0";
-const widths = { when: "w-36", principal: "", action: "", target: "w-[30%]", from: "w-36" } as const;
+const cell = "px-3 first:pl-4 last:pr-4 max-lg:px-4 py-2.5 align-top break-words max-lg:block max-lg:py-0";
+const widths = { when: "w-32", principal: "", action: "", target: "w-[30%]", from: "w-32" } as const;
 
 /** A table on wide screens; on narrow ones each entry is a block. */
 export function AuditTable({ entries }: { readonly entries: readonly Entry[] }) {
@@ -16,17 +16,21 @@ export function AuditTable({ entries }: { readonly entries: readonly Entry[] }) 
   const heads = ["when", "principal", "action", "target", "from"] as const;
   return (
     <div className="overflow-hidden rounded-xl border border-line bg-surface">
-      <table aria-label={t("audit.title")} className="w-full table-fixed text-left text-sm max-md:block">
-        <thead className="max-md:sr-only">
+      <table aria-label={t("audit.title")} className="w-full table-fixed text-left text-sm max-lg:block">
+        <thead className="max-lg:sr-only">
           <tr className="border-b border-line text-xs text-soft">
             {heads.map((head) => (
-              <th key={head} scope="col" className={`px-4 py-2 font-medium ${widths[head]}`}>
+              <th
+                key={head}
+                scope="col"
+                className={`px-3 py-2 font-medium first:pl-4 last:pr-4 ${widths[head]}`}
+              >
                 {t(`audit.${head}`)}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody className="divide-y divide-line max-md:block">
+        <tbody className="divide-y divide-line max-lg:block">
           {entries.map((entry) => (
             <Row key={entry.id} entry={entry} />
           ))}
@@ -39,22 +43,22 @@ export function AuditTable({ entries }: { readonly entries: readonly Entry[] }) 
 function Row({ entry }: { readonly entry: Entry }) {
   const { t } = useI18n();
   return (
-    <tr className="max-md:grid max-md:grid-cols-[minmax(0,1fr)_auto] max-md:gap-y-0.5 max-md:py-2.5">
-      <td className={`${cell} text-soft max-md:order-2 max-md:text-right`}>
+    <tr className="max-lg:grid max-lg:grid-cols-[minmax(0,1fr)_auto] max-lg:gap-y-0.5 max-lg:py-2.5">
+      <td className={`${cell} text-soft max-lg:order-2 max-lg:text-right`}>
         <Clock at={entry.at} />
       </td>
-      <td className={`${cell} max-md:order-3`}>{entry.principal}</td>
-      <td className={`${cell} font-medium max-md:order-1`}>
+      <td className={`${cell} max-lg:order-3`}>{entry.principal}</td>
+      <td className={`${cell} font-medium max-lg:order-1`}>
         {actionText(t, entry.action)}
-        <code className="block truncate font-mono text-xs font-normal text-soft max-md:hidden">
+        <code className="block truncate font-mono text-xs font-normal text-soft max-lg:hidden">
           {entry.action}
         </code>
       </td>
-      <td className={`${cell} max-md:order-5 max-md:col-span-2`}>
+      <td className={`${cell} max-lg:order-5 max-lg:col-span-2`}>
         <Target entry={entry} />
         {entry.detail !== undefined && <Detail detail={entry.detail} />}
       </td>
-      <td className={`${cell} text-soft max-md:order-4 max-md:text-right`}>{entry.from}</td>
+      <td className={`${cell} text-soft max-lg:order-4 max-lg:text-right`}>{entry.from}</td>
     </tr>
   );
 }
@@ -69,6 +73,8 @@ function Target({ entry: { action, target } }: { readonly entry: Entry }) {
         : target.type === "firmware" && action !== "firmware.delete"
           ? consolePaths.firmware
           : undefined;
+  // A session belongs to the person who acts, whose name the row has already.
+  if (target.type === "session") return null;
   if (href === undefined) return target.name;
   return (
     <Link href={href} className="rounded hover:text-accent-deep hover:underline">

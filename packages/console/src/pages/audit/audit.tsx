@@ -40,7 +40,7 @@ export function AuditPage() {
         }
       />
       <AdminOnly>
-        <div className="mb-3 grid grid-cols-1 gap-2 sm:grid-cols-3">
+        <div className="mb-3 grid grid-cols-1 gap-2 sm:grid-cols-2 lg:grid-cols-3">
           <TextInput
             aria-label={t("audit.principal")}
             placeholder={t("audit.principal")}

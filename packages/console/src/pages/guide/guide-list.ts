@@ -79,7 +79,10 @@ export function searchGuides(
 /** A piece of a guide in one line, without the marks of Markdown. */
 function around(text: string, at: number): string {
   const from = Math.max(0, at - excerptBefore);
-  const piece = text.slice(from, from + excerptLength).replace(/\]\([^)]*\)?/g, "");
+  const piece = text
+    .slice(from, from + excerptLength)
+    .replace(from > 0 ? /^\S*\s/ : "", "")
+    .replace(/\]\([^)]*\)?|<!--.*?(?:-->|$)/g, "");
   return `${from > 0 ? "… " : ""}${piece
     .replace(/[`*|[\]#<>]+/g, " ")
     .replace(/\s+/g, " ")
