@@ -227,6 +227,15 @@ try {
       await page.getByText("Waiting for my-agent").waitFor();
     },
   });
+  const day = 86_400_000;
+  await rest("POST", "/tokens", { name: "hall-tablet", scopes: ["read"], devices: { tags: ["downstairs"] } });
+  await rest("POST", "/tokens", {
+    name: "ana",
+    scopes: ["read", "call", "call:user"],
+    expiresAt: new Date(Date.now() + 90 * day).toISOString(),
+  });
+  await picture("tokens", "/tokens", { viewport: { width: 1280, height: 660 } });
+  await picture("audit", "/audit", { viewport: { width: 1280, height: 720 }, theme: "dark" });
   await picture("phone", "/devices/kitchen", { viewport: phone, theme: "dark" });
   await picture("phone-zh", "/home", { viewport: phone, locale: "zh-CN" });
   await updated();

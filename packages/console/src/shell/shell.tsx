@@ -115,7 +115,7 @@ function Sidebar(props: {
         )}
         {administration.map(entry)}
       </nav>
-      <div className="flex flex-col gap-2">
+      <div className="flex flex-col gap-2 pt-2">
         <div className="flex items-center justify-between">
           <UserMenu />
           <span className="flex">
@@ -135,7 +135,7 @@ function SidebarLink(props: { readonly place: Place; readonly location: string; 
     <Link
       href={place.to}
       aria-current={isHere(place, location) ? "page" : undefined}
-      className="flex h-9 shrink-0 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-deep"
+      className="flex h-8 shrink-0 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-deep"
     >
       <Icon name={place.icon} />
       <span className="flex-1">{t(place.label)}</span>
