@@ -177,6 +177,21 @@ describe("a console session", () => {
     expect([await gateways.who(first), await gateways.who(second)]).toEqual(["admin", "displaced"]);
   });
 
+  it("counts its requests as uses of its token", async () => {
+    const gateways = await Gateways.start();
+    const { id, token } = await gateways.token("viewer");
+    const cookie = await gateways.signIn(token);
+    gateways.clock.advance(2 * hourMs);
+    const usedAt = new Date(gateways.clock.now()).toISOString();
+    expect((await gateways.ask("GET", "/devices", { cookie })).status).toBe(200);
+    gateways.clock.advance(1_000);
+    await until(async () => {
+      const { body } = await gateways.ask("GET", "/tokens");
+      const found = (body["tokens"] as { id: string }[]).find((each) => each.id === id);
+      return JSON.stringify(found).includes(`"lastUsedAt":"${usedAt}","lastUsedFrom":"127.0.0.1"`);
+    }, "the last use of the token");
+  });
+
   it("returns the reason when it rejects a request", async () => {
     const gateways = await Gateways.start();
     const cookie = await gateways.signIn();

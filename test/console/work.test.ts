@@ -180,7 +180,7 @@ describe("navigation", () => {
     // A tool of a device that was opened before, opened in place.
     await page.keyboard.press("Control+k");
     await page.keyboard.type("set_vol");
-    await page.getByRole("option", { name: /set_volume/ }).waitFor();
+    await page.getByRole("option", { name: /› Set volume/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("slider", { name: "volume", exact: true }).waitFor();
     await page.keyboard.press("Control+k");
