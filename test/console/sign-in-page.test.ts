@@ -190,7 +190,7 @@ describe("a page whose session has ended", () => {
       const notice = page.getByRole("status").filter({ hasText: title });
       await notice.waitFor();
       expect(await notice.textContent()).toContain(why);
-      await page.getByText("npx tendon console").waitFor();
+      await page.getByText("tendon console").waitFor();
       await page.locator("input[name=secret]").fill(adminToken);
       await page.locator("input[name=secret]").press("Enter");
       await page.getByRole("navigation").first().waitFor();

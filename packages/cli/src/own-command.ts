@@ -15,6 +15,12 @@ export function ownCommand(cwd = process.cwd(), { PATH = "" } = process.env): st
   return `node ${bin}`;
 }
 
+/** The same for pages that others read too: without a path of this machine. */
+export function shownCommand(): string {
+  const own = ownCommand();
+  return own.startsWith("node ") ? "tendon" : own;
+}
+
 function isOwn(file: string): boolean {
   try {
     // On Windows the file is a script that starts the command.

@@ -17,10 +17,10 @@ function argumentsOf(command: string): string[] {
 
 describe("a copied call", () => {
   it("keeps its arguments in a shell as a command", () => {
-    const given = argumentsOf(asCommand(call));
+    const given = argumentsOf(asCommand(call, "npx tendon"));
     expect(given.slice(0, 4)).toEqual(["tendon", "call", "desk", "self.say"]);
     expect(JSON.parse(given[5] ?? "")).toEqual(call.args);
-    expect(asCommand({ ...call, args: {} })).toBe("npx tendon call desk self.say");
+    expect(asCommand({ ...call, args: {} }, "npx tendon")).toBe("npx tendon call desk self.say");
   });
 
   it("keeps its arguments in a shell as curl, and contains no token", () => {

@@ -32,6 +32,8 @@ export interface StartOptions extends FoundationOptions {
   readonly allowOpen?: boolean | undefined;
   /** The settings with their sources, for the console and the audit. */
   readonly settings?: readonly SettingView[] | undefined;
+  /** How the command is typed on this machine, for the console; `tendon` by default. */
+  readonly command?: string | undefined;
   /** Programs to run as devices, in addition to those of the configuration. */
   readonly processes?: Config["devices"]["stdio"];
   /** Starts a virtual device for the console and returns its id. `provision` gives the device its settings. */
@@ -118,6 +120,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     settingsOf,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
     settings: options.settings ?? [],
+    command: options.command ?? "tendon",
     reportFault: reportFaultTo(log),
     isStopping: () => stopping,
   });

@@ -11,7 +11,7 @@ import type { OtaProblem } from "@tendon/protocol";
 import { type Demo, demoProcesses, startDemo } from "../demo.ts";
 import { DemoDevices } from "../demo-device.ts";
 import { colours, complain, print } from "../output.ts";
-import { ownCommand } from "../own-command.ts";
+import { ownCommand, shownCommand } from "../own-command.ts";
 
 interface ServeOptions {
   readonly demo?: boolean;
@@ -47,6 +47,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const tendon = await startGateway(config, {
     adminToken,
     settings,
+    command: shownCommand(),
     allowOpen: options.allowOpen,
     processes,
     startDemoDevice: () => demoDevices.start(),

@@ -106,9 +106,7 @@ export function SignInPage({ ended }: { readonly ended: SessionEnding | undefine
         </form>
         <p className="text-sm text-soft">
           {t("signIn.hint")}{" "}
-          <code className="rounded bg-raised px-1 py-0.5 font-mono whitespace-nowrap">
-            npx tendon console
-          </code>
+          <code className="rounded bg-raised px-1 py-0.5 font-mono whitespace-nowrap">tendon console</code>
         </p>
       </main>
     </div>

@@ -23,9 +23,9 @@ export function asCurl({ device, tool, args }: Copied, url: string): string {
   ].join(" \\\n  ");
 }
 
-export function asCommand({ device, tool, args }: Copied): string {
+export function asCommand({ device, tool, args }: Copied, command: string): string {
   const given = Object.keys(args).length === 0 ? "" : ` --args ${quoted(JSON.stringify(args))}`;
-  return `npx tendon call ${device} ${tool}${given}`;
+  return `${command} call ${device} ${tool}${given}`;
 }
 
 export function asMcp({ tool, agentName, args }: Copied): string {
@@ -51,7 +51,7 @@ export function CopyAs({ call }: { readonly call: Copied }) {
     >
       <MenuLabel>{t("copy.as")}</MenuLabel>
       <MenuItem onSelect={() => copy(asCurl(call, gateway.url))}>curl</MenuItem>
-      <MenuItem onSelect={() => copy(asCommand(call))}>{t("copy.command")}</MenuItem>
+      <MenuItem onSelect={() => copy(asCommand(call, gateway.command))}>{t("copy.command")}</MenuItem>
       <MenuItem onSelect={() => copy(asMcp(call))}>MCP</MenuItem>
     </Menu>
   );

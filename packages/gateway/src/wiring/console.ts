@@ -28,13 +28,16 @@ export interface ConsoleDependencies {
   /** Whether a voice server is configured. */
   readonly voice: boolean;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
+  /** How the command is typed on this machine. */
+  readonly command: string;
 }
 
 /** Calls of earlier runs for the overview: about one call per second for a day, read in well under a second. */
 const maxCallsRead = 100_000;
 
 export async function openConsole(http: Http, dependencies: ConsoleDependencies): Promise<Console> {
-  const { store, frames, cluster, addresses, listening, voice, startDemoDevice, ...rest } = dependencies;
+  const { store, frames, cluster, addresses, listening, voice, startDemoDevice, command, ...rest } =
+    dependencies;
   // Stored, so that it stays the same after a restart.
   const instanceId = await store.settings.getOrMake("instance_id", () => randomBytes(6).toString("hex"));
   return await consoleRoutes(http, {
@@ -49,7 +52,7 @@ export async function openConsole(http: Http, dependencies: ConsoleDependencies)
       const { public: url, ota, mqtt } = addresses();
       const problem = otaProblem({ ota, host: listening.host, publicUrl: listening.publicUrl });
       const demo = startDemoDevice !== undefined;
-      return { version, url, ota, ...(problem && { otaProblem: problem }), mqtt, demo, voice };
+      return { version, url, ota, ...(problem && { otaProblem: problem }), mqtt, command, demo, voice };
     },
   });
 }

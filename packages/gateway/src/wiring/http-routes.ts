@@ -40,6 +40,7 @@ export interface RouteDependencies {
   readonly listening: { readonly host: string; readonly publicUrl?: string };
   readonly settingsOf: (made: DeviceCredentials) => Required<OtaSettings>;
   readonly settings: readonly SettingView[];
+  readonly command: string;
   readonly eraseHistory: (device: string) => Promise<void>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
@@ -68,6 +69,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     listening: dependencies.listening,
     voice: voice !== undefined,
     startDemoDevice: dependencies.startDemoDevice,
+    command: dependencies.command,
   });
   operationRoutes(http, {
     metrics,

@@ -35,6 +35,9 @@ const About = Type.Object({
     }),
   ),
   mqtt: Type.String({ description: "MQTT for apps" }),
+  command: Type.String({
+    description: "How the command is typed on the gateway's machine, such as `npx tendon`",
+  }),
   demo: Type.Boolean({ description: "Whether the console can start a virtual device" }),
   voice: Type.Boolean({ description: "Whether devices talk to a voice server through this gateway" }),
 });

@@ -146,6 +146,7 @@ function BoardSteps() {
 
 function VirtualSteps() {
   const { t } = useI18n();
+  const { gateway } = useSession();
   const client = useQueryClient();
   const start = useMutation({
     mutationFn: () => api("/demo/devices", { method: "POST" }),
@@ -163,7 +164,7 @@ function VirtualSteps() {
       {start.isError && <ProblemNote error={start.error} />}
       <p className="text-sm text-soft">{t("add.virtualMore")}</p>
       <div className="w-full">
-        <CodeBlock text="npx tendon simulate esp32 --count 10" label={t("copy.command")} />
+        <CodeBlock text={`${gateway.command} simulate esp32 --count 10`} label={t("copy.command")} />
       </div>
       <GuideLink guide="simulator">{t("action.guide")}</GuideLink>
     </div>

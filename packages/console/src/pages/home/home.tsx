@@ -105,13 +105,14 @@ export function HomePage() {
 
 function NoHome() {
   const { t } = useI18n();
+  const { gateway } = useSession();
   return (
     <>
       <PageHeader title={t("home.title")} />
       <Empty icon="home" title={t("home.none")}>
         <p>{t("home.noneHint")}</p>
         <div className="w-full text-left">
-          <CodeBlock text="npx tendon serve --demo" label={t("home.command")} />
+          <CodeBlock text={`${gateway.command} serve --demo`} label={t("home.command")} />
         </div>
       </Empty>
     </>

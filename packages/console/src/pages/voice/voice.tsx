@@ -16,7 +16,7 @@ import { Empty, Panel, SkeletonRows } from "../../ui/states.tsx";
 /** Enough to read, and few enough to update every second. */
 const maxShown = 100;
 const example = "voice:\n  upstream: ws://192.168.1.20:8000/xiaozhi/v1/";
-const tryIt = "npx tendon simulate esp32 --transport mqtt --speak 5s";
+const tryIt = "simulate esp32 --transport mqtt --speak 5s";
 
 export function VoicePage() {
   const { t, n } = useI18n();
@@ -62,11 +62,12 @@ function NotSetUp() {
 
 function NoConversations({ fresh }: { readonly fresh: boolean }) {
   const { t } = useI18n();
+  const { gateway } = useSession();
   return (
     <Empty icon="voice" title={t(fresh ? "voice.quiet" : "voice.wasQuiet")}>
       <p>{t("voice.quietHint")}</p>
       <div className="w-full text-left">
-        <CodeBlock text={tryIt} label={t("copy.command")} />
+        <CodeBlock text={`${gateway.command} ${tryIt}`} label={t("copy.command")} />
       </div>
       <GuideLink guide="voice">{t("action.guide")}</GuideLink>
     </Empty>
