@@ -95,7 +95,7 @@ describe("the fleet page", () => {
     const site = await openSite();
     const hex = (value: number) => value.toString(16).padStart(2, "0");
     const ids = Array.from(
-      { length: 300 },
+      { length: 520 },
       (_, at) => `02:00:00:01:${hex(Math.floor(at / 256))}:${hex(at % 256)}`,
     );
     await Promise.all(
@@ -104,14 +104,16 @@ describe("the fleet page", () => {
       ),
     );
     const { page } = await openConsole(site);
-    await page.getByText("300 online").waitFor();
+    await page.getByText("520 online").waitFor();
     const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
     expect(await rows.count()).toBeLessThan(60);
+    // The devices of the second page are in the list, not announced as new.
+    expect(await page.getByRole("button", { name: /new device/ }).count()).toBe(0);
     await rows.first().focus();
     for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowDown");
     expect(await page.evaluate("document.activeElement.dataset.at")).toBe("3");
     await page.keyboard.press("End");
-    await page.locator('[data-at="299"]:focus').waitFor();
+    await page.locator('[data-at="519"]:focus').waitFor();
   });
 
   it("keeps search, order, position and focus when the user comes back from a device", async () => {

@@ -9,6 +9,8 @@ interface Outcome {
 }
 
 const atOnce = 6;
+/** Thousands of outcomes are shown in steps, not one by one. */
+const showMs = 200;
 
 export interface Each {
   readonly state: "idle" | "running" | "done";
@@ -33,16 +35,19 @@ export function useEach(work: (device: Device) => Promise<unknown>, onDone: () =
     setTotal(devices.length);
     setOutcomes([]);
     const waiting = [...devices];
+    const ended: Outcome[] = [];
+    const show = () => setOutcomes([...ended]);
+    const timer = setInterval(() => !gone.current && show(), showMs);
     const worker = async () => {
-      for (let device = waiting.shift(); device !== undefined; device = waiting.shift()) {
-        const outcome = await outcomeOf(device, work);
-        if (gone.current) return;
-        setOutcomes((before) => [...before, outcome]);
-      }
+      for (let device = waiting.shift(); device !== undefined && !gone.current; device = waiting.shift())
+        ended.push(await outcomeOf(device, work));
     };
     void Promise.all(Array.from({ length: atOnce }, worker)).then(() => {
+      clearInterval(timer);
       onDone();
-      if (!gone.current) setState("done");
+      if (gone.current) return;
+      show();
+      setState("done");
     });
   };
   return { state, outcomes, total, start };

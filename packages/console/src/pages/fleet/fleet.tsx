@@ -55,8 +55,8 @@ export function FleetPage() {
     if (hasNextPage && loaded.length >= maxRows) setIsPart(true);
     else if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, loaded.length]);
-  // The rows of the last filter stay until the new ones are there, which are then sorted again.
-  const question = JSON.stringify([filter, order, fleet.isPlaceholderData]);
+  // Rows are sorted again when those of a new filter have replaced the old ones, and when the last page is there.
+  const question = JSON.stringify([filter, order, fleet.isPlaceholderData, hasNextPage]);
   const stable = useStableOrder(loaded, order, question, hasNextPage);
   const selection = useSelection(stable.rows);
   const mayAct = may("call") || may("admin");
