@@ -3,7 +3,7 @@ import { openGuarded } from "./guarded.ts";
 import { as, makeToken } from "./tokens.ts";
 
 describe("the check of a call", () => {
-  it("decides like the call, by token, rules and arguments, and sends nothing", async () => {
+  it("[ACC-9] decides like the call, by token, rules and arguments, and sends nothing", async () => {
     const rules = [
       { tool: "set_volume", args: { volume: { min: 80 } }, effect: "confirm" as const, reason: "loud" },
       { tool: "free", effect: "deny" as const },

@@ -241,6 +241,7 @@ describe("the device page", () => {
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site, address);
     await toolRow(page, "self.reboot").getByText("not allowed for your token").waitFor();
+    await page.getByText("Each use requires approval.").waitFor();
     expect(await toolRow(page, "self.reboot").getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
     // The address of the file decides here, so the gateway is asked first.
     await page.getByText("self.upgrade_firmware").click();

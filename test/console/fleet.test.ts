@@ -170,6 +170,24 @@ describe("the fleet page", () => {
     complaints.check();
   });
 
+  it("fits its columns into every width", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "a-name-of-24-characters-", {
+      board: { battery: { level: 100, charging: true } },
+    });
+    await site.call(desk, "self.get_device_status");
+    const { page } = await openConsole(site, "/", { locale: "es" });
+    for (const width of [360, 768, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const row = page.getByRole("list", { name: "Flota" }).getByRole("listitem").first();
+      await row.getByText("100 %").waitFor();
+      const script = `[...document.querySelectorAll("main ul li a, main ul li a > *, main button[aria-pressed]")]
+        .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > document.querySelector("main ul").getBoundingClientRect().right + 1)
+        .map((each) => each.innerText)`;
+      expect(await page.evaluate(script), `at ${width} px`).toEqual([]);
+    }
+  });
+
   it("keeps the height of its rows in the browser", async () => {
     const site = await openConsoleSite();
     await startBoard(site, desk, "desk");

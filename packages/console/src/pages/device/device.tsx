@@ -18,7 +18,7 @@ import { ActivityTabs } from "./activity-tabs.tsx";
 import { ControlPad } from "./control-pad.tsx";
 import { DeviceHeader } from "./device-header.tsx";
 import { PhotoPanel } from "./photo-panel.tsx";
-import { offersScreenshots, ScreenshotPanel } from "./screenshot-panel.tsx";
+import { offersScreenshots, ScreenshotPanel, screenshotTool } from "./screenshot-panel.tsx";
 import { StatusPanel } from "./status-panel.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
 
@@ -63,7 +63,9 @@ function Device({ device }: { readonly device: DeviceDetail }) {
           {may("call") && has(photoTool) && (
             <PhotoPanel device={device} needsApproval={accessTo(photoTool) === "confirm"} />
           )}
-          {may("call") && offersScreenshots(tools.data?.tools) && <ScreenshotPanel device={device} />}
+          {may("call") && offersScreenshots(tools.data?.tools) && (
+            <ScreenshotPanel device={device} needsApproval={accessTo(screenshotTool) === "confirm"} />
+          )}
         </div>
         <div className="grid min-w-0 gap-5">
           {tools.isError && <ProblemNote error={tools.error} />}

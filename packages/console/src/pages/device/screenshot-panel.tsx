@@ -9,18 +9,24 @@ import { Panel, Skeleton } from "../../ui/states.tsx";
 import { ToolResult } from "../../ui/tool-result.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
 
-const tool = "self.screen.snapshot";
+export const screenshotTool = "self.screen.snapshot";
 
 /** Whether the user may take screenshots, and the gateway receives them: the tool then has no required argument. */
 export function offersScreenshots(tools: readonly Tool[] | undefined): boolean {
-  const found = tools?.find(({ name }) => name === tool);
+  const found = tools?.find(({ name }) => name === screenshotTool);
   if (found === undefined || found.access === "denied") return false;
   const { required } = found.inputSchema;
   return !Array.isArray(required) || required.length === 0;
 }
 
 /** Takes a screenshot and shows it. */
-export function ScreenshotPanel({ device }: { readonly device: DeviceDetail }) {
+export function ScreenshotPanel({
+  device,
+  needsApproval,
+}: {
+  readonly device: DeviceDetail;
+  readonly needsApproval: boolean;
+}) {
   const { t } = useI18n();
   const away = useAway(device);
   const note = useId();
@@ -33,7 +39,7 @@ export function ScreenshotPanel({ device }: { readonly device: DeviceDetail }) {
           icon="screen"
           disabled={away !== undefined || call.isPending}
           aria-describedby={away === undefined ? undefined : note}
-          onClick={() => call.mutate({ tool, args: {} })}
+          onClick={() => call.mutate({ tool: screenshotTool, args: {} })}
         >
           {t("screenshot.take")}
         </Button>
@@ -41,6 +47,7 @@ export function ScreenshotPanel({ device }: { readonly device: DeviceDetail }) {
     >
       <div className="px-4 pt-1 pb-4">
         {call.isIdle && away === undefined && <p className="text-sm text-soft">{t("screenshot.lead")}</p>}
+        {needsApproval && <p className="text-sm text-soft">{t("blocked.eachUse")}</p>}
         {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
         {call.isPending && <RunningCall call={call.running} />}
         {call.isPending && <Skeleton className="mt-2 aspect-video w-full" />}

@@ -22,7 +22,7 @@ const rowHeights: Readonly<Record<Density, number>> = { comfortable: 60, compact
 
 /** Presence, name, board, transport, tools, battery and signal, last seen. Narrow screens show fewer of them. */
 const columns =
-  "grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 md:grid-cols-[auto_minmax(5rem,1.4fr)_minmax(4.5rem,1fr)_7rem_5.5rem] lg:grid-cols-[auto_minmax(9rem,1.4fr)_minmax(8rem,1fr)_6rem_3.5rem_8rem_7rem]";
+  "grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 md:grid-cols-[auto_minmax(5rem,1.4fr)_minmax(4.5rem,1fr)_7rem_5.5rem] lg:grid-cols-[auto_minmax(7rem,1.4fr)_minmax(6rem,1fr)_5.5rem_3.5rem_7.5rem_6rem]";
 
 interface FleetListProps {
   readonly devices: readonly Device[];
