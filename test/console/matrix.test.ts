@@ -341,6 +341,30 @@ describe("accessibility", () => {
   });
 });
 
+describe("a device that is offline", () => {
+  it("has no serious finding either", async () => {
+    const site = await openConsoleSite();
+    const board = await startBoard(site, desk, "desk", {
+      autoReconnect: false,
+      board: { battery: { level: 12, charging: false } },
+    });
+    await site.call(desk, "self.get_device_status");
+    await board.stop();
+    await untilOnline(site, desk, false);
+    const { page } = await openConsole(site);
+    await bringInspector(page);
+    for (const [at, heading] of [
+      [`/devices/${desk}`, "desk"],
+      ["/", "Fleet"],
+    ] as const) {
+      await go(page, at, heading);
+      await inEveryTheme(page, async (theme) => {
+        expect(await seriousFindings(page), `${at} ${theme}`).toEqual([]);
+      });
+    }
+  });
+});
+
 describe("the user's choices", () => {
   it("survive a reload, whatever the browser's preferences are", async () => {
     const site = await openConsoleSite();

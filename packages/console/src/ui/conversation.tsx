@@ -44,7 +44,7 @@ export function ConversationDetails(props: {
   const { t } = useI18n();
   return (
     <dl
-      className={`grid grid-cols-2 gap-x-4 gap-y-3 ${wide ? "lg:grid-cols-[minmax(0,1.1fr)_5rem_minmax(0,2.2fr)_minmax(0,2.2fr)]" : ""} ${fresh ? "" : "opacity-70"}`}
+      className={`grid grid-cols-2 gap-x-4 gap-y-3 ${wide ? "lg:grid-cols-[minmax(0,1.1fr)_5rem_minmax(0,2.2fr)_minmax(0,2.2fr)]" : ""}`}
     >
       <Fact name={t("voice.upstream")}>
         <span className="block truncate" title={conversation.upstream}>

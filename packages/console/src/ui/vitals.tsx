@@ -16,7 +16,7 @@ export function Vitals({ vitals }: { readonly vitals: Device["vitals"] }) {
   return (
     <span
       title={t("device.asOf", { when: ago(age) })}
-      className={`flex items-center gap-3 ${stale ? "text-soft opacity-80" : ""}`}
+      className={`flex items-center gap-3 ${stale ? "text-soft" : ""}`}
     >
       {vitals.battery !== null && <Battery {...vitals.battery} />}
       {vitals.signal !== null && <Signal strength={vitals.signal} />}

@@ -59,7 +59,7 @@ export function StatusPanel(props: {
         </span>
       }
     >
-      <div className={`grid gap-5 px-4 pt-2 pb-4 ${away === undefined ? "" : "opacity-70"}`}>
+      <div className="grid gap-5 px-4 pt-2 pb-4">
         {away !== undefined && device.status !== null && (
           <p id={memoryNote} className="text-sm text-soft">
             {t(away === "notLive" ? "status.gatewayMemory" : "status.memory")}

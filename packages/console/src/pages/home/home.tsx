@@ -74,9 +74,7 @@ export function HomePage() {
       )}
       {known === undefined && state.isFetching && <SkeletonRows rows={8} />}
       {known !== undefined && (
-        <div
-          className={`grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_17rem] ${usable ? "" : "opacity-70"}`}
-        >
+        <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_17rem]">
           <FloorPlan
             home={known}
             disabled={!usable}
