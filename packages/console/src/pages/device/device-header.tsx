@@ -5,13 +5,13 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { Icon } from "../../ui/icon.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { PresenceDot, presenceLabel } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago, Clock } from "../../ui/time.tsx";
 import { ApproveDialog, DeleteDialog, RevokeDialog } from "./device-dialogs.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
+import { Portrait } from "./portrait.tsx";
 
 type Asking = "edit" | "approve" | "revoke" | "delete" | undefined;
 
@@ -71,19 +71,6 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
       <RevokeDialog device={device} open={asking === "revoke"} onClose={done} />
       <DeleteDialog device={device} open={asking === "delete"} onClose={done} />
     </header>
-  );
-}
-
-/** What it is, as a picture: a board with its screen, or a program. */
-function Portrait({ device, live }: { readonly device: DeviceDetail; readonly live: boolean }) {
-  const lit = device.online && live;
-  return (
-    <span
-      aria-hidden="true"
-      className={`flex size-14 shrink-0 items-center justify-center rounded-2xl ${lit ? "bg-accent-soft text-accent-deep" : "bg-raised text-soft"}`}
-    >
-      <Icon name={device.kind === "process" ? "connect" : "firmware"} size={28} />
-    </span>
   );
 }
 
