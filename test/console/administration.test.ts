@@ -172,6 +172,13 @@ describe("the audit page", () => {
     const lines = await download("Export JSON lines");
     expect(lines.name).toBe("tendon-audit.ndjson");
     expect(JSON.parse(lines.text)).toMatchObject({ action: "token.create", target: { name: "tablet" } });
+    // The call history has the same buttons.
+    const device = await site.join();
+    await site.call(device.id, "nothing");
+    await page.goto(`${site.url}/calls?tool=nothing`);
+    const calls = await download("Export CSV");
+    expect(calls.name).toBe("tendon-calls.csv");
+    expect(calls.text.trim().split("\r\n")).toHaveLength(2);
     complaints.check();
   });
 });

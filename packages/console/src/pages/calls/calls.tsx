@@ -3,11 +3,13 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { errorTitles } from "@tendon/protocol";
 import { useId, useMemo, useState } from "react";
 import { useAliases } from "../../api/aliases.ts";
+import { query } from "../../api/client.ts";
 import { callsQuery } from "../../api/queries.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ExportButtons } from "../../ui/export-buttons.tsx";
 import { Select, TextInput } from "../../ui/field.tsx";
 import { outcomeLabel } from "../../ui/problem.tsx";
 import { Badge } from "../../ui/states.tsx";
@@ -39,6 +41,7 @@ export function CallsPage() {
             <Button icon={paused ? "play" : "clock"} aria-pressed={paused} onClick={() => setPaused(!paused)}>
               {t(paused ? "calls.resume" : "calls.pause")}
             </Button>
+            <ExportButtons path={exportPath(filters)} name="tendon-calls" />
           </>
         }
       />
@@ -53,6 +56,10 @@ export function CallsPage() {
       </div>
     </>
   );
+}
+
+function exportPath({ filter }: CallFilters): string {
+  return `/calls${query({ ...filter, automatic: filter.automatic === true })}`;
 }
 
 function Filters({ filters }: { readonly filters: CallFilters }) {
