@@ -173,7 +173,8 @@ describe("the call list", () => {
     await startBoard(site, desk, "desk");
     await site.call(desk, "self.audio_speaker.set_volume", { volume: 30 });
     const { page, complaints } = await openConsole(site, `/devices/${desk}`);
-    await page.getByText("30 %").waitFor();
+    const volume = page.getByRole("spinbutton", { name: "Volume", exact: true });
+    await until(async () => (await volume.inputValue()) === "30", "the reported volume");
     await page.goto(`${site.url}/calls`);
     const list = page.getByRole("list", { name: "Calls" });
     await list.getByText("self.audio_speaker.set_volume").waitFor();

@@ -22,7 +22,11 @@ export class GatewayClient extends TendonClient {
     super({
       url: target.url,
       token: target.token,
-      fetch: (url, { redirect: _, ...init }) => send(url, init),
+      fetch: async (url, { redirect: _, ...init }) => {
+        // For every request, so that another program at the address of a gateway that has ended gets no token.
+        requireRunning(target);
+        return await send(url, init);
+      },
     });
     this.target = target;
   }
@@ -61,7 +65,6 @@ export class GatewayClient extends TendonClient {
   }
 
   override async *events(settings: EventSettings = {}): AsyncGenerator<GatewayEvent> {
-    requireRunning(this.target);
     try {
       yield* super.events(settings);
     } catch (error) {
@@ -75,7 +78,6 @@ export class GatewayClient extends TendonClient {
     { signal }: RequestSettings,
     work: () => Promise<Answer>,
   ): Promise<Answer> {
-    requireRunning(this.target);
     try {
       return await work();
     } catch (error) {
@@ -84,6 +86,7 @@ export class GatewayClient extends TendonClient {
   }
 
   async #explain(method: string, path: string, error: unknown): Promise<unknown> {
+    if (error instanceof OperationError) return error;
     if (error instanceof TendonApiError) return this.#refused(error);
     if (error instanceof NotAGatewayError) return this.#notAGateway(error);
     const begun = error instanceof AnswerLostError;
