@@ -33,6 +33,7 @@ async function slowAgent(alias: string, token?: string) {
 
 describe("an older server", () => {
   it("that asks outside a call gets an error, because there is no caller, and has no roots", async () => {
+    await until(async () => (await heardBy(site, server)).heard.length === 2, "both answers");
     const { heard } = await heardBy(site, server);
     expect(heard).toEqual([expect.stringMatching(/^-32600 .*no call is running/), '{"roots":[]}']);
   });

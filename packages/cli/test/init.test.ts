@@ -38,7 +38,7 @@ describe("tendon init by flags", () => {
       voice: { upstream: [{}] },
     });
     expect(stdout).toContain("http://192.168.1.20:8000/xiaozhi/ota/\n");
-    expect(stdout).toMatch(/tendon\.js serve\n[\s\S]*tendon\.js device approve CODE\n/);
+    expect(stdout).toMatch(/tendon(?:\.js)? serve\n[\s\S]*tendon(?:\.js)? device approve CODE\n/);
     expect(stdout).toMatch(/Connect Claude Desktop: claude_desktop_config\.json[\s\S]*"mcpServers"/);
     const checked = await run(["config", "check"], { cwd });
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("tendon.yaml") });
