@@ -129,7 +129,7 @@ describe("the fleet page", () => {
     await page.getByRole("list", { name: "Fleet" }).getByRole("link").first().focus();
     await page.keyboard.press("End");
     const last = page.locator('[data-at="59"]:focus');
-    await last.waitFor();
+    await last.getByText("02:00:00:03:00:69").waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: /0069$/ }).waitFor();
     // The focus is on the page, not at the top of the menu.

@@ -184,12 +184,14 @@ describe("a call over MQTT", () => {
       request_id: "e",
       error: { code: "device_error", detail: "the speaker is broken" },
     });
-    app.publish(callTopic, { request_id: "t", tool: speaker.name, arguments: { volume: 1 }, timeoutMs: 1 });
+    app.publish(callTopic, { request_id: "t", tool: speaker.name, arguments: { volume: 1 }, timeoutMs: 200 });
+    await device.nextRequest("tools/call");
     expect(await app.next(`${callTopic}/reply`)).toMatchObject({
       request_id: "t",
       error: { code: "device_timeout", retryable: true },
     });
-    app.publish(callTopic, { request_id: "u", tool: once.name, timeoutMs: 1 });
+    app.publish(callTopic, { request_id: "u", tool: once.name, timeoutMs: 200 });
+    await device.nextRequest("tools/call");
     expect(await app.next(`${callTopic}/reply`)).toMatchObject({
       request_id: "u",
       error: { code: "device_timeout", sent: true, retryable: false },
