@@ -4,6 +4,7 @@
  */
 import { type EventType, type GatewayEvent, limits } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
+import { RecentList } from "./recent-list.ts";
 
 /** An event with its number, as it is stored. */
 export interface NumberedEvent {
@@ -61,11 +62,7 @@ export class EventBuffer implements RecentEvents {
   readonly #stream: string;
   /** The first number of this run. */
   readonly #first: number;
-  readonly #recent: GatewayEvent[] = [];
-  /** The number of each recent event. */
-  readonly #numbers: number[] = [];
-  /** The newest number that is not in memory. */
-  #dropped: number;
+  readonly #recent: RecentList;
   #next: number;
   #end: number;
   #nextBlock: number | undefined;
@@ -80,7 +77,7 @@ export class EventBuffer implements RecentEvents {
     this.#onFault = onFault;
     this.#stream = stream;
     this.#first = first;
-    this.#dropped = first - 1;
+    this.#recent = new RecentList(first);
     this.#next = first;
     this.#end = first + blockSize;
     this.#reserveAt = first + blockSize / 2;
@@ -96,16 +93,7 @@ export class EventBuffer implements RecentEvents {
     const numbered = { sequence, type, at, device, data };
     const published = this.#toGatewayEvent(numbered);
     if (!stored) this.#log.append(this.#stream, numbered);
-    this.#recent.push(published);
-    this.#numbers.push(sequence);
-    // Cut in blocks: shifting one by one would cost a move of the whole list for every event.
-    const { max } = limits.eventsKept;
-    if (this.#recent.length > max * 1.25) {
-      const surplus = this.#recent.length - max;
-      this.#dropped = this.#numbers[surplus - 1] ?? this.#dropped;
-      this.#recent.splice(0, surplus);
-      this.#numbers.splice(0, surplus);
-    }
+    this.#recent.push(sequence, published);
     return { number: sequence, event: published };
   }
 
@@ -116,7 +104,7 @@ export class EventBuffer implements RecentEvents {
 
   /** The newest events of a device that are in memory, oldest first. */
   recentOf(device: string, max: number): GatewayEvent[] {
-    return newestOf(this.#recent, device, max);
+    return this.#recent.newestOf(device, max);
   }
 
   /** Everything after the event with this id; `undefined` when that is too far back, or no id of ours. */
@@ -124,23 +112,18 @@ export class EventBuffer implements RecentEvents {
     const [, stream, digits] = /^([0-9a-f]+)-(\d{1,16})$/.exec(id) ?? [];
     const after = Number(digits);
     if (stream !== this.#stream || after >= this.#next) return undefined;
-    if (after >= this.#dropped)
-      return { earlier: undefined, recent: this.#recent.slice(this.#indexAfter(after)) };
+    if (after >= this.#recent.dropped) return { earlier: undefined, recent: this.#recent.after(after) };
     // The events between this run's first ones and those in memory are in no single place.
-    if (this.#dropped >= this.#first) return undefined;
+    if (this.#recent.dropped >= this.#first) return undefined;
     const earlier = async () => {
       const events = await this.#log.between(this.#stream, after, this.#first, limits.eventsKept.max);
       return events?.map((event) => this.#toGatewayEvent(event));
     };
-    return { earlier, recent: [...this.#recent] };
+    return { earlier, recent: this.#recent.all() };
   }
 
   forget(device: string): void {
-    for (let at = this.#recent.length - 1; at >= 0; at -= 1) {
-      if (this.#recent[at]?.device !== device) continue;
-      this.#recent.splice(at, 1);
-      this.#numbers.splice(at, 1);
-    }
+    this.#recent.forget(device);
   }
 
   #toGatewayEvent({ sequence, type, at, device, data }: NumberedEvent): GatewayEvent {
@@ -179,26 +162,4 @@ export class EventBuffer implements RecentEvents {
       },
     );
   }
-
-  /** Where the first recent event after this number is. */
-  #indexAfter(number: number): number {
-    let low = 0;
-    let high = this.#numbers.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#numbers[middle] ?? 0) <= number) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
-
-/** The newest events of a device among these, oldest first. */
-export function newestOf(events: readonly GatewayEvent[], device: string, max: number): GatewayEvent[] {
-  const found: GatewayEvent[] = [];
-  for (let at = events.length - 1; at >= 0 && found.length < max; at -= 1) {
-    const event = events[at];
-    if (event?.device === device) found.push(event);
-  }
-  return found.reverse();
 }
