@@ -89,7 +89,7 @@ function build(): Command {
     .option("--tool <tool>", "only calls of this tool")
     .option("--outcome <outcome>", "only calls with this outcome: ok, tool_error or an error code")
     .option("--limit <number>", "maximum number of calls", wholeNumber, 50)
-    .option("--all", "include the status reads that an open console makes by itself")
+    .option("--all", "include the automatic status reads of open console pages")
     .addOption(exportOption("calls"))
     .action(async (options) => (await import("./commands/calls.ts")).calls(options));
 

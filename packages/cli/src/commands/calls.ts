@@ -17,7 +17,7 @@ interface CallsOptions extends TargetOptions {
 export async function calls(options: CallsOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   const { device, tool, outcome, limit } = options;
-  // Status reads that an open console makes by itself are not what a person asks for.
+  // Open console pages read the status automatically; a list of calls is about the others.
   const query = { device, tool, outcome, limit, automatic: options.all === true ? undefined : false };
   if (options.export !== undefined) {
     await writeExport(client, "/calls", query, options.export);

@@ -3,6 +3,7 @@ import { limits, Problem, SessionView, SignInCode, SignInRequest, scopes } from 
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { type Authentication, hasScope, type Principal, Throttle, type Tokens } from "../../access/access.ts";
+import { plainAddress } from "../../addresses.ts";
 import type { Audit } from "../../audit/audit.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
@@ -116,7 +117,7 @@ export class SignIn {
 
   async #record(principal: Principal, from: string, action: "session.open" | "session.close"): Promise<void> {
     const target = { type: "session", id: principal.id, name: principal.name };
-    await this.#dependencies.audit.record({ principal, from }, action, target);
+    await this.#dependencies.audit.record({ principal, from: plainAddress(from) }, action, target);
   }
 
   /**
