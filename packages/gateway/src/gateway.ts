@@ -5,6 +5,7 @@
 import type { Device, SettingView } from "@tendon/protocol";
 import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
+import { Erasure } from "./calls/calls.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
 import { drainBoards } from "./device/device.ts";
 import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./provisioning/provisioning.ts";
@@ -13,7 +14,6 @@ import { version } from "./version.ts";
 import {
   checkStart,
   type DeviceConnections,
-  Erasure,
   type Foundation,
   type FoundationOptions,
   type Modules,
@@ -100,11 +100,16 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   const provision: Tendon["provision"] = (id, clientId) =>
     settingsOf(provisioning.provisioning.decisions.provisionHere(id, clientId, "the gateway").made);
   const erasure = new Erasure({
-    ...modules,
     store: foundation.store,
-    events: foundation.events,
-    frames: devices.frames,
-    broadcasts: cluster?.cluster.broadcasts,
+    traces: services.calls.traces,
+    idempotency: services.idempotency,
+    forgetHere: [
+      (device) => devices.frames.forget(device),
+      (device) => foundation.events.forget(device),
+      (device) => modules.vision.forgetPhotos(device),
+    ],
+    forgetElsewhere: async (device) =>
+      await cluster?.cluster.broadcasts.sendAndWait({ kind: "history_gone", device }),
   });
   const { startDemoDevice } = options;
   let stopping = false;

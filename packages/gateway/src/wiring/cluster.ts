@@ -2,12 +2,12 @@
 import { isObject, limits } from "@tendon/protocol";
 import type { Authentication, Spent, Tokens } from "../access/access.ts";
 import type { Console } from "../agent/agent.ts";
+import type { Erasure } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { Credentials } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
-import type { Erasure } from "./erasure.ts";
 import type { OpenedServices } from "./services.ts";
 
 export interface ClusterDependencies {

@@ -3,7 +3,6 @@
  * no module may import them.
  */
 export { type DeviceConnections, openDeviceConnections } from "./device-connections.ts";
-export { Erasure } from "./erasure.ts";
 export { type Foundation, type FoundationOptions, openFoundation, type Started } from "./foundation.ts";
 export { openRoutes } from "./http-routes.ts";
 export { type Modules, openModules } from "./modules.ts";
