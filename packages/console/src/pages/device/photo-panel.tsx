@@ -4,11 +4,9 @@ import { useToolCall } from "../../api/calls.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
-import { RunningCall } from "../../ui/running-call.tsx";
-import { Panel, Skeleton } from "../../ui/states.tsx";
-import { ToolResult } from "../../ui/tool-result.tsx";
+import { Panel } from "../../ui/states.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
+import { PictureOutcome } from "./picture-outcome.tsx";
 
 /** Takes a photo with a question, and shows the photo and the answer. */
 export function PhotoPanel({
@@ -55,11 +53,7 @@ export function PhotoPanel({
       </form>
       <div className="px-4 pb-4 empty:hidden">
         {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
-        {needsApproval && <p className="text-sm text-soft">{t("blocked.eachUse")}</p>}
-        {call.isPending && <RunningCall call={call.running} />}
-        {call.isPending && <Skeleton className="mt-2 aspect-video w-full" />}
-        {call.isSuccess && <ToolResult reply={explained(call.data)} />}
-        {call.isError && <ProblemNote error={call.error} />}
+        <PictureOutcome call={call} needsApproval={needsApproval} shown={explained} />
       </div>
     </Panel>
   );

@@ -3,11 +3,9 @@ import { useId } from "react";
 import { useToolCall } from "../../api/calls.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
-import { RunningCall } from "../../ui/running-call.tsx";
-import { Panel, Skeleton } from "../../ui/states.tsx";
-import { ToolResult } from "../../ui/tool-result.tsx";
+import { Panel } from "../../ui/states.tsx";
 import { BlockedNote, useAway } from "./blocked.tsx";
+import { PictureOutcome } from "./picture-outcome.tsx";
 
 export const screenshotTool = "self.screen.snapshot";
 
@@ -47,12 +45,8 @@ export function ScreenshotPanel({
     >
       <div className="px-4 pt-1 pb-4">
         {call.isIdle && away === undefined && <p className="text-sm text-soft">{t("screenshot.lead")}</p>}
-        {needsApproval && <p className="text-sm text-soft">{t("blocked.eachUse")}</p>}
         {away !== undefined && <BlockedNote id={note} why={away} device={device.id} />}
-        {call.isPending && <RunningCall call={call.running} />}
-        {call.isPending && <Skeleton className="mt-2 aspect-video w-full" />}
-        {call.isSuccess && <ToolResult reply={pictureOnly(call.data)} />}
-        {call.isError && <ProblemNote error={call.error} />}
+        <PictureOutcome call={call} needsApproval={needsApproval} shown={pictureOnly} />
       </div>
     </Panel>
   );
