@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { until } from "../inbox.ts";
+import { Inbox, until } from "../inbox.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
@@ -140,6 +140,27 @@ describe("the fleet page", () => {
     expect(await last.isVisible()).toBe(true);
     expect(await page.getByLabel("Search devices").inputValue()).toBe("03:00");
     await page.getByRole("button", { name: "Tools descending" }).waitFor();
+    complaints.check();
+  });
+
+  it("does not come back when the user leaves at once after a change, while the next page is loading", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site);
+    await page.getByRole("list", { name: "Fleet" }).getByRole("link", { name: /desk/ }).waitFor();
+    await page.clock.install();
+    const held = new Inbox<() => void>("request for the next page");
+    await page.route(/assets\/device-/, (route) => held.put(() => void route.continue()));
+    await page.evaluate(`(async () => {
+      document.querySelector('button[aria-pressed="false"]').click();
+      await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+      document.querySelector('[data-at="0"]').click();
+    })()`);
+    await page.waitForURL(`${site.url}/devices/${desk}`);
+    // Longer than the fleet page waits before it writes the address.
+    await page.clock.runFor(1_000);
+    (await held.take())();
+    await page.getByRole("heading", { name: "desk" }).waitFor();
     complaints.check();
   });
 

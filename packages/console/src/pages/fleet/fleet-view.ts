@@ -70,6 +70,8 @@ export function useFleetView() {
     const wanted = writeView(view);
     if (wanted === writeView(readView(written.current))) return;
     const timer = setTimeout(() => {
+      // The user may have left for a page that is still loading, while this one is shown until it is there.
+      if (window.location.pathname !== consolePaths.fleet) return;
       written.current = wanted;
       navigate(`${consolePaths.fleet}${wanted}`, { replace: true });
     }, writeMs);
