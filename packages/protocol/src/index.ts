@@ -4,7 +4,7 @@
  */
 export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
-export { type AuditAction, AuditList, AuditQuery, auditActions } from "./api/audit.ts";
+export { AuditList, AuditQuery } from "./api/audit.ts";
 export {
   CallCheck,
   CallHistory,
@@ -25,16 +25,21 @@ export {
   RpcRequestBody,
   RunningCalls,
 } from "./api/call.ts";
+export {
+  type AuditAction,
+  auditActions,
+  type DeviceOrder,
+  type DeviceSortKey,
+  deviceSortKeys,
+  scopes,
+} from "./api/choices.ts";
 export { automaticPrefix, automaticRequest, consoleHeader, consolePaths } from "./api/console.ts";
 export {
   Device,
   DeviceChange,
   DeviceDetail,
   DeviceList,
-  type DeviceOrder,
   DeviceQuery,
-  type DeviceSortKey,
-  deviceSortKeys,
   NamedTool,
   NamedTools,
   Tool,
@@ -81,7 +86,7 @@ export {
   SignInRequest,
 } from "./api/session.ts";
 export { SettingList, type SettingView } from "./api/settings.ts";
-export { NewToken, scopes, TokenList, TokenRequest, TokenView } from "./api/token.ts";
+export { NewToken, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
 export {
   ActionMap,

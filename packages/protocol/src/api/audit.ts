@@ -1,28 +1,5 @@
 import Type, { type Static } from "typebox";
 
-export const auditActions = [
-  "session.open",
-  "session.close",
-  "token.create",
-  "token.revoke",
-  "device.approve",
-  "device.provision",
-  "device.import",
-  "device.rename",
-  "device.tag",
-  "device.transport",
-  "device.revoke",
-  "device.delete",
-  "tool.accept",
-  "approval.approve",
-  "approval.deny",
-  "firmware.add",
-  "firmware.change",
-  "firmware.delete",
-  "settings.start",
-] as const;
-export type AuditAction = (typeof auditActions)[number];
-
 export const AuditQuery = Type.Object({
   since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
   principal: Type.Optional(Type.String({ maxLength: 128, description: "The name of a token, or `admin`" })),

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { aliasPattern } from "../tools/names.ts";
+import { type DeviceOrder, deviceSortKeys } from "./choices.ts";
 import { Tags } from "./provisioning.ts";
 
 const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
@@ -75,12 +76,6 @@ export const DeviceList = Type.Object({
   nextCursor: Type.Optional(Type.String()),
 });
 export type DeviceList = Static<typeof DeviceList>;
-
-/** The columns by which a list of devices can be sorted. */
-export const deviceSortKeys = ["alias", "board", "transport", "tools", "battery", "lastSeen"] as const;
-export type DeviceSortKey = (typeof deviceSortKeys)[number];
-/** A column, with `-` before it for the descending order. */
-export type DeviceOrder = DeviceSortKey | `-${DeviceSortKey}`;
 
 export const DeviceQuery = Type.Object({
   online: Type.Optional(Type.Boolean()),

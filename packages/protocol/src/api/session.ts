@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
-import { scopes } from "./token.ts";
+import { scopes } from "./choices.ts";
 
 /** A page signs in with a token or a code. */
 export const SignInRequest = Type.Object(

@@ -1,6 +1,5 @@
 import Type, { type Static } from "typebox";
-
-export const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
+import { scopes } from "./choices.ts";
 
 const Devices = Type.Object(
   {
