@@ -32,6 +32,7 @@ const leaves = [
   "batch",
   "errors",
   "clock",
+  "intake",
   "outbound-fetch",
   "cancellation",
   "call-ids",

@@ -45,9 +45,9 @@ export class TokenBucket {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1);
   }
 
-  /** Allows one more, even beyond the burst: replies to the gateway's own requests are not a flood. */
-  allowOne(): void {
-    this.#tokens = Math.min(this.#burst, this.#tokens) + 1;
+  /** Allows so many more, even beyond the burst: replies to the gateway's own requests are not a flood. */
+  allow(count: number): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens) + count;
   }
 
   /** Milliseconds until there is a token; 0 means now. */

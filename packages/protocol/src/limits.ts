@@ -34,6 +34,12 @@ export const limits = {
     "rate_limited",
     "five seconds of the allowed rate, for reconnects and replayed queues",
   ),
+  deviceBytesPerSecond: bound(
+    128 * KIB,
+    "rate_limited",
+    "audio has at most 10 KB per second; answers to calls do not count",
+  ),
+  deviceByteBurst: bound(2 * KIB * KIB, "rate_limited", "16 seconds of the allowed rate"),
   deviceSendBufferBytes: bound(
     1024 * KIB,
     "device_disconnected",
@@ -65,6 +71,12 @@ export const limits = {
   mqttPacketBytes: bound(260 * KIB, "payload_too_large", "a device's largest frame and its topic"),
   mqttClientIdLength: bound(256, "bad_request", "group, MAC address and UUID have about 80 characters"),
   mqttTopicLength: bound(256, "bad_request", "the gateway's longest topic has about 120 characters"),
+  appPacketsPerSecond: bound(
+    20,
+    "rate_limited",
+    "packets of an app other than PUBLISH, such as SUBSCRIBE and PINGREQ; requests are limited per token",
+  ),
+  appPacketBurst: bound(400, "rate_limited", "four times the subscriptions of one app, as it connects"),
   mqttSubscriptions: bound(100, "rate_limited", "each is matched against every reply"),
   processLineBytes: bound(
     1024 * KIB,

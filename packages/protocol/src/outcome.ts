@@ -39,28 +39,45 @@ export function nestedDeeperThan(value: unknown, levels: number): boolean {
   return Object.values(value).some((item) => nestedDeeperThan(item, levels - 1));
 }
 
-/** Whether a text has too few brackets to be nested deeper than that. */
-function isPlainlyFlat(text: string, levels: number): boolean {
-  let opened = 0;
+const quote = 0x22;
+const backslash = 0x5c;
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
+
+/** Whether a JSON text is nested deeper than that. Judged before it is parsed, because parsing costs much more. */
+function textNestedDeeperThan(text: string, levels: number): boolean {
+  let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if ((code === openingBrace || code === openingBracket) && ++opened > levels) return false;
+    if (code === openingBrace || code === openingBracket) {
+      depth += 1;
+      if (depth > levels) return true;
+    } else if (code === closingBrace || code === closingBracket) depth -= 1;
+    else if (code === quote) at = endOfString(text, at);
   }
-  return true;
+  return false;
 }
 
-const openingBrace = 0x7b;
-const openingBracket = 0x5b;
+/** The place of the closing quote, or the end of the text. */
+function endOfString(text: string, opening: number): number {
+  for (let at = text.indexOf('"', opening + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === backslash) escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+  return text.length;
+}
 
 /**
  * JSON.parse without exceptions: `undefined` for text that is not JSON, or that is nested so deeply that writing it again
  * would overflow the stack. JSON itself has no `undefined`.
  */
 export function parseJson(text: string): unknown {
+  if (textNestedDeeperThan(text, limits.jsonDepth.max)) return undefined;
   try {
-    const value = JSON.parse(text) as unknown;
-    const { max } = limits.jsonDepth;
-    return isPlainlyFlat(text, max) || !nestedDeeperThan(value, max) ? value : undefined;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }

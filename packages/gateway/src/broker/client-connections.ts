@@ -4,15 +4,17 @@ import { limits } from "@tendon/protocol";
 import type { Client } from "aedes";
 import { Batch } from "../batch.ts";
 import { pushTopic } from "./client-ids.ts";
+import type { ConnectionGate } from "./connection-gate.ts";
 import type { AppConnection, DeviceConnection } from "./connections.ts";
 import { pushPackets } from "./push-packets.ts";
 
-export function deviceConnection(client: Client): DeviceConnection {
+export function deviceConnection(client: Client, gate: ConnectionGate | undefined): DeviceConnection {
   const packetOf = pushPackets(pushTopic(client.id));
   return {
     push(text) {
       const { conn } = client;
       if (client.closed || conn.writableLength > limits.deviceSendBufferBytes.max) return false;
+      gate?.expectAnswer();
       // Written directly to the connection, because the broker has nothing to decide.
       pushes.add({ conn, packet: packetOf(text) });
       return true;

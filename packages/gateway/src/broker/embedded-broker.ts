@@ -4,15 +4,17 @@ import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { type ErrorCode, limits, readMqttClientId } from "@tendon/protocol";
 import { Aedes, type AuthenticateError, type Client, type PublishPacket, type Subscription } from "aedes";
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
-import { gateReads } from "./aedes-overrides.ts";
+import { noDelivery } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import { isDevice, pushTopic, scopedClientId } from "./client-ids.ts";
-import type { App, BrokerClaim, DeviceListener, OpenDevice } from "./connections.ts";
+import { ConnectionGate } from "./connection-gate.ts";
+import type { App, BrokerClaim, OpenDevice } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
-import { PacketGate } from "./packet-gate.ts";
+import type { AppPeer, DevicePeer, OpenSocket } from "./peers.ts";
+import { RetainedMessages, type RetainedSource } from "./retained-messages.ts";
 
 export interface BrokerDependencies {
   readonly clock: Clock;
@@ -22,35 +24,9 @@ export interface BrokerDependencies {
   /** Returns the app of a token; throws if the token is not valid. */
   readonly admitApp: (claim: BrokerClaim) => App;
   /** Current messages for a new subscription to these filters, sent if the app may see them. */
-  readonly retained: (filters: readonly string[]) => Iterable<Retained>;
+  readonly retained: RetainedSource;
   /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
-}
-
-interface Retained {
-  readonly topic: string;
-  readonly payload: string;
-}
-
-interface DevicePeer {
-  readonly kind: "device";
-  readonly clientId: string;
-  readonly open: OpenDevice;
-  listener: DeviceListener | undefined;
-  /** Messages between the CONNACK and the broker's ready event: a board sends its hello at once. */
-  readonly early: Buffer[];
-  /** A newer connection of the same device was admitted. */
-  displaced: boolean;
-}
-
-interface AppPeer {
-  readonly kind: "app";
-  readonly client: Client;
-  readonly app: App;
-  readonly filters: Set<string>;
-  disconnected: (() => void) | undefined;
-  /** Requests before the ready event, as with devices. */
-  readonly early: { readonly topic: string; readonly bytes: Buffer }[];
 }
 
 const deviceTopic = "device-server";
@@ -75,10 +51,8 @@ export class EmbeddedBroker {
   readonly #subscribers = new FilterTree<AppPeer>();
   readonly #servers: net.Server[] = [];
   readonly #tlsServers: tls.Server[] = [];
-  /** Every open connection, with the timer of its sign-in deadline. */
-  readonly #sockets = new Map<Duplex, Timer>();
-  /** The address of each connection. */
-  readonly #sources = new WeakMap<Duplex, string>();
+  /** Every open connection. */
+  readonly #sockets = new Map<Duplex, OpenSocket>();
   #rejecting = false;
 
   private constructor(dependencies: BrokerDependencies) {
@@ -112,7 +86,7 @@ export class EmbeddedBroker {
     });
     this.#aedes.on("clientReady", (client) => this.#ready(client));
     this.#aedes.on("ping", (_packet, client) => this.#pinged(client));
-    this.#aedes.on("subscribe", (subscriptions, client) => void this.#sendRetained(client, subscriptions));
+    this.#aedes.on("subscribe", (subscriptions, client) => this.#sendRetained(client, subscriptions));
     this.#aedes.on("unsubscribe", (filters, client) => this.#removeFilters(client, filters));
     this.#aedes.on("clientDisconnect", (client) =>
       this.#disconnected(client, "the device closed the connection"),
@@ -169,26 +143,24 @@ export class EmbeddedBroker {
       socket.destroy();
       return;
     }
-    if (from !== undefined) this.#sources.set(socket, from);
-    this.#sockets.set(
-      socket,
-      this.#dependencies.clock.after(connectTimeoutMs, () => socket.destroy()),
-    );
+    const { clock, events, signInFailed } = this.#dependencies;
+    const gate = new ConnectionGate(clock, socket, {
+      rejected: (reason) => {
+        // Throttled, so that repeated attempts do not fill the log.
+        if (signInFailed(from) > 0) events.connectionThrottled();
+        else events.connectionRefused({ code: "payload_too_large", reason, from });
+      },
+      paused: () => events.connectionPaused(this.#deviceOf(this.#sockets.get(socket)?.client)),
+      flooded: (exceeded) => this.#flooded(socket, exceeded),
+    });
+    const signInDeadline = clock.after(connectTimeoutMs, () => socket.destroy());
+    this.#sockets.set(socket, { from, gate, signInDeadline, client: undefined });
     socket.once("close", () => {
-      this.#sockets.get(socket)?.cancel();
+      signInDeadline.cancel();
+      gate.end();
       this.#sockets.delete(socket);
     });
     if (socket instanceof net.Socket) socket.setNoDelay(true);
-    const gate = new PacketGate(limits.mqttConnectBytes.max, limits.mqttPacketBytes.max);
-    gateReads(socket, (chunk) => {
-      const rejection = gate.admit(chunk);
-      if (rejection === undefined) return false;
-      // Throttled, so that repeated attempts do not fill the log.
-      if (this.#dependencies.signInFailed(from) > 0) this.#dependencies.events.connectionThrottled();
-      else
-        this.#dependencies.events.connectionRefused({ code: "payload_too_large", reason: rejection, from });
-      return true;
-    });
     this.#aedes.handle(socket);
   }
 
@@ -224,7 +196,9 @@ export class EmbeddedBroker {
     password: Buffer | undefined,
     done: (error: AuthenticateError | null, success: boolean | null) => void,
   ): void {
-    const from = this.#sources.get(client.conn);
+    const socket = this.#sockets.get(client.conn);
+    const from = socket?.from;
+    if (socket !== undefined) socket.client = client;
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
     const { deviceId: device } = readMqttClientId(client.id) ?? {};
     const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
@@ -260,11 +234,13 @@ export class EmbeddedBroker {
         this.#devices.set(clientId, peer);
       } else {
         const app = this.#dependencies.admitApp(claim);
+        socket?.gate.isApp();
         this.#peers.set(client, {
           kind: "app",
           client,
           app,
           filters: new Set(),
+          retained: new RetainedMessages(client, this.#dependencies.retained),
           disconnected: undefined,
           early: [],
         });
@@ -289,7 +265,8 @@ export class EmbeddedBroker {
   #ready(client: Client): void {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
-    this.#sockets.get(client.conn)?.cancel();
+    const socket = this.#sockets.get(client.conn);
+    socket?.signInDeadline.cancel();
     if (peer.kind === "app") {
       peer.disconnected = peer.app.connected(
         appConnection(client, (topic) => this.#subscribers.matches(topic, peer)),
@@ -298,7 +275,7 @@ export class EmbeddedBroker {
         if (!client.closed) peer.app.published(topic, bytes);
     } else {
       try {
-        peer.listener = peer.open(deviceConnection(client));
+        peer.listener = peer.open(deviceConnection(client, socket?.gate));
         for (const message of peer.early.splice(0)) peer.listener.message(message);
       } catch {
         // The device was revoked during the sign-in.
@@ -314,7 +291,7 @@ export class EmbeddedBroker {
     if (peer.kind === "app") this.#requestReceived(peer, topic, bytes);
     else if (topic === deviceTopic) this.#frameReceived(peer, bytes);
     else {
-      const device = readMqttClientId(peer.clientId)?.deviceId ?? "";
+      const device = this.#deviceOf(client) ?? "";
       this.#dependencies.events.frameNotUnderstood(device, "unknown", `another topic than ${deviceTopic}`);
     }
   }
@@ -332,6 +309,22 @@ export class EmbeddedBroker {
   #pinged(client: Client): void {
     const peer = this.#peers.get(client);
     if (peer?.kind === "device") peer.listener?.alive();
+  }
+
+  #deviceOf(client: Client | undefined): string | undefined {
+    const peer = client === undefined ? undefined : this.#peers.get(client);
+    return peer?.kind === "device" ? readMqttClientId(peer.clientId)?.deviceId : undefined;
+  }
+
+  /** The client's connection is about to be destroyed. */
+  #flooded(socket: Duplex, exceeded: "frames" | "bytes"): void {
+    const { client, from } = this.#sockets.get(socket) ?? {};
+    const peer = client === undefined ? undefined : this.#peers.get(client);
+    const who = peer?.kind === "app" ? "app" : "device";
+    const reason = `the ${who} sends too many ${exceeded}`;
+    const device = this.#deviceOf(client);
+    this.#dependencies.events.connectionRefused({ code: "rate_limited", reason, device, from });
+    if (client !== undefined) this.#disconnected(client, reason);
   }
 
   #disconnected(client: Client, reason: string): void {
@@ -362,16 +355,11 @@ export class EmbeddedBroker {
     return peer.kind === "device" ? topic === pushTopic(peer.clientId) : peer.app.maySee(topic);
   }
 
-  /** Sends the current state to a new subscriber, one message after the other. */
-  async #sendRetained(client: Client, subscriptions: readonly Subscription[]): Promise<void> {
-    if (this.#peers.get(client)?.kind !== "app") return;
+  #sendRetained(client: Client, subscriptions: readonly Subscription[]): void {
+    const peer = this.#peers.get(client);
+    if (peer?.kind !== "app") return;
     const granted = subscriptions.filter(({ qos }) => Number(qos) !== NOT_GRANTED).map(({ topic }) => topic);
-    if (granted.length === 0) return;
-    for (const { topic, payload } of this.#dependencies.retained(granted)) {
-      if (client.closed) return;
-      const packet = { cmd: "publish", topic, payload, qos: 0, retain: true, dup: false } as const;
-      await new Promise<void>((resolve) => client.publish(packet, () => resolve()));
-    }
+    peer.retained.send(granted);
   }
 
   #removeFilters(client: Client, filters: readonly string[]): void {
@@ -388,11 +376,3 @@ export class EmbeddedBroker {
 const maxEarly = 32;
 
 class ConnectRejected extends Error {}
-
-/** Replaces the broker's own delivery, so that no client's message reaches another client. */
-const noDelivery = {
-  on: (_topic: string, _listener: unknown, done?: () => void) => done?.(),
-  removeListener: (_topic: string, _listener: unknown, done?: () => void) => done?.(),
-  emit: (_packet: unknown, done?: () => void) => done?.(),
-  close: (done: () => void) => done(),
-};

@@ -8,6 +8,7 @@ import mqtt, { type MqttClient } from "mqtt";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import { boardRates, Intake } from "../intake.ts";
 import { pushTopic } from "./client-ids.ts";
 import type { DeviceListener, OpenDevice } from "./connections.ts";
 
@@ -26,6 +27,11 @@ export interface OutsideBrokerDependencies {
   readonly admitDevice: (clientId: string) => OpenDevice;
 }
 
+interface OnlineDevice {
+  readonly listener: DeviceListener;
+  readonly intake: Intake;
+}
+
 const topicRoot = "device-server/";
 const POLICY = 1008;
 const ignoreMs = 10_000;
@@ -39,7 +45,7 @@ export class OutsideBroker {
   readonly #dependencies: OutsideBrokerDependencies;
   readonly #client: MqttClient;
   /** Online devices by client id. */
-  readonly #devices = new Map<string, DeviceListener>();
+  readonly #devices = new Map<string, OnlineDevice>();
   /** Devices that were ever online. They are probed when the connection to the broker is ready. */
   readonly #seen: Set<string>;
   /** Devices that violated a limit, with the time until which their messages are ignored. */
@@ -127,9 +133,9 @@ export class OutsideBroker {
       this.#closeDevice(clientId, "the MQTT broker published the device's will");
       return;
     }
-    const listener = this.#devices.get(clientId) ?? this.#admit(clientId);
-    if (listener === undefined) return;
-    if (payload.byteLength <= limits.deviceFrameBytes.max) listener.message(payload);
+    const online = this.#devices.get(clientId) ?? this.#admit(clientId);
+    if (online === undefined || !online.intake.count(1, payload.byteLength)) return;
+    if (payload.byteLength <= limits.deviceFrameBytes.max) online.listener.message(payload);
     else
       this.#dependencies.events.frameNotUnderstood(
         deviceOf(clientId) ?? "",
@@ -146,23 +152,30 @@ export class OutsideBroker {
     return false;
   }
 
-  #admit(clientId: string): DeviceListener | undefined {
+  #admit(clientId: string): OnlineDevice | undefined {
     if (this.#rejecting) return undefined;
     try {
       const open = this.#dependencies.admitDevice(clientId);
       if (this.#isIgnored(clientId)) return undefined;
+      // The gateway cannot pause or close the device's connection, so it ignores the device's messages for a while.
+      const intake = new Intake(this.#dependencies.clock, boardRates, {
+        cut: (exceeded) => this.#flooded(clientId, exceeded),
+      });
       const listener = open({
-        push: (text) => this.#push(clientId, text),
+        push: (text) => {
+          intake.expectAnswer();
+          return this.#push(clientId, text);
+        },
         close: (code) => {
           this.#devices.delete(clientId);
-          // The gateway cannot close the device's connection, so it ignores the device's messages for a while.
-          if (code === POLICY) this.#ignored.set(clientId, this.#dependencies.clock.monotonic() + ignoreMs);
+          if (code === POLICY) this.#ignore(clientId);
         },
       });
-      this.#devices.set(clientId, listener);
+      const online = { listener, intake };
+      this.#devices.set(clientId, online);
       if (!this.#seen.has(clientId)) this.#dependencies.firstSeen(clientId);
       this.#seen.add(clientId);
-      return listener;
+      return online;
     } catch (error) {
       const { events, signInFailed } = this.#dependencies;
       const why = { code: "unauthenticated", reason: messageOf(error), device: deviceOf(clientId) };
@@ -172,6 +185,18 @@ export class OutsideBroker {
     }
   }
 
+  #flooded(clientId: string, exceeded: "frames" | "bytes"): void {
+    const reason = `the device sends too many ${exceeded}`;
+    const device = deviceOf(clientId);
+    this.#dependencies.events.connectionRefused({ code: "rate_limited", reason, device });
+    this.#ignore(clientId);
+    this.#closeDevice(clientId, reason);
+  }
+
+  #ignore(clientId: string): void {
+    this.#ignored.set(clientId, this.#dependencies.clock.monotonic() + ignoreMs);
+  }
+
   #push(clientId: string, text: string): boolean {
     if (!this.#client.connected) return false;
     this.#client.publish(pushTopic(clientId), text, { qos: 0 });
@@ -179,9 +204,9 @@ export class OutsideBroker {
   }
 
   #closeDevice(clientId: string, reason: string): void {
-    const listener = this.#devices.get(clientId);
+    const online = this.#devices.get(clientId);
     this.#devices.delete(clientId);
-    listener?.closed(reason);
+    online?.listener.closed(reason);
   }
 
   #closeAll(reason: string): void {

@@ -4,6 +4,8 @@
  * neither memory nor time.
  */
 const CONNECT = 0x10;
+const PUBLISH = 0x30;
+const TYPE = 0xf0;
 const LONGEST_LENGTH_FIELD = 4;
 
 type ParserState =
@@ -16,10 +18,21 @@ export class PacketGate {
   readonly #packetLimit: number;
   #state: ParserState = { at: "type" };
   #connected = false;
+  /** Packets that began since they were last counted. */
+  #publishes = 0;
+  #others = 0;
 
   constructor(connectLimit: number, packetLimit: number) {
     this.#connectLimit = connectLimit;
     this.#packetLimit = packetLimit;
+  }
+
+  /** The packets that began since the last call. */
+  takeCounts(): { readonly publishes: number; readonly others: number } {
+    const counts = { publishes: this.#publishes, others: this.#others };
+    this.#publishes = 0;
+    this.#others = 0;
+    return counts;
   }
 
   /** `undefined` if the bytes are accepted, otherwise the reason of the rejection. */
@@ -49,6 +62,8 @@ export class PacketGate {
 
   #openPacket(byte: number): string | undefined {
     if (!this.#connected && byte !== CONNECT) return "the first packet is not CONNECT";
+    if ((byte & TYPE) === PUBLISH) this.#publishes += 1;
+    else this.#others += 1;
     this.#state = { at: "length", value: 0, bytes: 0 };
     return undefined;
   }

@@ -18,9 +18,7 @@ import {
   speaksMcp,
 } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
-import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { perSecond, TokenBucket } from "../token-bucket.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { withoutKey } from "./frame-masking.ts";
@@ -88,7 +86,6 @@ export class BoardSession implements DeviceSession {
   readonly #frames: Pick<FrameLog, "record">;
   #sessionId: string;
   readonly #clock: Clock;
-  readonly #rate: TokenBucket;
   #state: SessionState = { kind: "awaiting_hello" };
   #framing: AudioFraming = 1;
   #lastActivity: number;
@@ -114,18 +111,11 @@ export class BoardSession implements DeviceSession {
     this.#clock = dependencies.clock;
     this.connectedAt = dependencies.clock.now();
     this.#lastActivity = dependencies.clock.monotonic();
-    this.#rate = new TokenBucket(
-      { burst: limits.deviceFrameBurst.max, everyMs: perSecond(limits.deviceFramesPerSecond.max) },
-      this.#lastActivity,
-    );
     this.requests = new Requests({
       clock: dependencies.clock,
       queueLimit: dependencies.queueLimit,
       firstId: dependencies.firstRequestId,
-      send: (payload, { envelope, call }) => {
-        this.#rate.allowOne();
-        return this.sendRpc(payload, envelope, call?.callId);
-      },
+      send: (payload, { envelope, call }) => this.sendRpc(payload, envelope, call?.callId),
       onLate: (call, lateMs, failed) =>
         dependencies.events.callLate(this.deviceId, { ...call, lateMs, failed }),
       onUnexpectedReply: () => dependencies.events.unexpectedReply(this.deviceId),
@@ -366,11 +356,7 @@ export class BoardSession implements DeviceSession {
   #admitFrame(): boolean {
     if (this.#state.kind === "closed") return false;
     this.alive();
-    if (this.#rate.take(this.#lastActivity)) return true;
-    const error = new TendonError("rate_limited", "the device sends too many frames");
-    this.events.connectionRefused({ code: error.code, reason: error.message, device: this.deviceId });
-    this.close(error.kind.closeCode, error.message, false);
-    return false;
+    return true;
   }
 
   /** `logged`: the text for the frame log, with secrets masked. */
@@ -380,6 +366,13 @@ export class BoardSession implements DeviceSession {
     if (this.link.send(text)) return true;
     this.close(1013, "the device stopped reading from its connection", false);
     return false;
+  }
+
+  /** Closes the connection of a device that sends more than it may. */
+  flooded(exceeded: "frames" | "bytes"): void {
+    const reason = `the device sends too many ${exceeded}`;
+    this.events.connectionRefused({ code: "rate_limited", reason, device: this.deviceId });
+    this.close(1008, reason, false);
   }
 
   #helloTimedOut(): void {

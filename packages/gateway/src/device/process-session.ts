@@ -90,7 +90,7 @@ export class ProcessSession implements DeviceSession {
       queueLimit: dependencies.queueLimit,
       firstId: randomFirstId(dependencies.random()),
       send: (payload, { relay }) => {
-        this.#rate.allowOne();
+        this.#rate.allow(1);
         return this.#send(payload, relay);
       },
       onAbandoned: (id) => this.#dialect.abandon(id),

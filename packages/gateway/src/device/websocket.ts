@@ -6,6 +6,7 @@ import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } fro
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import { boardRates, Intake } from "../intake.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
@@ -37,6 +38,8 @@ export class WebSocketDevices {
     this.#dependencies = dependencies;
     // The published types lack `closeTimeout`.
     const options: ServerOptions & { readonly closeTimeout: number } = {
+      // A pong for each of ten thousand pings in one chunk would block everybody else.
+      autoPong: false,
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
@@ -58,7 +61,9 @@ export class WebSocketDevices {
     }
     // Detects a vanished peer that answers no pings and speaks no MCP.
     request.socket.setKeepAlive(true, tcpKeepAliveMs);
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(identity, webSocket));
+    this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+      this.#accept(identity, webSocket, request.socket),
+    );
   }
 
   /** Rejects new connections from now on. */
@@ -143,10 +148,18 @@ export class WebSocketDevices {
     return error;
   }
 
-  #accept(identity: DeviceIdentity, socket: WebSocket): void {
+  #accept(identity: DeviceIdentity, socket: WebSocket, connection: Duplex): void {
     this.#waitingForHello += 1;
     let waiting = true;
-    const link = new WebSocketLink(socket, this.#dependencies.clock);
+    const intake = new Intake(this.#dependencies.clock, boardRates, {
+      pause: () => {
+        this.#dependencies.events.connectionPaused(identity.deviceId);
+        socket.pause();
+      },
+      resume: () => socket.resume(),
+      cut: (exceeded) => session.flooded(exceeded),
+    });
+    const link = new WebSocketLink(socket, this.#dependencies.clock, intake);
     const session = this.#dependencies.open(identity, link);
     this.#sockets.set(socket, session);
     const settle = () => {
@@ -155,13 +168,21 @@ export class WebSocketDevices {
         this.#waitingForHello -= 1;
       }
     };
+    // All bytes, also those of fragments and control frames.
+    connection.prependListener("data", (chunk: Buffer) => intake.count(0, chunk.byteLength));
     socket.on("message", (data: RawData, isBinary: boolean) => {
+      if (!intake.count(1, 0)) return;
       const bytes = data as Buffer;
       if (isBinary) session.receiveBinary(bytes);
       else session.receiveText(bytes.toString());
       if (waiting) settle();
     });
-    socket.on("pong", () => session.alive());
+    socket.on("ping", (data: Buffer) => {
+      if (intake.count(1, 0)) socket.pong(data);
+    });
+    socket.on("pong", () => {
+      if (intake.count(1, 0)) session.alive();
+    });
     // `close` follows a broken socket. After a protocol violation the device may keep the connection open for long
     // after our Close frame, and nothing is read from it, so the session ends at once [DEV-11].
     socket.on("error", (error) => {
@@ -170,6 +191,7 @@ export class WebSocketDevices {
     });
     socket.on("close", (code) => {
       this.#sockets.delete(socket);
+      intake.end();
       session.linkClosed(closeReason(code));
       settle();
       if (this.#sockets.size === 0) this.#onEmpty?.();
@@ -182,15 +204,18 @@ class WebSocketLink implements DeviceLink {
   readonly audio: AudioChannel = { send: (frame, sent) => this.#sendFrame(frame, sent) };
   readonly #socket: WebSocket;
   readonly #clock: Clock;
+  readonly #intake: Intake;
 
-  constructor(socket: WebSocket, clock: Clock) {
+  constructor(socket: WebSocket, clock: Clock, intake: Intake) {
     this.#socket = socket;
     this.#clock = clock;
+    this.#intake = intake;
   }
 
   send(text: string): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
+    this.#intake.expectAnswer();
     this.#socket.send(text);
     return true;
   }
@@ -203,7 +228,9 @@ class WebSocketLink implements DeviceLink {
   }
 
   ping(): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping();
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#intake.expectAnswer();
+    this.#socket.ping();
   }
 
   close(code: number, reason: string): void {

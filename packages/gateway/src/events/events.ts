@@ -223,6 +223,12 @@ export class Events extends EventStream {
     this.#metrics.connectionsRefused.inc({ code: "rate_limited" });
   }
 
+  /** A connection sent more than it may, and is not read for a moment. */
+  connectionPaused(device: string | undefined): void {
+    this.#metrics.connectionsPaused.inc();
+    this.#log.debug({ device }, "connection paused: it sends too much");
+  }
+
   connectionReplaced(device: string, tooOften: boolean): void {
     if (!tooOften) this.#log.info({ device }, takenOver);
     else

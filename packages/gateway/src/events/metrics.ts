@@ -81,6 +81,11 @@ export class Metrics {
     labelNames: ["code"] as const,
     registers: [this.registry],
   });
+  readonly connectionsPaused = new Counter({
+    name: "tendon_connections_paused_total",
+    help: "Pauses of device and app connections that sent more than they may",
+    registers: [this.registry],
+  });
   readonly firmwareUpdates = new Counter({
     name: "tendon_firmware_updates_total",
     help: "Firmware updates of boards by outcome: fetched, updated or failed",
