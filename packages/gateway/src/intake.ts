@@ -21,6 +21,12 @@ export const boardRates: IntakeRates = {
   bytes: { burst: limits.deviceByteBurst.max, everyMs: perSecond(limits.deviceBytesPerSecond.max) },
 };
 
+/** What a program may write, beside its answers. */
+export const programRates: IntakeRates = {
+  packets: { burst: limits.processLineBurst.max, everyMs: perSecond(limits.processLinesPerSecond.max) },
+  bytes: { burst: limits.processByteBurst.max, everyMs: perSecond(limits.processBytesPerSecond.max) },
+};
+
 const pauseMs = 1_000;
 /** Pauses without a recovery in between. After them the peer is not busy but hostile, or stuck in a loop. */
 const maxPauses = 5;
@@ -48,10 +54,10 @@ export class Intake {
     this.#bytes = new TokenBucket(rates.bytes, now);
   }
 
-  /** The gateway has sent something that the peer may answer with one frame. */
-  expectAnswer(): void {
+  /** The gateway has sent something that the peer may answer with one frame of this size. */
+  expectAnswer(bytes: number): void {
     this.#packets.allow(1);
-    this.#bytes.allow(limits.deviceFrameBytes.max);
+    this.#bytes.allow(bytes);
   }
 
   /** Counts what was read. Returns false if the peer is cut off, so that nothing more of it is handled. */

@@ -83,8 +83,21 @@ export const limits = {
     "payload_too_large",
     "fits an image as text; a longer line is an error",
   ),
-  processLinesPerSecond: bound(2_000, "rate_limited", "a program that keeps writing more is stuck in a loop"),
-  processLineBurst: bound(10_000, "rate_limited", "a start-up with many events"),
+  processLinesPerSecond: bound(1_000, "rate_limited", "a program that keeps writing more is stuck in a loop"),
+  processLineBurst: bound(5_000, "rate_limited", "a start-up with many events"),
+  processBytesPerSecond: bound(
+    2 * KIB * KIB,
+    "rate_limited",
+    "two of the longest lines; answers do not count",
+  ),
+  processByteBurst: bound(16 * KIB * KIB, "rate_limited", "eight seconds of the allowed rate"),
+  processLogLinesPerSecond: bound(
+    50,
+    "rate_limited",
+    "lines of a program's stderr in the log; others are counted",
+  ),
+  processLogBurst: bound(500, "rate_limited", "a stack trace or a start-up"),
+  processLogBytesPerSecond: bound(1024 * KIB, "rate_limited", "a program that writes more to stderr waits"),
   processReadyMs: bound(10_000, "device_timeout", "a program that has not sent `ready` by then will not"),
   programQuestionBytes: bound(
     256 * KIB,

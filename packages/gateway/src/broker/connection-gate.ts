@@ -57,7 +57,7 @@ export class ConnectionGate {
 
   /** The gateway has sent a message that the device may answer. */
   expectAnswer(): void {
-    this.#intake.expectAnswer();
+    this.#intake.expectAnswer(limits.deviceFrameBytes.max);
   }
 
   end(): void {

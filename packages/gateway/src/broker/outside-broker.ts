@@ -163,7 +163,7 @@ export class OutsideBroker {
       });
       const listener = open({
         push: (text) => {
-          intake.expectAnswer();
+          intake.expectAnswer(limits.deviceFrameBytes.max);
           return this.#push(clientId, text);
         },
         close: (code) => {

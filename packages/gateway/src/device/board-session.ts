@@ -25,35 +25,19 @@ import { withoutKey } from "./frame-masking.ts";
 import { callAnswered, handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests } from "./requests.ts";
+import { type SessionState, transition } from "./session-state.ts";
 import { Setup } from "./setup.ts";
 import { ToolsOnly } from "./tools-only.ts";
 import type { UdpAddress } from "./udp-sink.ts";
 import type { BoardHello, VoiceConversation, VoiceService } from "./voice-service.ts";
 import { VoiceSession } from "./voice-session.ts";
 
-export type SessionState =
-  | { readonly kind: "awaiting_hello" }
-  /** The hello was received; the device offers no tools. */
-  | { readonly kind: "plain" }
-  /** The hello was received; the device speaks MCP. */
-  | { readonly kind: "mcp" }
-  | { readonly kind: "closed"; readonly reason: string };
-
-type SessionStep =
-  | { readonly step: "hello"; readonly mcp: boolean }
-  | { readonly step: "close"; readonly reason: string };
-
-function transition(state: SessionState, event: SessionStep): SessionState {
-  if (state.kind === "closed") return state;
-  switch (event.step) {
-    case "hello":
-      return { kind: event.mcp ? "mcp" : "plain" };
-    case "close":
-      return { kind: "closed", reason: event.reason };
-    default:
-      return event satisfies never;
-  }
-}
+/** Everything of a notification's frame but its `params`. */
+const envelopeBytes = 1_024;
+const tooLarge: ReturnType<typeof decodeDeviceFrame> = {
+  outcome: "invalid",
+  reason: "it is too large for a message that nobody asked for",
+};
 
 export interface BoardSessionDependencies {
   readonly clock: Clock;
@@ -193,7 +177,7 @@ export class BoardSession implements DeviceSession {
     if (!this.#admitFrame()) return;
     const logged = this.conversation === undefined ? text : this.#voice?.loggable(text);
     const frame = this.#frames.record(this.deviceId, "in", logged ?? "");
-    const decoded = decodeDeviceFrame(text);
+    const decoded = this.#isTooLarge(text) ? tooLarge : decodeDeviceFrame(text);
     switch (decoded.outcome) {
       case "ok":
         frame.callId = callAnswered(this, decoded.message);
@@ -215,6 +199,15 @@ export class BoardSession implements DeviceSession {
       default:
         decoded satisfies never;
     }
+  }
+
+  /** Judged before parsing: without a request, only a notification can come, and those are small. */
+  #isTooLarge(text: string): boolean {
+    return (
+      text.length > limits.notificationBytes.max + envelopeBytes &&
+      !this.requests.expectsReply &&
+      this.conversation === undefined
+    );
   }
 
   /** [VOI-4] The voice server may understand a message that the gateway cannot read. MCP and hellos are only for us. */

@@ -1,6 +1,7 @@
 /**
  * Supervises a program: starts it with a minimal environment, stops it by request, then SIGTERM, then SIGKILL, and
- * restarts it after a growing, randomised pause. `ProcessUser` handles its input and output.
+ * restarts it after a growing, randomised pause. `ProcessUser` handles its input and output. The program has a process
+ * group of its own, so that what it started ends with it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -42,6 +43,8 @@ const maxPauseMs = 60_000;
 const stableAfterMs = 30_000;
 const exitGraceMs = 800;
 const terminateMs = 600;
+/** How long the output of a process that has exited is still read. A program that it started may hold the pipes open. */
+const lastOutputMs = 500;
 
 export class SupervisedProcess {
   readonly #settings: ProcessSettings;
@@ -51,6 +54,7 @@ export class SupervisedProcess {
   #state: State = { kind: "stopped" };
   #pauseMs = firstPauseMs;
   #stopping = false;
+  #onEnded: (() => void) | undefined;
 
   constructor(settings: ProcessSettings, user: ProcessUser, clock: Clock, random: () => number) {
     this.#settings = settings;
@@ -65,8 +69,7 @@ export class SupervisedProcess {
 
   /** Kills the process. It is restarted if its policy says so. */
   kill(): void {
-    if (this.#state.kind !== "running") return;
-    this.#state.child.kill("SIGKILL");
+    if (this.#state.kind === "running") killGroup(this.#state.child);
   }
 
   async stop(): Promise<void> {
@@ -76,11 +79,13 @@ export class SupervisedProcess {
     if (state.kind !== "running") return;
     const { child } = state;
     this.#state = { kind: "ending", child };
-    const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const exited = new Promise<void>((resolve) => {
+      this.#onEnded = resolve;
+    });
     this.#user.requestExit();
     const timers = [
       this.#clock.after(exitGraceMs, () => child.kill("SIGTERM")),
-      this.#clock.after(exitGraceMs + terminateMs, () => child.kill("SIGKILL")),
+      this.#clock.after(exitGraceMs + terminateMs, () => killGroup(child)),
     ];
     await exited;
     for (const timer of timers) timer.cancel();
@@ -88,7 +93,7 @@ export class SupervisedProcess {
 
   #run(env: Record<string, string>): void {
     const { command, args, cwd } = this.#settings;
-    const child = spawn(command, [...args], { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(command, [...args], { env, cwd, stdio: ["pipe", "pipe", "pipe"], detached: true });
     this.#state = { kind: "running", child, since: this.#clock.monotonic() };
     let failure: string | undefined;
     child.on("error", (error) => {
@@ -98,12 +103,21 @@ export class SupervisedProcess {
     });
     // A broken pipe raises an error. The end of the process is handled by `close`.
     child.stdin.on("error", () => undefined);
-    child.on("close", (code, signal) => {
+    const end = (code: number | null, signal: NodeJS.Signals | null) => {
       const reason =
         failure ??
         (signal === null ? `the process exited with code ${code}` : `the process was ended by ${signal}`);
       this.#ended(env, reason, code === 0);
+    };
+    child.on("exit", (code, signal) => {
+      const late = this.#clock.after(lastOutputMs, () => {
+        for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
+        end(code, signal);
+      });
+      child.once("close", () => late.cancel());
+      killGroup(child);
     });
+    child.on("close", end);
     if (child.pid !== undefined) this.#user.started(child);
   }
 
@@ -112,6 +126,7 @@ export class SupervisedProcess {
     if (state.kind !== "running" && state.kind !== "ending") return;
     this.#state = { kind: "stopped" };
     this.#user.ended(reason);
+    this.#onEnded?.();
     const { restart } = this.#settings;
     if (this.#stopping || restart === "never" || (restart === "on-failure" && cleanly)) return;
     const stable = state.kind === "running" && this.#clock.monotonic() - state.since >= stableAfterMs;
@@ -119,5 +134,16 @@ export class SupervisedProcess {
     this.#pauseMs = Math.min(pause * 2, maxPauseMs);
     const timer = this.#clock.after(pause * (0.5 + this.#random()), () => this.#run(env));
     this.#state = { kind: "pausing", timer };
+  }
+}
+
+/** Ends the process and everything that it started. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // All have ended, or the system has no process groups.
+    child.kill("SIGKILL");
   }
 }

@@ -23,12 +23,16 @@ export class LineDialect implements Dialect {
     }
     const { message } = decoded;
     switch (message.type) {
-      case "ready":
-        session.ready(
-          { protocolVersion: undefined, board: undefined, firmware: message.version },
-          listingOf(message.tools),
-        );
+      case "ready": {
+        const list = () =>
+          session.ready(
+            { protocolVersion: undefined, board: undefined, firmware: message.version },
+            listingOf(message.tools),
+          );
+        if (session.isReady) session.paceListing(list);
+        else list();
         return;
+      }
       case "result":
         if (typeof message.id === "string") this.#textId(message.id);
         else session.settle({ kind: "result", id: message.id, result: message.result });

@@ -42,6 +42,8 @@ export class McpDialect implements Dialect {
   #noCapabilities: JsonObject = {};
   #mcp: McpCapabilities | undefined;
   #watch: McpWatch | undefined;
+  #listing = false;
+  #listAgain = false;
 
   constructor(session: ProcessSession, era: McpEra) {
     this.#session = session;
@@ -191,7 +193,24 @@ export class McpDialect implements Dialect {
     if (this.#session.notified(method, params) && method === "notifications/message" && isObject(params)) {
       this.#running?.relay?.log(params);
     }
-    if (method === "notifications/tools/list_changed") await this.#list(client);
+    if (method === "notifications/tools/list_changed") this.#relist(client);
+  }
+
+  /** One listing at a time. A change during a listing is followed by another. */
+  #relist(client: Client): void {
+    this.#listAgain = this.#listing;
+    if (!this.#listing) this.#session.paceListing(() => void this.#listOnce(client));
+  }
+
+  async #listOnce(client: Client): Promise<void> {
+    this.#listing = true;
+    try {
+      await this.#list(client);
+    } catch (error) {
+      this.#session.events.setupFailed(this.#session.deviceId, "tools/list", messageOf(error));
+    }
+    this.#listing = false;
+    if (this.#listAgain) this.#relist(client);
   }
 
   async #list(client: Client): Promise<void> {

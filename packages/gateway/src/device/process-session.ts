@@ -3,12 +3,12 @@
  * has what both share: one call at a time, deadlines, presence, limits.
  */
 import { randomUUID } from "node:crypto";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { cleanAnswer, cleanValue, type DeviceRpc, isObject, type JsonObject, limits } from "@tendon/protocol";
-import type { Clock } from "../clock.ts";
+import type { Clock, Timer } from "../clock.ts";
 import { messageOf, TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { perSecond, TokenBucket } from "../token-bucket.ts";
+import { Intake, programRates } from "../intake.ts";
 import type {
   DeviceInfo,
   DeviceSession,
@@ -19,6 +19,7 @@ import type {
 import type { FrameLog, LoggedFrame } from "./frame-log.ts";
 import { LineReader } from "./line-reader.ts";
 import type { Listing } from "./listing.ts";
+import { ListingPace } from "./listing-pace.ts";
 import type { Relay } from "./relay.ts";
 import { type Answer, type CallIdentity, type RequestOptions, Requests, randomFirstId } from "./requests.ts";
 
@@ -47,6 +48,7 @@ export interface ProcessSessionDependencies {
   readonly queueLimit: number;
   readonly random: () => number;
   readonly stdin: Writable;
+  readonly stdout: Pick<Readable, "pause" | "resume">;
   readonly frames: Pick<FrameLog, "record">;
   /** Kills the process. The supervisor reports its end. */
   readonly kill: (why: string) => void;
@@ -64,10 +66,12 @@ export class ProcessSession implements DeviceSession {
   readonly #dependencies: ProcessSessionDependencies;
   readonly #requests: Requests;
   readonly #reader: LineReader;
-  readonly #rate: TokenBucket;
+  readonly #intake: Intake;
   readonly #dialect: Dialect;
   #lastLine: number;
   #state: "starting" | "ready" | "closed" = "starting";
+  readonly #pace: ListingPace;
+  #listingTimer: Timer | undefined;
   /** The frame of the line that is being read. */
   #frame: LoggedFrame | undefined;
 
@@ -76,10 +80,16 @@ export class ProcessSession implements DeviceSession {
     this.deviceId = dependencies.deviceId;
     this.connectedAt = dependencies.clock.now();
     this.#lastLine = dependencies.clock.monotonic();
-    this.#rate = new TokenBucket(
-      { burst: limits.processLineBurst.max, everyMs: perSecond(limits.processLinesPerSecond.max) },
-      this.#lastLine,
-    );
+    this.#intake = new Intake(dependencies.clock, programRates, {
+      pause: () => {
+        dependencies.events.connectionPaused(this.deviceId);
+        dependencies.stdout.pause();
+      },
+      resume: () => dependencies.stdout.resume(),
+      cut: (exceeded) =>
+        this.close(1008, `the process writes too many ${exceeded === "frames" ? "lines" : "bytes"}`),
+    });
+    this.#pace = new ListingPace(dependencies.clock);
     this.#reader = new LineReader(
       limits.processLineBytes.max,
       (line) => this.#line(line),
@@ -90,7 +100,7 @@ export class ProcessSession implements DeviceSession {
       queueLimit: dependencies.queueLimit,
       firstId: randomFirstId(dependencies.random()),
       send: (payload, { relay }) => {
-        this.#rate.allow(1);
+        this.#intake.expectAnswer(limits.processLineBytes.max);
         return this.#send(payload, relay);
       },
       onAbandoned: (id) => this.#dialect.abandon(id),
@@ -154,7 +164,7 @@ export class ProcessSession implements DeviceSession {
 
   /** Output of the process. */
   receive(chunk: Buffer): void {
-    if (this.#state !== "closed") this.#reader.push(chunk);
+    if (this.#state !== "closed" && this.#intake.count(0, chunk.byteLength)) this.#reader.push(chunk);
   }
 
   /** One or more whole lines. */
@@ -203,6 +213,14 @@ export class ProcessSession implements DeviceSession {
     this.#dependencies.owner.listed(this, listing);
   }
 
+  /** Runs this as soon as the tools may be listed again; of several, the last one. */
+  paceListing(list: () => void): void {
+    this.#listingTimer?.cancel();
+    const pauseMs = this.#pace.begin();
+    if (pauseMs === 0) list();
+    else this.#listingTimer = this.clock.after(pauseMs, () => this.paceListing(list));
+  }
+
   /** Returns whether the notification was small enough and was reported. */
   notified(method: string, params: unknown): boolean {
     if (this.#state !== "ready") return false;
@@ -228,6 +246,8 @@ export class ProcessSession implements DeviceSession {
     if (this.#state === "closed") return;
     const wasReady = this.#state === "ready";
     this.#state = "closed";
+    this.#intake.end();
+    this.#listingTimer?.cancel();
     this.#dialect.ended();
     this.#requests.close(reason, deviceLeft);
     if (wasReady) this.#dependencies.owner.offline(this, reason);
@@ -250,10 +270,9 @@ export class ProcessSession implements DeviceSession {
   #line(line: string): void {
     if (this.#state === "closed") return;
     this.#lastLine = this.#dependencies.clock.monotonic();
-    if (this.#rate.take(this.#lastLine)) {
-      this.#frame = this.#record("in", line);
-      this.#dialect.receive(line);
-      this.#frame = undefined;
-    } else this.close(1008, "the process writes too many lines");
+    if (!this.#intake.count(1, 0)) return;
+    this.#frame = this.#record("in", line);
+    this.#dialect.receive(line);
+    this.#frame = undefined;
   }
 }

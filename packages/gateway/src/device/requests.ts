@@ -145,6 +145,11 @@ export class Requests {
     });
   }
 
+  /** Whether a reply can come: to the running request, or late to one that was given up. */
+  get expectsReply(): boolean {
+    return this.#current !== undefined || this.#abandoned.size > 0;
+  }
+
   /** The call whose reply has this id, also if the call has ended. */
   callWith(id: number): string | undefined {
     const current = this.#current;

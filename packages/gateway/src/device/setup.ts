@@ -9,13 +9,13 @@ import { version } from "../version.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { DeviceInfo } from "./device-session.ts";
 import { listTools } from "./listing.ts";
+import { ListingPace } from "./listing-pace.ts";
 
 const mcpVersionForDevices = "2024-11-05";
 const clientInfo = { name: "tendon", version };
 /** Covers a device that is opening its audio channel: its replies wait for that, 10 s and 10 s. */
 const stepTimeoutMs = 20_000;
 const retryAfterMs = [5_000, 30_000, 120_000];
-const relistPauseMs = 1_000;
 
 /** [MCP-1] */
 export function initializeParams(capabilities: JsonObject): JsonObject {
@@ -34,7 +34,7 @@ export class Setup {
   #requesting = false;
   /** This round starts when that request ends, so that repeated hellos cause one round. */
   #restartPending = false;
-  #relistedAt = Number.NEGATIVE_INFINITY;
+  readonly #pace: ListingPace;
   #retries = 0;
   #timer: Timer | undefined;
 
@@ -42,6 +42,7 @@ export class Setup {
     this.#session = session;
     this.#clock = clock;
     this.#capabilities = capabilities;
+    this.#pace = new ListingPace(clock);
   }
 
   get running(): boolean {
@@ -65,20 +66,15 @@ export class Setup {
     this.#timer?.cancel();
   }
 
-  /** The device reported a change of its tools. It is listed at most once a second. */
+  /** The device reported a change of its tools. */
   relist(): void {
     if (this.#listing) {
       this.#listAgain = true;
       return;
     }
-    const now = this.#clock.monotonic();
-    const pause = this.#relistedAt + relistPauseMs - now;
-    if (pause > 0) {
-      this.#later(pause, () => this.relist());
-      return;
-    }
-    this.#relistedAt = now;
-    void this.#list(this.#round);
+    const pause = this.#pace.begin();
+    if (pause > 0) this.#later(pause, () => this.relist());
+    else void this.#list(this.#round);
   }
 
   async #run(round: number): Promise<void> {
@@ -125,7 +121,7 @@ export class Setup {
       this.#listing = false;
       this.#session.owner.listed(this.#session, listing);
       if (listing.silent) this.#retryLater(round);
-      else if (this.#listAgain) this.#later(relistPauseMs, () => this.relist());
+      else if (this.#listAgain) this.relist();
     } catch {
       // The connection ended and was reported, or a newer round replaced this one.
       if (round === this.#round) this.#listing = false;

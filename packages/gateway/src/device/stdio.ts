@@ -7,9 +7,9 @@ import { type ProcessPipes, type ProcessSettings, SupervisedProcess } from "./ch
 import type { SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineDialect } from "./line-dialect.ts";
-import { LineReader } from "./line-reader.ts";
 import { McpDialect, type McpEra } from "./mcp-dialect.ts";
 import { ProcessSession } from "./process-session.ts";
+import { logStderr } from "./stderr-log.ts";
 
 export interface StdioSettings extends ProcessSettings {
   readonly alias: string;
@@ -26,8 +26,6 @@ export interface StdioDependencies {
   readonly environment: Readonly<Record<string, string>>;
   readonly frames: Pick<FrameLog, "record">;
 }
-
-const longestStderrLine = 2_048;
 
 export class StdioDevice {
   readonly #settings: StdioSettings;
@@ -74,6 +72,7 @@ export class StdioDevice {
       queueLimit,
       random,
       stdin,
+      stdout,
       frames,
       kill: (why) => this.#kill(why),
       createDialect: (session) =>
@@ -81,12 +80,10 @@ export class StdioDevice {
     });
     this.#session = session;
     stdout.on("data", (chunk: Buffer) => session.receive(chunk));
-    const log = new LineReader(
-      longestStderrLine,
-      (line) => events.processOutput(alias, line),
-      () => undefined,
-    );
-    stderr.on("data", (chunk: Buffer) => log.push(chunk));
+    logStderr(stderr, clock, {
+      line: (line) => events.processOutput(alias, line),
+      skipped: (lines) => events.processOutputSkipped(alias, lines),
+    });
     this.#readyTimer = clock.after(limits.processReadyMs.max, () => {
       if (!session.isReady) session.close(1008, "the process did not list its tools in time");
     });

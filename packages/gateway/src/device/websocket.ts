@@ -215,7 +215,7 @@ class WebSocketLink implements DeviceLink {
   send(text: string): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
-    this.#intake.expectAnswer();
+    this.#intake.expectAnswer(limits.deviceFrameBytes.max);
     this.#socket.send(text);
     return true;
   }
@@ -229,7 +229,7 @@ class WebSocketLink implements DeviceLink {
 
   ping(): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#intake.expectAnswer();
+    this.#intake.expectAnswer(limits.deviceFrameBytes.max);
     this.#socket.ping();
   }
 

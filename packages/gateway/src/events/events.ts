@@ -255,6 +255,10 @@ export class Events extends EventStream {
     this.#log.info({ device, line }, "process");
   }
 
+  processOutputSkipped(device: string, lines: number): void {
+    this.#log.warn({ device, lines }, "process: it writes too much; lines were left out");
+  }
+
   /** `requested`: the gateway stopped it. */
   processEnded(device: string, reason: string, requested: boolean): void {
     this.#log[requested ? "info" : "warn"]({ device, reason }, "process ended");
