@@ -49,6 +49,8 @@ export interface BoardSessionDependencies {
   readonly capabilities: () => JsonObject;
   /** The UDP address for this device's audio, for transports that do not carry audio on the connection. */
   readonly audioAddress: () => UdpAddress;
+  /** Called at every hello. Returns false if another board has the identity now. */
+  readonly confirm: (identity: DeviceIdentity) => boolean;
   readonly newSessionId: () => string;
   readonly frames: Pick<FrameLog, "record">;
   /** `undefined` if no voice server is configured. */
@@ -67,6 +69,7 @@ export class BoardSession implements DeviceSession {
   readonly owner: SessionOwner;
   readonly audioAddress: () => UdpAddress;
   readonly #newSessionId: () => string;
+  readonly #confirm: (identity: DeviceIdentity) => boolean;
   readonly #frames: Pick<FrameLog, "record">;
   #sessionId: string;
   readonly #clock: Clock;
@@ -87,6 +90,7 @@ export class BoardSession implements DeviceSession {
     this.link = link;
     this.#sessionId = dependencies.newSessionId();
     this.#newSessionId = dependencies.newSessionId;
+    this.#confirm = dependencies.confirm;
     this.#frames = dependencies.frames;
     this.audioAddress = dependencies.audioAddress;
     this.#voice = dependencies.voice;
@@ -240,12 +244,18 @@ export class BoardSession implements DeviceSession {
     }
   }
 
-  helloReceived(mcp: boolean, version: unknown): void {
+  /** Returns false if the connection was closed, because another board has the identity. */
+  helloReceived(mcp: boolean, version: unknown): boolean {
     this.#helloTimer?.cancel();
     this.#helloTimer = undefined;
     this.#framing = audioFramingOf(version);
+    if (!this.#confirm(this.identity)) {
+      this.close(1008, "another board joined with this Device-Id first");
+      return false;
+    }
     this.#state = transition(this.#state, { step: "hello", mcp });
     this.owner.online(this);
+    return true;
   }
 
   /** The running conversation; `undefined` if it has ended. */
@@ -260,7 +270,7 @@ export class BoardSession implements DeviceSession {
     this.toolsOnly.end();
     this.endConversation("the board sent a new hello");
     const mcp = speaksMcp(hello.message);
-    this.helloReceived(mcp, hello.message.version);
+    if (!this.helloReceived(mcp, hello.message.version)) return true;
     this.#conversation = voice.begin(new VoiceSession(this, mcp), hello);
     return true;
   }
@@ -273,7 +283,7 @@ export class BoardSession implements DeviceSession {
 
   /** Devices over MQTT are online as soon as they are connected [MQT-4]. */
   beginWithoutHello(): void {
-    this.helloReceived(true, undefined);
+    if (!this.helloReceived(true, undefined)) return;
     const sessionId = this.#voice?.takeInterruptedSession(this.deviceId);
     if (sessionId !== undefined) this.send({ type: "goodbye", session_id: sessionId });
     this.setup.start();

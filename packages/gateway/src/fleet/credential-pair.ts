@@ -5,10 +5,17 @@ import type { StoredDevice } from "../store/store.ts";
 export interface ApprovedPair {
   readonly state: "approved";
   readonly clientId: Buffer;
+  /** `pinnedGeneration` for a board without credentials. */
   readonly generation: number;
   /** Unused credentials expire, so that a client cannot reserve an id for ever by asking for it. */
   readonly lapsesAt: number | undefined;
 }
+
+/**
+ * With open admission a board may connect without credentials. From its first hello on, only its Client-Id admits it, so
+ * that nobody can displace it by claiming its Device-Id.
+ */
+export const pinnedGeneration = 0;
 
 /** Only a person can approve a revoked device again. */
 export type CredentialPair =

@@ -30,7 +30,7 @@ import type { ToolsetChanges } from "./toolset-changes.ts";
 
 export { refuseArguments } from "./argument-problems.ts";
 export { untilListed } from "./await-listing.ts";
-export type { ApprovedPair, CredentialPair } from "./credential-pair.ts";
+export { type ApprovedPair, type CredentialPair, pinnedGeneration } from "./credential-pair.ts";
 export type { DeviceAdmin } from "./device-admin.ts";
 export type {
   ControlAction,

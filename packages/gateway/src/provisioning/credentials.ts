@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { DeviceClaim, DeviceIdentity } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import type { ApprovedPair, CredentialPair } from "../fleet/fleet.ts";
+import { type ApprovedPair, type CredentialPair, pinnedGeneration } from "../fleet/fleet.ts";
 
 export interface DeviceCredentials {
   readonly deviceId: string;
@@ -76,6 +76,7 @@ export class Credentials {
     if (known === undefined) return { kind: "unknown" };
     if (known.state === "revoked") return { kind: "revoked" };
     if (!sameText(known.clientId, clientId)) return { kind: "taken" };
+    if (known.generation === pinnedGeneration) return { kind: "unknown" };
     return { kind: "approved", credentials: this.#credentialsOf(deviceId, clientId, known.generation) };
   }
 
@@ -102,7 +103,8 @@ export class Credentials {
   approve(deviceId: string, clientId: Buffer): Change {
     const known = this.#pairOf(deviceId);
     const same = this.isCurrentPair(deviceId, clientId);
-    const generation = same && known?.state === "approved" ? known.generation : newGeneration();
+    const kept = same && known?.state === "approved" && known.generation !== pinnedGeneration;
+    const generation = kept ? known.generation : newGeneration();
     const replaced = !same && known?.state === "approved" && known.lapsesAt === undefined;
     const written = this.#keep(deviceId, { state: "approved", clientId, generation, lapsesAt: undefined });
     return { fresh: !same, replaced, written };
@@ -119,9 +121,9 @@ export class Credentials {
     return { ...change, credentials: state.credentials };
   }
 
-  /** Gives a pair credentials without approval, unless the device has a pair already. Unused ones expire [OTA-2]. */
+  /** Gives a pair credentials without approval, unless the device has some already. Unused ones expire [OTA-2]. */
   async approveTemporarily(deviceId: string, clientId: string): Promise<void> {
-    if (this.#pairOf(deviceId) !== undefined) return;
+    if (this.stateOf(deviceId, clientId).kind !== "unknown") return;
     this.#boundUnused();
     const lapsesAt = this.#dependencies.clock.now() + unusedLifetimeMs;
     const pair = { clientId: digest(clientId), generation: newGeneration(), lapsesAt };
@@ -177,10 +179,29 @@ export class Credentials {
       throw notProvisioned();
     }
     if (known.state === "revoked") throw revoked();
+    if (known.generation === pinnedGeneration) {
+      if (!sameText(known.clientId, clientId ?? "")) throw pinned();
+      return;
+    }
     if (clientId === undefined || !this.#proves("websocket", deviceId, clientId, known, token)) {
       throw new TendonError("unauthenticated", "the device's token or Client-Id is not the provisioned one");
     }
     this.#used(deviceId, known);
+  }
+
+  /**
+   * A board has sent its hello. Open admission pins its Client-Id if it has no credentials. Returns false if another board
+   * was faster.
+   */
+  confirm({ deviceId, clientId = "" }: DeviceIdentity): boolean {
+    if (this.#dependencies.admission !== "open") return true;
+    const known = this.#pairOf(deviceId);
+    if (known?.state === "revoked") return false;
+    if (known !== undefined)
+      return known.generation !== pinnedGeneration || sameText(known.clientId, clientId);
+    const pair = { clientId: digest(clientId), generation: pinnedGeneration, lapsesAt: undefined };
+    void this.#keep(deviceId, { state: "approved", ...pair });
+    return true;
   }
 
   /** MQTT needs credentials with every admission policy. */
@@ -193,6 +214,7 @@ export class Credentials {
     const known = this.#pairOf(deviceId);
     const proven =
       known?.state === "approved" &&
+      known.generation !== pinnedGeneration &&
       this.#proves("mqtt", deviceId, clientId, known, claim.password) &&
       claim.username === deviceId &&
       claim.clientId === makeMqttClientId(identity);
@@ -259,6 +281,8 @@ export class Credentials {
   #pairOf(deviceId: string): CredentialPair | undefined {
     const known = this.#known.get(deviceId);
     if (known?.state !== "approved") return known;
+    // After a change of the policy, a board without credentials counts as new.
+    if (known.generation === pinnedGeneration && this.#dependencies.admission !== "open") return undefined;
     if (known.lapsesAt === undefined || known.lapsesAt > this.#dependencies.clock.now()) return known;
     this.#known.delete(deviceId);
     void this.#dependencies.remember(deviceId, undefined);
@@ -298,6 +322,13 @@ function newGeneration(): number {
 
 function notProvisioned(): TendonError {
   return new TendonError("forbidden", "this device is not provisioned (`devices.admission` is not `open`)");
+}
+
+function pinned(): TendonError {
+  return new TendonError(
+    "unauthenticated",
+    "another board joined with this Device-Id first; approve this board's code, or delete the device, to replace it",
+  );
 }
 
 function revoked(): TendonError {

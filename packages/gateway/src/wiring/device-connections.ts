@@ -42,6 +42,7 @@ export async function openDeviceConnections(
       clock,
       events,
       owner: fleet.connections,
+      confirm: (who) => provisioning.credentials.confirm(who),
       newSessionId: randomUUID,
       frames,
       firstRequestId: randomFirstId(Math.random()),

@@ -20,7 +20,7 @@ export function handleHello(session: BoardSession, hello: DeviceHello, text: str
   };
   if (!session.send(reply)) return;
   const mcp = speaksMcp(hello);
-  session.helloReceived(mcp, hello.version);
+  if (!session.helloReceived(mcp, hello.version)) return;
   if (hello.audio_params !== undefined || overMqtt) session.toolsOnly.begin();
   else session.toolsOnly.end();
   if (mcp) session.setup.start();
