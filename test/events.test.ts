@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventReader } from "./event-reader.ts";
 import { until } from "./inbox.ts";
+import { ManualClock } from "./manual-clock.ts";
 import { type RawDevice, tool } from "./raw-device.ts";
 import { firstDevice, openSite } from "./site.ts";
 
@@ -146,7 +147,8 @@ describe("the event stream", () => {
   });
 
   it("[EVT-4] disconnects a reader that falls a megabyte behind, and lets it resume", async () => {
-    const site = await openSite();
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
     const device = await site.join();
     const slow = await site.events("?type=device.notification");
     const good = await site.events("?type=device.notification");
@@ -159,6 +161,8 @@ describe("the event stream", () => {
       for (let count = 0; count < 60; count += 1) device.notify("big", { big });
       const wanted = (round + 1) * 60;
       await until(() => good.seen.length >= wanted);
+      // The maximum for a device in eight seconds.
+      clock.advance(8_000);
     }
     slow.response.resume();
     await slow.ended;

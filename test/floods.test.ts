@@ -113,7 +113,7 @@ describe("a flood over WebSocket", () => {
   it("that ends in time is only paused: nothing is lost", async () => {
     const clock = new ManualClock();
     const { site, wire, works } = await openFlood(clock);
-    const events = await site.events("?types=device.notification");
+    const events = await site.events("?type=device.notification");
     times(1_300, () => wire.sendText('{"type":"listen","state":"stop"}'))();
     wire.sendText('{"type":"mcp","payload":{"jsonrpc":"2.0","method":"notifications/last"}}');
     await until(async () => (await site.metric(paused)) === 1, "the pause");

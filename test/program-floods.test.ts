@@ -49,7 +49,7 @@ describe("a program that floods", () => {
 
   it("tool lists is stored rarely, with the latest list", async () => {
     const { site } = await siteWith("hostile.mjs", ["lists"]);
-    const events = await site.events("?types=device.tools");
+    const events = await site.events("?type=device.tools_changed");
     await events.next();
     const first = (await site.toolNames("hostile")).at(-1);
     await events.next();

@@ -13,5 +13,6 @@ export {
   type Principal,
   requireScope,
 } from "./principal.ts";
+export { SharedPool } from "./shared-pool.ts";
 export { sourceOf, Throttle } from "./throttle.ts";
 export { Tokens } from "./tokens.ts";

@@ -103,9 +103,7 @@ export class FanOut {
   }
 
   #startJob(principal: Principal, devices: readonly string[], call: FanOutCall): string {
-    this.#dropOldJobs();
-    if (this.#jobs.size >= limits.jobsKept.max)
-      throw new TendonError("rate_limited", "too many jobs; retry later");
+    this.#makeRoom(principal.id);
     const id = `${this.#dependencies.idPrefix}${newCallId()}`;
     const job: RunningJob = {
       principal: principal.id,
@@ -122,11 +120,19 @@ export class FanOut {
     return id;
   }
 
-  #dropOldJobs(): void {
+  /** Finished jobs are dropped after an hour, or when their principal needs the place. */
+  #makeRoom(principalId: string): void {
     const now = this.#dependencies.clock.now();
-    for (const [id, { endedAt }] of this.#jobs) {
-      if (endedAt !== undefined && now - endedAt > jobKeptMs) this.#jobs.delete(id);
+    const own: { readonly id: string; readonly job: RunningJob }[] = [];
+    for (const [id, job] of this.#jobs) {
+      if (job.endedAt !== undefined && now - job.endedAt > jobKeptMs) this.#jobs.delete(id);
+      else if (job.principal === principalId) own.push({ id, job });
     }
+    if (this.#jobs.size < limits.jobsKept.max && own.length < limits.jobsKeptPerToken.max) return;
+    const finished = own.find(({ job }) => job.endedAt !== undefined);
+    if (finished === undefined)
+      throw new TendonError("rate_limited", "too many jobs are running; retry later");
+    this.#jobs.delete(finished.id);
   }
 
   async #runAll(

@@ -23,11 +23,19 @@ export class SignInCodes {
     const code = Array.from({ length: groups }, group).join("-");
     const expiresAt = this.#clock.now() + lifetimeMs;
     this.#open.set(keyOf(code), { principalId, expiresAt });
-    if (this.#open.size > limits.signInCodes.max) {
-      const [oldest] = this.#open.keys();
-      if (oldest !== undefined) this.#open.delete(oldest);
-    }
+    this.#dropBeyondShare(principalId);
     return { code, expiresAt };
+  }
+
+  /** Many codes of one token replace that token's own, never those of another. */
+  #dropBeyondShare(principalId: string): void {
+    const now = this.#clock.now();
+    const own: string[] = [];
+    for (const [key, code] of this.#open) {
+      if (code.expiresAt <= now) this.#open.delete(key);
+      else if (code.principalId === principalId) own.push(key);
+    }
+    for (const oldest of own.slice(0, -limits.signInCodes.max)) this.#open.delete(oldest);
   }
 
   /** Uses up the code; returns the principal that created it. */

@@ -5,7 +5,7 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { limits, type SessionEnding } from "@tendon/protocol";
-import type { Principal } from "../../access/access.ts";
+import { hasScope, type Principal } from "../../access/access.ts";
 import type { Clock, Timer } from "../../clock.ts";
 
 /** A session as the storage and other nodes know it. Its key is a hash, which does not sign anyone in. */
@@ -145,10 +145,28 @@ export class Sessions {
 
   #keep(session: OpenSession): void {
     this.#open.set(session.key, session);
-    if (this.#open.size > limits.consoleSessions.max) {
-      const [longestIdle] = this.#open.keys();
-      if (longestIdle !== undefined) void this.#end(longestIdle, "displaced");
-    }
+    const displaced = this.#beyondShare(session.principalId) ?? this.#beyondAll();
+    if (displaced !== undefined) void this.#end(displaced, "displaced");
+  }
+
+  /** The longest idle session of a principal that has more than its share. Administrators may use all. */
+  #beyondShare(principalId: string): string | undefined {
+    if (this.#isAdmin(principalId)) return undefined;
+    const own = [...this.#open.values()].filter((session) => session.principalId === principalId);
+    return own.length > limits.consoleSessionsPerToken.max ? own[0]?.key : undefined;
+  }
+
+  /** The longest idle session if there are too many; one of an administrator only if there are no others. */
+  #beyondAll(): string | undefined {
+    if (this.#open.size <= limits.consoleSessions.max) return undefined;
+    const sessions = [...this.#open.values()];
+    const least = sessions.find(({ principalId }) => !this.#isAdmin(principalId)) ?? sessions[0];
+    return least?.key;
+  }
+
+  #isAdmin(principalId: string): boolean {
+    const principal = this.#dependencies.current(principalId);
+    return principal !== undefined && hasScope(principal, "admin");
   }
 
   find(cookie: string): { readonly key: string; readonly principal: Principal } | undefined {

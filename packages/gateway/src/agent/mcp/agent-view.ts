@@ -2,7 +2,7 @@
 import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
-import type { Principal } from "../../access/access.ts";
+import type { Principal, SharedPool } from "../../access/access.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { ExposedTool } from "../../toolset/toolset.ts";
@@ -18,7 +18,7 @@ export interface AgentViewDependencies {
   readonly clock: Clock;
   readonly events: Events;
   /** The number of `events_wait` requests that are waiting, of all agents. */
-  readonly waits: { count: number };
+  readonly waits: SharedPool;
   readonly states: RequestStates;
   /** Logs an unexpected error, whose details the agent does not get. */
   readonly reportFault: (error: unknown) => void;
@@ -39,7 +39,7 @@ export class AgentView {
   readonly services: Services;
   readonly clock: Clock;
   readonly events: Events;
-  readonly waits: { count: number };
+  readonly waits: SharedPool;
   readonly states: RequestStates;
   readonly reportFault: (error: unknown) => void;
   readonly selection: ViewSelection;

@@ -3,7 +3,8 @@
  * after a while and made again when needed.
  */
 
-import type { Principal, Tokens } from "../../access/access.ts";
+import { limits } from "@tendon/protocol";
+import { type Principal, SharedPool, type Tokens } from "../../access/access.ts";
 import type { Timer } from "../../clock.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
 import { Endpoint, type EndpointDependencies } from "./endpoint.ts";
@@ -32,7 +33,7 @@ export class Hub {
     this.#dependencies = {
       ...dependencies,
       sessionSlots: new SessionSlots(),
-      waits: { count: 0 },
+      waits: new SharedPool(limits.eventWaits.max, "agents that wait for events"),
       states: new RequestStates(dependencies.clock, dependencies.stateKey, dependencies.services.approvals),
     };
     this.#timers = [

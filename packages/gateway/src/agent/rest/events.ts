@@ -2,7 +2,7 @@
 import { EventQuery, eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
-import { hasScope, requireScope } from "../../access/access.ts";
+import { hasScope, requireScope, SharedPool } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
 import type { Http } from "../http/http.ts";
@@ -22,6 +22,7 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
     FastifyReply,
     { readonly principalId: string; readonly session: string | undefined }
   >();
+  const places = new SharedPool(limits.eventStreams.max, "open event streams");
   tokens.onRevoked((tokenId) => {
     for (const [reply, { principalId }] of open) if (principalId === tokenId) reply.raw.end();
   });
@@ -52,15 +53,15 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
     (request, reply) => {
       // A client with `provision` alone gets the events of pending devices, and no others.
       if (!hasScope(request.principal, "provision")) requireScope(request.principal, "read");
-      if (open.size >= limits.eventStreams.max)
-        throw new TendonError("rate_limited", "too many event streams are open; close one, or retry later");
       const { principal } = request;
       const filter = readFilter(request.query, services);
+      const leave = places.take(principal);
       const wanted: Wanted = (event) => filter(event) && services.fleet.showsEvent(principal, event);
       reply.hijack();
       open.set(reply, { principalId: principal.id, session: request.consoleSession });
       const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
       reply.raw.once("close", () => {
+        leave();
         unsubscribe();
         open.delete(reply);
       });

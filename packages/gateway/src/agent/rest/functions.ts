@@ -11,10 +11,11 @@ import {
   isErrorCode,
   isObject,
   type JsonObject,
+  limits,
 } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
-import { asAgent, type Principal, requireScope } from "../../access/access.ts";
+import { asAgent, type Principal, requireScope, SharedPool } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Http } from "../http/http.ts";
 import {
@@ -55,7 +56,7 @@ type FunctionDependencies = Pick<RestDependencies, "services" | "clock" | "event
 
 export function functionRoutes(http: Http, dependencies: FunctionDependencies): void {
   const { services } = dependencies;
-  const waits = { count: 0 };
+  const waits = new SharedPool(limits.eventWaits.max, "agents that wait for events");
   http.get(
     "/tools.openai.json",
     {

@@ -1,8 +1,7 @@
 /** `events_wait`: events for agents that cannot receive notifications. Event ids make sure that none is missed. */
 import type { ServerContext } from "@modelcontextprotocol/server";
-import { eventTypes, type GatewayEvent, limits } from "@tendon/protocol";
+import { eventTypes, type GatewayEvent } from "@tendon/protocol";
 import Type from "typebox";
-import { TendonError } from "../../../errors.ts";
 import type { Caller } from "../agent-view.ts";
 import { progressTo } from "../progress.ts";
 import { answer, compactTool, Device, inputOf } from "./compact-tool.ts";
@@ -81,16 +80,13 @@ function nextEvent(
   context: ServerContext,
 ): Promise<GatewayEvent | undefined> {
   const { clock, events, waits } = view;
-  if (waits.count >= limits.eventWaits.max) {
-    throw new TendonError("rate_limited", "too many agents are waiting for events; retry later");
-  }
+  const leave = waits.take(view.principal);
   const { signal } = context.mcpReq;
   const report = progressTo(context);
   const started = clock.monotonic();
-  waits.count += 1;
   return new Promise((resolve) => {
     const end = (event: GatewayEvent | undefined) => {
-      waits.count -= 1;
+      leave();
       timer.cancel();
       life?.cancel();
       unsubscribe();
