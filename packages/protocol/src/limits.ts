@@ -165,6 +165,21 @@ export const limits = {
   urlHosts: bound(1_000, "bad_request", "each is compared with an address that matches none"),
   toolPages: bound(256, "device_error", "200 pages of 8 KB is more than any board has"),
   toolsPerDevice: bound(1_000, "device_error", "the largest known board offers about 60"),
+  toolListBytes: bound(
+    2 * KIB * KIB,
+    "device_error",
+    "the definitions of one device; the largest known board has about 60 KB. Further tools are dropped",
+  ),
+  toolDefinitionBytes: bound(
+    64 * KIB * KIB,
+    "device_error",
+    "all different definitions of all devices, which are kept in memory; further tools are dropped",
+  ),
+  namesPerDevice: bound(
+    4_000,
+    "device_error",
+    "names of a device's tools, earlier ones included; the oldest of tools that are gone are dropped",
+  ),
   goneToolsPerDevice: bound(
     256,
     "device_error",

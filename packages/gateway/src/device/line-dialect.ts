@@ -2,8 +2,8 @@
  * JSON lines, the protocol of the simulated home [PRC-2…5]: the process sends `ready` with its tools, receives
  * `call`, replies `result` or `error` by id, and exits on `quit`.
  */
-import { decodeServerLine, encodeCall, encodeQuit, type JsonObject, repairTool } from "@tendon/protocol";
-import type { Listing } from "./listing.ts";
+import { decodeServerLine, encodeCall, encodeQuit, type JsonObject } from "@tendon/protocol";
+import { listingOf } from "./listing.ts";
 import type { Dialect, ProcessSession } from "./process-session.ts";
 
 export class LineDialect implements Dialect {
@@ -27,7 +27,7 @@ export class LineDialect implements Dialect {
         const list = () =>
           session.ready(
             { protocolVersion: undefined, board: undefined, firmware: message.version },
-            listingOf(message.tools),
+            listingOf(message.tools.map(standardNames)),
           );
         if (session.isReady) session.paceListing(list);
         else list();
@@ -79,19 +79,6 @@ export class LineDialect implements Dialect {
   ended(): void {
     // There is nothing to release.
   }
-}
-
-function listingOf(entries: readonly unknown[]): Listing {
-  const tools = new Map<string, Extract<ReturnType<typeof repairTool>, { ok: true }>["tool"]>();
-  const setAside = [];
-  for (const entry of entries) {
-    const repaired = repairTool(standardNames(entry), false);
-    if (!repaired.ok) setAside.push(repaired.setAside);
-    else if (tools.has(repaired.tool.name))
-      setAside.push({ name: repaired.tool.name, reason: "it is listed twice" });
-    else tools.set(repaired.tool.name, repaired.tool);
-  }
-  return { tools: [...tools.values()], setAside, complete: true, problem: undefined, silent: false };
 }
 
 function standardNames(entry: unknown): unknown {

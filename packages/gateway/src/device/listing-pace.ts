@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { TokenBucket } from "../token-bucket.ts";
 
-const pauseMs = 1_000;
+export const listingPauseMs = 1_000;
 const burst = 10;
 /** A device that reports changes for ever is then listed as often as it may be stored. */
 const everyMs = 30_000;
@@ -20,7 +20,7 @@ export class ListingPace {
   /** Milliseconds until the next listing may begin. At 0 it is counted as begun. */
   begin(): number {
     const now = this.#clock.monotonic();
-    const wait = Math.max(this.#lastAt + pauseMs - now, this.#bucket.waitMs(now));
+    const wait = Math.max(this.#lastAt + listingPauseMs - now, this.#bucket.waitMs(now));
     if (wait > 0) return wait;
     this.#bucket.take(now);
     this.#lastAt = now;

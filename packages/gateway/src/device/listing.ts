@@ -20,6 +20,8 @@ export interface Listing {
   readonly problem: string | undefined;
   /** The device stopped answering; its earlier list may still be valid. */
   readonly silent: boolean;
+  /** The device lists more than the gateway keeps. */
+  readonly truncated: boolean;
 }
 
 /** Requests one page and returns its `result`; rejects with a TendonError. */
@@ -30,6 +32,19 @@ interface Pass {
   readonly setAside: ToolSetAside[];
   problem: string | undefined;
   silent: boolean;
+  bytes: number;
+  truncated: boolean;
+}
+
+function newPass(): Pass {
+  return {
+    entries: new Map(),
+    setAside: [],
+    problem: undefined,
+    silent: false,
+    bytes: 0,
+    truncated: false,
+  };
 }
 
 /** The firmware's first user-only tool. Listing can resume there if an oversize tool blocks the pages before it. */
@@ -52,13 +67,13 @@ export async function listPlainTools(ask: AskPage): Promise<Listing> {
 }
 
 async function readPass(ask: AskPage, base: JsonObject): Promise<Pass> {
-  const pass: Pass = { entries: new Map(), setAside: [], problem: undefined, silent: false };
+  const pass = newPass();
   await readPages(ask, base, undefined, pass);
   return pass;
 }
 
 async function resumeAt(ask: AskPage, cursor: string, pass: Pass): Promise<void> {
-  const rest: Pass = { entries: new Map(), setAside: [], problem: undefined, silent: false };
+  const rest = newPass();
   await readPages(ask, { withUserTools: true }, cursor, rest);
   for (const [name, entry] of rest.entries) pass.entries.set(name, entry);
 }
@@ -85,13 +100,8 @@ async function readPages(
       pass.problem = `page ${page + 1}: the reply has no list of tools`;
       return;
     }
-    for (const entry of result["tools"]) {
-      takeEntry(entry, pass);
-      if (pass.entries.size > limits.toolsPerDevice.max) {
-        pass.problem = `more than ${limits.toolsPerDevice.max} tools`;
-        return;
-      }
-    }
+    takeEntries(result["tools"], pass);
+    if (pass.truncated) return;
     const next = result["nextCursor"];
     if (typeof next !== "string" || next === "") return;
     if (seen.has(next)) {
@@ -102,13 +112,37 @@ async function readPages(
     cursor = next;
   }
   pass.problem = `more than ${limits.toolPages.max} pages`;
+  pass.truncated = true;
 }
 
-function takeEntry(entry: unknown, pass: Pass): void {
+function takeEntries(entries: readonly unknown[], pass: Pass): void {
+  for (const entry of entries) {
+    const problem = takeEntry(entry, pass);
+    if (problem === undefined) continue;
+    pass.problem = problem;
+    pass.truncated = true;
+    return;
+  }
+}
+
+/** `undefined`, or why this entry and all further ones are dropped. */
+function takeEntry(entry: unknown, pass: Pass): string | undefined {
+  if (pass.entries.size + pass.setAside.length >= limits.toolsPerDevice.max)
+    return `more than ${limits.toolsPerDevice.max} tools`;
+  pass.bytes += JSON.stringify(entry).length;
+  if (pass.bytes > limits.toolListBytes.max) return `more than ${limits.toolListBytes.max} bytes`;
   const name = isObject(entry) && typeof entry["name"] === "string" ? entry["name"] : undefined;
   if (name === undefined) pass.setAside.push({ name: "(no name)", reason: "it has no name" });
   else if (pass.entries.has(name)) pass.setAside.push({ name, reason: "the device lists it twice" });
   else pass.entries.set(name, entry);
+  return undefined;
+}
+
+/** For programs that send all tools in one message. */
+export function listingOf(entries: readonly unknown[]): Listing {
+  const pass = newPass();
+  takeEntries(entries, pass);
+  return conclude(pass, pass);
 }
 
 /** [MCP-6] A tool that is only in the second pass is user-only; also after an incomplete first pass, to be safe. */
@@ -130,5 +164,6 @@ function conclude(plain: Pass, all: Pass): Listing {
     complete: problem === undefined,
     problem,
     silent: plain.silent || all.silent,
+    truncated: plain.truncated || all.truncated,
   };
 }

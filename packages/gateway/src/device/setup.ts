@@ -9,7 +9,7 @@ import { version } from "../version.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { DeviceInfo } from "./device-session.ts";
 import { listTools } from "./listing.ts";
-import { ListingPace } from "./listing-pace.ts";
+import { ListingPace, listingPauseMs } from "./listing-pace.ts";
 
 const mcpVersionForDevices = "2024-11-05";
 const clientInfo = { name: "tendon", version };
@@ -89,6 +89,7 @@ export class Setup {
         complete: false,
         problem: "the device does not answer MCP",
         silent: true,
+        truncated: false,
       });
       this.#retryLater(round);
       return;
@@ -121,7 +122,7 @@ export class Setup {
       this.#listing = false;
       this.#session.owner.listed(this.#session, listing);
       if (listing.silent) this.#retryLater(round);
-      else if (this.#listAgain) this.relist();
+      else if (this.#listAgain) this.#later(listingPauseMs, () => this.relist());
     } catch {
       // The connection ended and was reported, or a newer round replaced this one.
       if (round === this.#round) this.#listing = false;

@@ -14,6 +14,7 @@ import { refuseArguments } from "./argument-problems.ts";
 import { type KnownTool, knownTool } from "./known-tool.ts";
 
 const none: readonly ArgumentProblem[] = [];
+const allTooLarge = "the tool lists of all devices together are too large; some tools were dropped";
 
 export class Catalogue {
   #entries = new Map<string, KnownTool>();
@@ -21,6 +22,7 @@ export class Catalogue {
   /** `undefined` before the first list. */
   #complete: boolean | undefined;
   #problem: string | undefined;
+  #truncated = false;
 
   get size(): number {
     return this.#entries.size;
@@ -32,6 +34,11 @@ export class Catalogue {
 
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** Whether tools of the device were dropped, because it lists too many. */
+  get truncated(): boolean {
+    return this.#truncated;
   }
 
   get setAside(): readonly ToolSetAside[] {
@@ -47,25 +54,34 @@ export class Catalogue {
   }
 
   /** The list of an earlier run. */
-  restore(list: Pick<Listing, "tools" | "setAside" | "complete" | "problem">): void {
+  restore(list: Omit<Listing, "silent">): void {
     this.update({ ...list, silent: false });
   }
 
   /**
    * Applies a new listing and returns whether anything changed. An incomplete list replaces the tools that it names and
-   * keeps the others, so that a transmission error does not remove tools.
+   * keeps the others, so that a transmission error does not remove tools. A truncated list replaces all.
    */
   update(listing: Listing): boolean {
     const entries = new Map<string, KnownTool>();
-    for (const tool of listing.tools) entries.set(tool.name, knownTool(tool));
-    if (!listing.complete) {
-      for (const [name, entry] of this.#entries) if (!entries.has(name)) entries.set(name, entry);
+    for (const tool of listing.tools) {
+      const known = knownTool(tool);
+      if (known !== undefined) entries.set(tool.name, known);
     }
-    const changed = listing.complete !== this.#complete || !sameInOrder(entries, this.#entries);
+    const outOfRoom = entries.size < listing.tools.length;
+    if (!listing.complete && !listing.truncated) {
+      for (const [name, entry] of this.#entries) {
+        if (entries.size >= limits.toolsPerDevice.max) break;
+        if (!entries.has(name)) entries.set(name, entry);
+      }
+    }
+    const complete = listing.complete && !outOfRoom;
+    const changed = complete !== this.#complete || !sameInOrder(entries, this.#entries);
     this.#entries = entries;
     this.#setAside = listing.setAside;
-    this.#complete = listing.complete;
-    this.#problem = listing.problem;
+    this.#complete = complete;
+    this.#problem = outOfRoom ? allTooLarge : listing.problem;
+    this.#truncated = listing.truncated || outOfRoom;
     return changed;
   }
 

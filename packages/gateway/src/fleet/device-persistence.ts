@@ -84,8 +84,8 @@ export class DevicePersistence {
 
   #writeTools(record: DeviceRecord, pending: PendingWrites | undefined): Promise<void> {
     const { catalogue, id } = record;
-    const { complete, problem, setAside } = catalogue;
-    const list = { tools: catalogue.tools(), setAside, complete, problem };
+    const { complete, problem, setAside, truncated } = catalogue;
+    const list = { tools: catalogue.tools(), setAside, complete, problem, truncated };
     const pins = this.#pinsOf(id);
     return this.#saveRecord(record, async () => {
       await this.#store.transaction(async (parts) => {
@@ -98,6 +98,7 @@ export class DevicePersistence {
           tool,
         }));
         await parts.names.claim(names);
+        await parts.names.remove(record.pruneNames());
       });
     });
   }

@@ -274,6 +274,11 @@ export class DeviceRecord {
     return this.#names.exposed(this.id, this.#alias, tool);
   }
 
+  /** Drops old names of tools that are gone, if there are too many. Returns them. */
+  pruneNames(): readonly string[] {
+    return this.#names.prune(this.id, (tool) => this.catalogue.find(tool) !== undefined);
+  }
+
   matches(text: string): boolean {
     const needle = text.toLowerCase();
     return [this.id, this.#alias, this.#info.board ?? "", ...this.tags].some((field) =>
@@ -300,6 +305,7 @@ export class DeviceRecord {
       protocolVersion: this.#info.protocolVersion ?? null,
       toolCount: this.catalogue.size,
       toolsComplete: this.catalogue.complete,
+      ...(this.catalogue.truncated ? { toolsTruncated: true } : {}),
       tags: [...this.tags],
       vitals: this.#status === undefined ? null : vitalsOf(this.#status.at, this.#status.value),
       node: this.#handle?.node ?? this.#node,

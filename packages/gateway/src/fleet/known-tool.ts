@@ -8,6 +8,7 @@ import {
   inlineReferences,
   isObject,
   type JsonObject,
+  limits,
   misspeltArguments,
   SchemaValidator,
   type ToolDefinition,
@@ -40,15 +41,22 @@ export class KnownTool {
 }
 
 const cache = new Map<string, WeakRef<KnownTool>>();
+let bytes = 0;
 const cleanUp = new FinalizationRegistry<string>((text) => {
+  bytes -= text.length;
   if (cache.get(text)?.deref() === undefined) cache.delete(text);
 });
 
-/** Returns the same object for equal definitions, until it is garbage-collected. */
-export function knownTool(definition: ToolDefinition): KnownTool {
+/**
+ * Returns the same object for equal definitions, until it is garbage-collected; `undefined` if all definitions together
+ * have become too large.
+ */
+export function knownTool(definition: ToolDefinition): KnownTool | undefined {
   const text = JSON.stringify(definition);
   const existing = cache.get(text)?.deref();
   if (existing !== undefined) return existing;
+  if (bytes + text.length > limits.toolDefinitionBytes.max) return undefined;
+  bytes += text.length;
   const created = new KnownTool(definition);
   cache.set(text, new WeakRef(created));
   cleanUp.register(created, text);

@@ -3,7 +3,7 @@
  * table as long as its device exists. Names are looked up in the table and never parsed.
  */
 import { createHash } from "node:crypto";
-import { bareToolName, exposedName, fitsAsExposedName, shortenedName } from "@tendon/protocol";
+import { bareToolName, exposedName, fitsAsExposedName, limits, shortenedName } from "@tendon/protocol";
 import { TendonError } from "../errors.ts";
 
 export interface ToolAddress {
@@ -111,6 +111,28 @@ export class Names {
     this.#assigned.set(key, name);
     this.#assign(name, { device, tool });
     return name;
+  }
+
+  /** Drops the oldest names of tools that are gone, if the device has too many. Returns them. */
+  prune(device: string, isListed: (tool: string) => boolean): readonly string[] {
+    const names = this.#ofDevice.get(device) ?? [];
+    let excess = names.length - limits.namesPerDevice.max;
+    if (excess <= 0) return [];
+    const dropped = new Set<string>();
+    for (const name of names) {
+      if (excess === 0) break;
+      if (isListed(this.#addresses.get(name)?.tool ?? "")) continue;
+      dropped.add(name);
+      this.#addresses.delete(name);
+      excess -= 1;
+    }
+    for (const [key, name] of this.#assigned) if (dropped.has(name)) this.#assigned.delete(key);
+    this.#ofDevice.set(
+      device,
+      names.filter((name) => !dropped.has(name)),
+    );
+    this.#bare.delete(device);
+    return [...dropped];
   }
 
   #assign(name: string, address: ToolAddress): void {

@@ -172,6 +172,7 @@ export class ReplicaSync {
     if (!record.isLocal) upgrades.firmwareReported(id, stored.firmware);
     if (list !== undefined && !record.isLocal) {
       record.catalogue.restore(list);
+      record.pruneNames();
       record.listingDone();
     }
     // A pending write is newer than what was read.

@@ -58,6 +58,14 @@ export class ExposedNames {
     return taken;
   }
 
+  async remove(names: readonly string[]): Promise<void> {
+    for (let from = 0; from < names.length; from += claimRows)
+      await this.#db
+        .deleteFrom("tendon_names")
+        .where("name", "in", names.slice(from, from + claimRows))
+        .execute();
+  }
+
   async ofDevice(device: string): Promise<ExposedName[]> {
     return await this.#db
       .selectFrom("tendon_names")

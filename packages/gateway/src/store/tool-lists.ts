@@ -7,9 +7,12 @@ import { atomically, type Database, pagesOf } from "./engine.ts";
 export interface ToolListContent {
   readonly tools: readonly ToolDefinition[];
   readonly setAside: readonly ToolSetAside[];
+  /** Only stored if it is true. */
+  readonly truncated?: boolean;
 }
 
 export interface ToolList extends ToolListContent {
+  readonly truncated: boolean;
   readonly complete: boolean;
   readonly problem: string | undefined;
 }
@@ -35,11 +38,21 @@ export class ToolLists {
   }
 
   async save(device: string, list: ToolList): Promise<string> {
-    const content = toJson({ tools: list.tools, setAside: list.setAside } satisfies ToolListContent);
+    const content = toJson({
+      tools: list.tools,
+      setAside: list.setAside,
+      ...(list.truncated ? { truncated: true } : {}),
+    } satisfies ToolListContent);
     const digest = createHash("sha256").update(content).digest("hex");
     const now = this.#clock.now();
     const rest = { digest, complete: flag(list.complete), problem: list.problem ?? null, listed_at: now };
     await atomically(this.#db, async (tx) => {
+      const before = await tx
+        .selectFrom("tendon_tool_lists as list")
+        .innerJoin("tendon_tool_contents as content", "content.digest", "list.digest")
+        .select(["list.digest", "content.used_at"])
+        .where("list.device", "=", device)
+        .executeTakeFirst();
       // Updated even if it exists, so that `pruneUnused` does not delete it meanwhile.
       await tx
         .insertInto("tendon_tool_contents")
@@ -51,6 +64,7 @@ export class ToolLists {
         .values({ device: identifier(device, "the device's id"), ...rest })
         .onConflict((conflict) => conflict.column("device").doUpdateSet(rest))
         .execute();
+      if (before !== undefined && before.digest !== digest) await removeUnused(tx, before);
     });
     return digest;
   }
@@ -112,6 +126,19 @@ export class ToolLists {
   }
 }
 
+/** Removes a content that no device lists any more: a device whose list changes for ever must not fill the disk. */
+async function removeUnused(tx: Database, { digest, used_at }: { digest: string; used_at: number }) {
+  await tx
+    .deleteFrom("tendon_tool_contents")
+    .where("digest", "=", digest)
+    // Another node that begins to use it changes this first.
+    .where("used_at", "=", used_at)
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom("tendon_tool_lists").select("device").where("digest", "=", digest))),
+    )
+    .execute();
+}
+
 function read(
   row: { digest: string; complete: number; problem: string | null; listed_at: number },
   content: ToolListContent,
@@ -119,6 +146,7 @@ function read(
   return {
     tools: content.tools,
     setAside: content.setAside,
+    truncated: content.truncated === true,
     complete: row.complete === 1,
     problem: optional(row.problem),
     digest: row.digest,

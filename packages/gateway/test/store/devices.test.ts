@@ -98,6 +98,7 @@ describe.each(kinds)("devices in %s", (kind) => {
       setAside: [],
       complete: true,
       problem: undefined,
+      truncated: false,
     });
     expect(await store.devices.remove(deviceId(1))).toBe(true);
     expect(await store.devices.remove(deviceId(1))).toBe(false);
@@ -191,10 +192,10 @@ describe.each(kinds)("devices in %s", (kind) => {
   it("keep their tools; equal lists are stored once and removed when unused", async () => {
     const { store, clock, place } = await databases.open();
     const list = { tools: [tool("a"), tool("b\u0000")], setAside: [{ name: "c", reason: "too large" }] };
-    const whole = { ...list, complete: true, problem: undefined };
+    const whole = { ...list, complete: true, problem: undefined, truncated: false };
     const listedAt = clock.now();
     const digest = await store.toolLists.save(deviceId(1), whole);
-    expect(await store.toolLists.save(deviceId(2), { ...list, complete: false, problem: "cut short" })).toBe(
+    expect(await store.toolLists.save(deviceId(2), { ...whole, complete: false, problem: "cut short" })).toBe(
       digest,
     );
     const other = await store.toolLists.save(deviceId(3), { ...whole, tools: [] });
@@ -202,15 +203,21 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.toolLists.get(deviceId(1))).toEqual({ ...whole, digest, listedAt });
     const all = await store.toolLists.all();
     expect(all.get(deviceId(2))).toEqual({
-      ...list,
+      ...whole,
       complete: false,
       problem: "cut short",
       digest,
       listedAt,
     });
     expect(all.get(deviceId(1))?.tools).toBe(all.get(deviceId(2))?.tools);
-    await store.toolLists.save(deviceId(3), whole);
     const contents = async () => await databases.query(place, "select digest from tendon_tool_contents");
+    expect(await contents()).toHaveLength(2);
+    // The list of another device that nobody has any more.
+    await store.toolLists.save(deviceId(3), whole);
+    expect(await contents()).toEqual([{ digest }]);
+    // The list of a device that was deleted.
+    await store.toolLists.save(deviceId(4), { ...whole, tools: [] });
+    await store.devices.remove(deviceId(4));
     await store.pruneOld();
     expect(await contents()).toHaveLength(2);
     clock.advance(25 * 60 * 60_000);

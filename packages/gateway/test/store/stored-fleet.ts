@@ -15,7 +15,13 @@ export async function storeFleet(
     for (let number = 1; number <= devices; number += 1) {
       const row = device(number, { lastSeenAt: clock.now(), tags: [`floor-${number % 20}`] });
       await parts.devices.save(row);
-      await parts.toolLists.save(row.id, { tools, setAside: [], complete: true, problem: undefined });
+      await parts.toolLists.save(row.id, {
+        tools,
+        setAside: [],
+        complete: true,
+        problem: undefined,
+        truncated: false,
+      });
     }
   });
   await store.close();

@@ -38,6 +38,9 @@ const deviceFields = {
   toolsComplete: Type.Boolean({
     description: "False while the tools are being listed, or if the list is incomplete",
   }),
+  toolsTruncated: Type.Optional(
+    Type.Boolean({ description: "True if the device lists more tools than the gateway keeps" }),
+  ),
   tags: Type.Array(Type.String()),
   vitals: OrNull(Vitals),
   node: Type.String({ description: "The node that has or last had the connection" }),
