@@ -1,4 +1,4 @@
-import { type Device, type DeviceDetail, defaultAlias, isObject, type JsonObject } from "@tendon/protocol";
+import { type Device, type DeviceDetail, defaultAlias, type JsonObject } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
 import type { DeviceInfo, DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
@@ -8,6 +8,7 @@ import { type CredentialPair, restoredPair, storedPair } from "./credential-pair
 import type { DeviceHandle, Inspection } from "./device-handle.ts";
 import type { Names } from "./names.ts";
 import { differing, type PendingWrites } from "./pending-writes.ts";
+import { vitalsOf } from "./vitals.ts";
 
 /** One device, connected or not. */
 export class DeviceRecord {
@@ -343,19 +344,6 @@ export class DeviceRecord {
       droppedAudioFrames,
     };
   }
-}
-
-/** The part of a status that device lists show. A device may send any value under these names. */
-function vitalsOf(at: number, { battery, network }: JsonObject): Device["vitals"] {
-  const level = isObject(battery) ? battery["level"] : undefined;
-  const signal = isObject(network) ? network["signal"] : undefined;
-  const charging = isObject(battery) && battery["charging"] === true;
-  if (typeof level !== "number" && typeof signal !== "string") return null;
-  return {
-    at: isoTime(at),
-    battery: typeof level === "number" ? { level, charging } : null,
-    signal: typeof signal === "string" ? signal.slice(0, 32) : null,
-  };
 }
 
 /** A device seen after its last recorded disconnect was online when the previous run of the gateway was killed. */
