@@ -1,6 +1,6 @@
 /**
  * A real Chromium against a real gateway. All test files of a worker share one browser, which ends with the worker; each
- * test has a new profile.
+ * test has a new profile, unless it uses the page of its group (shared-console.ts).
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -32,9 +32,14 @@ async function browser(): Promise<Browser> {
 }
 
 /** Errors in the browser's console. A test that expects a rejected request names its status. */
-class Complaints {
+export class Complaints {
   readonly all: string[] = [];
   readonly #expected: RegExp[] = [];
+
+  forget(): void {
+    this.all.length = 0;
+    this.#expected.length = 0;
+  }
 
   watch(page: Page): void {
     page.on("console", (message) => {
@@ -60,6 +65,13 @@ export interface OpenPage {
 
 /** Opens a page without signing in. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const opened = await startPage(options);
+  onTestFinished(() => opened.context.close());
+  return opened;
+}
+
+/** A page for several tests; its starter must close its context. */
+async function startPage(options: BrowserContextOptions): Promise<OpenPage> {
   const context = await (await browser()).newContext({
     viewport: { width: 1280, height: 800 },
     locale: "en-US",
@@ -70,9 +82,6 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   page.setDefaultTimeout(20_000);
   const complaints = new Complaints();
   complaints.watch(page);
-  onTestFinished(async () => {
-    await context.close();
-  });
   return { page, context, complaints };
 }
 
@@ -84,10 +93,30 @@ export async function openConsole(
   link = site.tendon.consoleLink(),
 ): Promise<OpenPage> {
   const opened = await openPage(options);
+  await signIn(opened.page, site, at, link);
+  return opened;
+}
+
+/** A signed-in page for several tests; its starter must close its context. */
+export async function startConsole(
+  site: Site,
+  at: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenPage> {
+  const opened = await startPage(options);
+  try {
+    await signIn(opened.page, site, at, site.tendon.consoleLink());
+  } catch (error) {
+    await opened.context.close();
+    throw error;
+  }
+  return opened;
+}
+
+async function signIn(page: Page, site: Site, at: string, link: string): Promise<void> {
   // The code and the address in one load where possible: loading the page is half of what a test costs.
   const [direct, part] = at.split("#");
-  await opened.page.goto(link.replace("/#", `${direct}#`));
-  await opened.page.getByRole("navigation").first().waitFor();
-  if (part !== undefined) await opened.page.goto(`${site.url}${at}`);
-  return opened;
+  await page.goto(link.replace("/#", `${direct}#`));
+  await page.getByRole("navigation").first().waitFor();
+  if (part !== undefined) await page.goto(`${site.url}${at}`);
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
 import { onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
-import { openSite, type Site, type SiteOptions } from "../site.ts";
+import { openSite, type Site, type SiteOptions, startSite } from "../site.ts";
 
 export const desk = "02:00:00:00:00:01";
 export const kitchen = "02:00:00:00:00:02";
@@ -12,10 +12,19 @@ export const kitchen = "02:00:00:00:00:02";
 const tendon = fileURLToPath(new URL("../../packages/cli/bin/tendon.js", import.meta.url));
 
 export async function openConsoleSite(options: SiteOptions = {}): Promise<Site> {
-  return await openSite({
+  return await openSite(forConsole(options));
+}
+
+/** A gateway for several tests; its starter must stop it. */
+export async function startConsoleSite(options: SiteOptions = {}): Promise<Site> {
+  return await startSite(forConsole(options));
+}
+
+function forConsole(options: SiteOptions): SiteOptions {
+  return {
     ...options,
     config: { ...options.config, devices: { admission: "approve", ...options.config?.devices } },
-  });
+  };
 }
 
 export function clientIdOf(mac: string): string {

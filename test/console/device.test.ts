@@ -5,6 +5,7 @@ import { tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
 
 const address = `/devices/${desk}`;
 
@@ -22,10 +23,12 @@ function toolRow(page: Page, name: string): Locator {
 }
 
 describe("the device page", () => {
+  const shared = sharedConsole();
+
   it("changes values with its controls and shows the device's answer", async () => {
-    const site = await openConsoleSite();
-    const device = await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site, address);
+    const { site, page, complaints } = shared;
+    const device = await shared.startBoard("changed");
+    await shared.go(`/devices/${device.id}`);
     const volume = page.getByRole("slider", { name: "Volume" });
     await level(page, "Volume", 70);
     await volume.press("ArrowRight");
@@ -41,7 +44,7 @@ describe("the device page", () => {
     await page.getByRole("radio", { name: "Dark" }).check();
     await until(() => device.state.get("theme") === "dark", "the device's theme");
     // Another client changes the value; the page follows.
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 15 });
+    await site.call(device.id, "self.audio_speaker.set_volume", { volume: 15 });
     await level(page, "Volume", 15);
     await page.getByRole("button", { name: "Louder", exact: true }).click();
     await page.getByText("Volume 25 %").waitFor();
@@ -51,13 +54,15 @@ describe("the device page", () => {
   });
 
   it("shows the status at opening, not the one before the last call", async () => {
-    const site = await openConsoleSite();
-    const device = await startBoard(site, desk, "desk");
-    await site.rest("POST", `/devices/${desk}/control`, { action: "mute" });
+    const { site, page, complaints } = shared;
+    const device = await shared.startBoard("muted");
+    await site.rest("POST", `/devices/${device.id}/control`, { action: "mute" });
     expect(device.state.get("volume")).toBe(0);
     // The mute action read the level first, so the last status has 70.
-    expect(await site.device(desk)).toMatchObject({ status: { value: { audio_speaker: { volume: 70 } } } });
-    const { page, complaints } = await openConsole(site, address);
+    expect(await site.device(device.id)).toMatchObject({
+      status: { value: { audio_speaker: { volume: 70 } } },
+    });
+    await shared.go(`/devices/${device.id}`);
     await level(page, "Volume", 0);
     complaints.check();
   });
