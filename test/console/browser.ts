@@ -102,10 +102,11 @@ export async function startConsole(
   site: Site,
   at: string,
   options: BrowserContextOptions = {},
+  link = site.tendon.consoleLink(),
 ): Promise<OpenPage> {
   const opened = await startPage(options);
   try {
-    await signIn(opened.page, site, at, site.tendon.consoleLink());
+    await signIn(opened.page, site, at, link);
   } catch (error) {
     await opened.context.close();
     throw error;

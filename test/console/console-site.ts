@@ -54,6 +54,13 @@ export async function startBoard(
   return device;
 }
 
+/** A link that signs in with a new token. */
+export async function linkFor(site: Site, name: string, scopes: readonly string[]): Promise<string> {
+  const { body } = await site.rest("POST", "/tokens", { name, scopes });
+  const headers = { authorization: `Bearer ${String(body["token"])}` };
+  return String((await site.rest("POST", "/session/codes", undefined, headers)).body["url"]);
+}
+
 /** The simulated home as a stdio device, with its state in the site's folder. */
 export function homeProgram(folder: string) {
   const data = path.join(folder, "home");

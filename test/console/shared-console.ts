@@ -7,11 +7,13 @@
  */
 import type { VirtualDevice, VirtualDeviceOptions } from "@tendon/simulator";
 import type { BrowserContextOptions, Page, Request } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
-import type { Site, SiteOptions } from "../site.ts";
+import type { RawDevice } from "../raw-device.ts";
+import type { JoinOptions, Site, SiteOptions } from "../site.ts";
+import type { DeviceClaim } from "../transport.ts";
 import { type Complaints, type OpenPage, startConsole } from "./browser.ts";
-import { startBoard, startConsoleSite } from "./console-site.ts";
+import { clientIdOf, startBoard, startConsoleSite } from "./console-site.ts";
 
 /** An address without a page, which keeps nothing of the page before it. */
 const nowhere = "/nowhere";
@@ -21,6 +23,8 @@ export interface SharedConsoleOptions {
   /** The options of the gateway. A function may start what they need, and leave its end to `atEnd`. */
   readonly site?: SiteOptions | ((shared: SharedConsole) => Promise<SiteOptions>);
   readonly page?: BrowserContextOptions;
+  /** The link that signs in; by default the one that `serve` prints. */
+  readonly link?: (site: Site) => Promise<string>;
 }
 
 /** Call it in a `describe`; its tests use the result. */
@@ -74,6 +78,16 @@ export class SharedConsole {
     return await startBoard(this.site, this.newDeviceId(), alias, options);
   }
 
+  /** A raw device that no other test uses; its answers are up to the test. It disconnects with the test. */
+  async join(options: Omit<JoinOptions, keyof DeviceClaim> = {}): Promise<RawDevice> {
+    const deviceId = this.newDeviceId();
+    const clientId = clientIdOf(deviceId);
+    const { token } = this.site.tendon.provision(deviceId, clientId).websocket;
+    const device = await this.site.join({ ...options, deviceId, clientId, token });
+    onTestFinished(() => device.cut());
+    return device;
+  }
+
   /** Runs after the last test, the latest first. */
   atEnd(end: () => unknown): void {
     this.#ends.push(end);
@@ -86,7 +100,8 @@ export class SharedConsole {
 
   async open(): Promise<void> {
     if (this.#opened !== undefined) return;
-    this.#opened = await startConsole(this.site, "/", this.#options.page);
+    const { page: options, link } = this.#options;
+    this.#opened = await startConsole(this.site, "/", options, await link?.(this.site));
     const { page } = this.#opened;
     this.#pending.clear();
     page.on("request", (request) => {
