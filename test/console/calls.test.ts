@@ -3,20 +3,22 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { says, startProvider } from "../../packages/gateway/test/vision/fake-provider.ts";
 import { Inbox, until } from "../inbox.ts";
 import { textContent, tool } from "../raw-device.ts";
-import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 import { desk, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
+
+const shared = sharedConsole();
 
 describe("calls", () => {
   it("are listed live, filtered, shown with their trace, and repeated", async () => {
-    const site = await openConsoleSite();
-    const device = await startBoard(site, desk, "desk");
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 20 });
-    const { page, complaints } = await openConsole(site, "/calls");
+    const { site, page, complaints } = shared;
+    const device = await shared.startBoard("listed");
+    await site.call(device.id, "self.audio_speaker.set_volume", { volume: 20 });
+    await shared.go(`/calls?device=${device.id}`);
     const list = page.getByRole("list", { name: "Calls" });
     await list.getByText("self.audio_speaker.set_volume").waitFor();
     // A call by another client appears automatically.
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 400 });
+    await site.call(device.id, "self.audio_speaker.set_volume", { volume: 400 });
     await list.getByText("Invalid arguments").waitFor();
     await page.getByLabel("Outcome").selectOption("ok");
     await list.getByText("Invalid arguments").waitFor({ state: "detached" });
@@ -27,7 +29,7 @@ describe("calls", () => {
     await page.getByText("volume:").waitFor();
     await page.getByText(/"method":"tools\/call"/).waitFor();
     const before = page.url();
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 90 });
+    await site.call(device.id, "self.audio_speaker.set_volume", { volume: 90 });
     await page.getByRole("button", { name: "Try again" }).click();
     await until(() => device.state.get("volume") === 20, "the volume of the story");
     await until(() => page.url() !== before, "the story of the new call");
@@ -35,12 +37,12 @@ describe("calls", () => {
   });
 
   it("that failed show the reason and what to do", async () => {
-    const site = await openConsoleSite();
-    const device = await startBoard(site, desk, "desk", { autoReconnect: false });
+    const { site, page } = shared;
+    const device = await shared.startBoard("stopped", { autoReconnect: false });
     await device.stop();
-    await untilOnline(site, desk, false);
-    const { body } = await site.call(desk, "self.get_device_status");
-    const { page } = await openConsole(site, `/calls/${String(body["callId"])}`);
+    await untilOnline(site, device.id, false);
+    const { body } = await site.call(device.id, "self.get_device_status");
+    await shared.go(`/calls/${String(body["callId"])}`);
     await page.getByText("The device is offline").waitFor();
     await page.getByRole("list", { name: "Timeline" }).getByText("Not sent").waitFor();
     await page.getByText("Check its power and network").waitFor();
@@ -52,8 +54,8 @@ describe("calls", () => {
 
 describe("the page of a call", () => {
   it("shows the answer, the caller and only its own frames", async () => {
-    const site = await openSite();
-    const device = await site.join({ tools: [tool("get_state", { room: { type: "string" } })] });
+    const { site, page, complaints } = shared;
+    const device = await shared.join({ tools: [tool("get_state", { room: { type: "string" } })] });
     const ask = async (room: string, answer: string) => {
       const call = site.call(device.id, "get_state", { room });
       device.reply((await device.nextRequest("tools/call")).id, textContent(answer));
@@ -62,7 +64,7 @@ describe("the page of a call", () => {
     await ask("hall", "before");
     const callId = await ask("kitchen", JSON.stringify({ degrees: 21, token: "hidden" }));
     await ask("hall", "after");
-    const { page, complaints } = await openConsole(site, `/calls/${callId}`);
+    await shared.go(`/calls/${callId}`);
     await page.getByText("degrees:").waitFor();
     await page.getByText('"•••"').waitFor();
     await page.getByText("REST API").waitFor();
@@ -83,10 +85,10 @@ describe("the page of a call", () => {
   });
 
   it("shows the photo itself", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    const { body } = await site.call(desk, "self.camera.take_photo", { question: "what?" });
-    const { page, complaints } = await openConsole(site, `/calls/${String(body["callId"])}`);
+    const { site, page, complaints } = shared;
+    const { id } = await shared.startBoard("photographed");
+    const { body } = await site.call(id, "self.camera.take_photo", { question: "what?" });
+    await shared.go(`/calls/${String(body["callId"])}`);
     const picture = page.getByRole("img", { name: "Image from the device" });
     await picture.waitFor();
     const width = () =>
@@ -96,11 +98,11 @@ describe("the page of a call", () => {
   });
 
   it("says why a call was not sent and marks the wrong value", async () => {
-    const site = await openSite();
+    const { site, page, complaints } = shared;
     const fields = { volume: { type: "integer", maximum: 100 }, room: { type: "string" } };
-    const device = await site.join({ tools: [tool("set_volume", fields, ["room"])] });
+    const device = await shared.join({ tools: [tool("set_volume", fields, ["room"])] });
     const { body } = await site.call(device.id, "set_volume", { volume: 400 });
-    const { page, complaints } = await openConsole(site, `/calls/${String(body["callId"])}`);
+    await shared.go(`/calls/${String(body["callId"])}`);
     await page.getByRole("heading", { name: "Not sent to the device" }).waitFor();
     await page.getByRole("alert").getByText("Correct the marked values.").waitFor();
     await page.getByText("400").first().waitFor();
@@ -110,19 +112,19 @@ describe("the page of a call", () => {
   });
 
   it("does not call the answer false a success", async () => {
-    const site = await openSite();
-    const device = await site.join({ tools: [tool("set_light"), tool("is_dark")] });
+    const { site, page, complaints } = shared;
+    const device = await shared.join({ tools: [tool("set_light"), tool("is_dark")] });
     const answers: string[] = [];
     for (const name of ["set_light", "is_dark"]) {
       const call = site.call(device.id, name);
       device.reply((await device.nextRequest("tools/call")).id, textContent("false"));
       answers.push(String((await call).body["callId"]));
     }
-    const { page, complaints } = await openConsole(site, `/calls/${answers[0]}`);
+    await shared.go(`/calls/${answers[0]}`);
     await page.getByRole("heading", { name: "The device answered false" }).waitFor();
-    await page.goto(`${site.url}/calls/${answers[1]}`);
+    await shared.go(`/calls/${answers[1]}`);
     await page.getByRole("heading", { name: "Done" }).waitFor();
-    await page.goto(`${site.url}/calls`);
+    await shared.go(`/calls?device=${device.id}`);
     const list = page.getByRole("list", { name: "Calls" });
     await list.getByText("The device answered false").waitFor();
     expect(await list.getByText("Done").count()).toBe(1);
@@ -132,11 +134,11 @@ describe("the page of a call", () => {
 
 describe("the call list", () => {
   it("shows values and results, folds equal calls, and keeps its filters in the address", async () => {
-    const site = await openSite();
-    const device = await site.join({
+    const { site, page, complaints } = shared;
+    const device = await shared.join({
       tools: [tool("set_volume", { volume: { type: "integer" } }), tool("beep")],
     });
-    await site.rest("PATCH", `/devices/${device.id}`, { alias: "desk" });
+    await site.rest("PATCH", `/devices/${device.id}`, { alias: "folded" });
     const call = async (name: string, args: Record<string, number>) => {
       const done = site.call(device.id, name, args);
       device.reply((await device.nextRequest("tools/call")).id, textContent("now at 30"));
@@ -144,17 +146,17 @@ describe("the call list", () => {
     };
     await call("beep", {});
     for (let count = 0; count < 12; count += 1) await call("set_volume", { volume: 30 });
-    const { page, complaints } = await openConsole(site, "/calls");
+    await shared.go("/calls");
+    await page.getByLabel("Device", { exact: true }).fill("folded");
     const list = page.getByRole("list", { name: "Calls" });
     await list.getByText("volume: 30").waitFor();
     await list.getByText("now at 30").first().waitFor();
-    expect(await list.getByRole("link").count()).toBe(2);
+    await until(async () => (await list.getByRole("link").count()) === 2, "two lines");
     const fold = list.getByRole("button", { name: "12 equal calls in a row" });
     expect(await fold.textContent()).toContain("× 12");
     await fold.click();
     expect(await list.getByRole("link").count()).toBe(13);
     await page.getByLabel("Tool", { exact: true }).fill("beep");
-    await page.getByLabel("Device", { exact: true }).fill("desk");
     await fold.waitFor({ state: "detached" });
     expect(page.url()).toContain("tool=beep");
     await page.reload();
@@ -169,13 +171,13 @@ describe("the call list", () => {
   });
 
   it("[CON-7] hides the status reads of the console, unless the user wants to see them", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    await site.call(desk, "self.audio_speaker.set_volume", { volume: 30 });
-    const { page, complaints } = await openConsole(site, `/devices/${desk}`);
+    const { site, page, complaints } = shared;
+    const { id } = await shared.startBoard("read");
+    await site.call(id, "self.audio_speaker.set_volume", { volume: 30 });
+    await shared.go(`/devices/${id}`);
     const volume = page.getByRole("spinbutton", { name: "Volume", exact: true });
     await until(async () => (await volume.inputValue()) === "30", "the reported volume");
-    await page.goto(`${site.url}/calls`);
+    await shared.go(`/calls?device=${id}`);
     const list = page.getByRole("list", { name: "Calls" });
     await list.getByText("self.audio_speaker.set_volume").waitFor();
     expect(await list.getByText("self.get_device_status").count()).toBe(0);
@@ -188,9 +190,9 @@ describe("the call list", () => {
 
 describe("a running call", () => {
   it("shows its time and phase, and can be cancelled where it was started", async () => {
-    const site = await openSite();
-    const device = await site.join({ tools: [tool("slow")] });
-    const { page, complaints } = await openConsole(site, `/devices/${device.id}#slow`);
+    const { site, page, complaints } = shared;
+    const device = await shared.join({ tools: [tool("slow")] });
+    await shared.go(`/devices/${device.id}#slow`);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await device.nextRequest("tools/call");
     await page.getByText("Waiting for the device").waitFor();
@@ -201,7 +203,7 @@ describe("a running call", () => {
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
     await page.getByText("The call was cancelled").waitFor();
     await until(async () => {
-      const { body } = await site.rest("GET", "/calls?outcome=cancelled");
+      const { body } = await site.rest("GET", `/calls?device=${device.id}&outcome=cancelled`);
       return (body["calls"] as unknown[]).length === 1;
     }, "the cancelled call in the history");
     complaints.check();
@@ -224,9 +226,9 @@ describe("a running call", () => {
   });
 
   it("of another caller is listed with a page of its own, which follows it to its end", async () => {
-    const site = await openSite();
-    const device = await site.join({ tools: [tool("self.camera.take_photo")] });
-    const { page, complaints } = await openConsole(site, "/calls");
+    const { site, page, complaints } = shared;
+    const device = await shared.join({ tools: [tool("self.camera.take_photo")] });
+    await shared.go("/calls");
     const call = site.call(device.id, "self.camera.take_photo");
     const setup = await device.nextRequest("initialize");
     device.reply(setup.id, {});
