@@ -43,6 +43,7 @@ export class SharedConsole {
   readonly #pending = new Set<Request>();
   #site: Site | undefined;
   #opened: OpenPage | undefined;
+  #left = true;
   #devices = 0;
 
   constructor(options: SharedConsoleOptions) {
@@ -64,6 +65,7 @@ export class SharedConsole {
 
   /** Opens an address as a link would, without reloading. Nothing of the page before is kept, not even at the same address. */
   async go(at: string): Promise<void> {
+    this.#left = false;
     await this.page.evaluate(travel(at));
   }
 
@@ -115,10 +117,12 @@ export class SharedConsole {
   /** Leaves the page before the test's devices stop, so that nothing of this test reaches the next one. */
   async reset(failed: boolean): Promise<void> {
     if (failed) return await this.#close();
+    if (this.#left) return;
     await this.go(nowhere);
     await until(() => this.#pending.size === 0, "the end of all requests");
     await this.page.evaluate("localStorage.clear()");
     this.complaints.forget();
+    this.#left = true;
   }
 
   async stop(): Promise<void> {

@@ -8,27 +8,28 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
 import { openConsole } from "./browser.ts";
 import { desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
+
+const rules = [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }];
+const shared = sharedConsole({ site: { config: { access: { rules } } } });
 
 describe("approvals", () => {
   it("show the caller and the exact call, and the agent gets its answer at once", async () => {
-    const config = {
-      access: { rules: [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }] },
-    };
-    const site = await openConsoleSite({ config });
-    const device = await startBoard(site, desk, "desk");
+    const { site, page, complaints } = shared;
+    const device = await shared.startBoard("lamp");
     const made = await site.rest("POST", "/tokens", { name: "agent", scopes: ["read", "call"] });
     const as = { authorization: `Bearer ${String(made.body["token"])}` };
     const ask = (volume: number) =>
       site.rest(
         "POST",
-        `/devices/${desk}/tools/self.audio_speaker.set_volume/call`,
+        `/devices/${device.id}/tools/self.audio_speaker.set_volume/call`,
         { arguments: { volume } },
         as,
       );
-    const { page, complaints } = await openConsole(site, "/approvals");
+    await shared.go("/approvals");
     await page.getByText("No pending approvals").waitFor();
     expect((await ask(33)).body["code"]).toBe("approval_required");
-    await page.getByText("agent requests Set volume on desk").waitFor();
+    await page.getByText("agent requests Set volume on lamp").waitFor();
     await page.getByText("volume:").waitFor();
     await page.getByText("1 pending approval").first().waitFor({ state: "attached" });
     await page.getByRole("button", { name: "Approve" }).click();
@@ -45,7 +46,6 @@ describe("approvals", () => {
 
 describe("an approval that the user cannot decide", () => {
   it("explains why beside the disabled buttons", async () => {
-    const rules = [{ tool: "self.audio_speaker.*", effect: "confirm" as const, principal: "agent" }];
     const site = await openConsoleSite({ config: { access: { rules } } });
     await startBoard(site, desk, "desk");
     const made = await site.rest("POST", "/tokens", { name: "agent", scopes: ["read", "call", "call:user"] });
@@ -68,12 +68,25 @@ describe("an approval that the user cannot decide", () => {
 });
 
 describe("the home", () => {
+  const home = sharedConsole({
+    site: async (group) => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
+      group.atEnd(() => fs.rmSync(folder, { recursive: true, force: true }));
+      const data = path.join(folder, "home");
+      fs.mkdirSync(data);
+      fs.writeFileSync(path.join(data, "home.yaml"), "tools: gate.yaml");
+      fs.writeFileSync(
+        path.join(data, "gate.yaml"),
+        "state: { gate: closed, gate_locked: false }\ntools: [{ name: open_gate, returns: { set: gate, to: wide open } }]",
+      );
+      return { processes: [homeProgram(folder)] };
+    },
+  });
+
   it("is a floor plan whose rooms are switched by a click or a key", async () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
-    onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-    const site = await openConsoleSite({ processes: [homeProgram(folder)] });
+    const { site, page, complaints } = home;
     await untilOnline(site, "home", true);
-    const { page, complaints } = await openConsole(site, "/home");
+    await home.go("/home");
     const room = page.getByRole("switch", { name: "Light: Living room" });
     await room.click();
     const states = async () =>
@@ -97,18 +110,9 @@ describe("the home", () => {
   });
 
   it("shows the state of a tools file, and follows it", async () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
-    onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-    const data = path.join(folder, "home");
-    fs.mkdirSync(data);
-    fs.writeFileSync(path.join(data, "home.yaml"), "tools: gate.yaml");
-    fs.writeFileSync(
-      path.join(data, "gate.yaml"),
-      "state: { gate: closed, gate_locked: false }\ntools: [{ name: open_gate, returns: { set: gate, to: wide open } }]",
-    );
-    const site = await openConsoleSite({ processes: [homeProgram(folder)] });
+    const { site, page, complaints } = home;
     await untilOnline(site, "home", true);
-    const { page, complaints } = await openConsole(site, "/home");
+    await home.go("/home");
     const side = page.getByRole("region", { name: "Whole home" });
     await side.getByText("closed", { exact: true }).waitFor();
     await side.getByText("gate_locked").waitFor();
@@ -116,10 +120,12 @@ describe("the home", () => {
     await side.getByText("wide open").waitFor();
     complaints.check();
   });
+});
 
-  it("explains how to get one", async () => {
-    const { page } = await openConsole(await openConsoleSite(), "/home");
-    await page.getByText(/tendon serve --demo/).waitFor();
+describe("without a home", () => {
+  it("its page explains how to get one", async () => {
+    await shared.go("/home");
+    await shared.page.getByText(/tendon serve --demo/).waitFor();
   });
 });
 
@@ -141,9 +147,8 @@ describe("the overview", () => {
 
 describe("connecting an agent", () => {
   it("creates a token, fills the snippets, and shows when the agent connects", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site, "/connect");
+    const { site, page, complaints } = shared;
+    await shared.go("/connect");
     await page.getByLabel("Name of the token").fill("claude");
     await page.getByRole("button", { name: "Create token" }).click();
     const token = (await page.getByRole("figure", { name: "Token" }).textContent()) ?? "";
@@ -166,9 +171,10 @@ describe("connecting an agent", () => {
 
 describe("navigation", () => {
   it("opens any device or page by a few letters", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = shared;
+    await shared.startBoard("desk");
+    await shared.go("/");
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Go to" }).fill("des");
     await page.getByRole("option", { name: /desk/ }).waitFor();
@@ -179,8 +185,8 @@ describe("navigation", () => {
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
     // A tool of a device that was opened before, opened in place.
     await page.keyboard.press("Control+k");
-    await page.keyboard.type("set_vol");
-    await page.getByRole("option", { name: /› Set volume/ }).waitFor();
+    await page.keyboard.type("set_vol desk");
+    await page.getByRole("option", { name: /^desk › Set volume/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("slider", { name: "volume", exact: true }).waitFor();
     await page.keyboard.press("Control+k");
@@ -188,7 +194,7 @@ describe("navigation", () => {
     await page.getByRole("option", { name: /Overview/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await page.goto(`${site.url}/calls/unknown`);
+    await shared.go("/calls/unknown");
     await page.getByText("Not found").waitFor();
     complaints.expectRefusal(404);
     complaints.check();
