@@ -31,16 +31,21 @@ export function clientIdOf(mac: string): string {
   return `00000000-0000-4000-8000-${mac.replaceAll(":", "")}`;
 }
 
+export interface BoardOptions extends VirtualDeviceOptions {
+  /** By default WebSocket, and MQTT for the kitchen. */
+  readonly over?: "websocket" | "mqtt";
+}
+
 /** Starts a virtual board and waits until it is connected and listed. */
 export async function startBoard(
   site: Site,
   mac: string,
   alias: string,
-  options: VirtualDeviceOptions = {},
+  { over = alias === "kitchen" ? "mqtt" : "websocket", ...options }: BoardOptions = {},
 ): Promise<VirtualDevice> {
   const clientId = clientIdOf(mac);
   const { websocket, mqtt } = site.tendon.provision(mac, clientId);
-  const way = alias === "kitchen" ? { mqtt } : { url: websocket.url, token: websocket.token };
+  const way = over === "mqtt" ? { mqtt } : { url: websocket.url, token: websocket.token };
   const device = new VirtualDevice({
     ...way,
     timing: { rebootDelayMs: 1, bootMs: 1 },

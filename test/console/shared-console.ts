@@ -5,7 +5,7 @@
  *
  * The gateway keeps what earlier tests did. So each test uses its own devices, and looks only at them in lists.
  */
-import type { VirtualDevice, VirtualDeviceOptions } from "@tendon/simulator";
+import type { VirtualDevice } from "@tendon/simulator";
 import type { BrowserContextOptions, Page, Request } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
@@ -13,7 +13,7 @@ import type { RawDevice } from "../raw-device.ts";
 import type { JoinOptions, Site, SiteOptions } from "../site.ts";
 import type { DeviceClaim } from "../transport.ts";
 import { type Complaints, type OpenPage, startConsole } from "./browser.ts";
-import { clientIdOf, startBoard, startConsoleSite } from "./console-site.ts";
+import { type BoardOptions, clientIdOf, startBoard, startConsoleSite } from "./console-site.ts";
 
 /** An address without a page, which keeps nothing of the page before it. */
 const nowhere = "/nowhere";
@@ -69,6 +69,13 @@ export class SharedConsole {
     await this.page.evaluate(travel(at));
   }
 
+  /** Loads an address, because the page keeps data for seconds that a test has changed without an event. */
+  async load(at: string): Promise<void> {
+    this.#left = false;
+    await this.page.goto(`${this.site.url}${at}`);
+    await this.page.getByRole("navigation").first().waitFor();
+  }
+
   /** The id of a device that no other test uses. */
   newDeviceId(): string {
     this.#devices += 1;
@@ -76,7 +83,7 @@ export class SharedConsole {
   }
 
   /** Starts a virtual board that no other test uses. It stops with the test. */
-  async startBoard(alias: string, options: VirtualDeviceOptions = {}): Promise<VirtualDevice> {
+  async startBoard(alias: string, options: BoardOptions = {}): Promise<VirtualDevice> {
     return await startBoard(this.site, this.newDeviceId(), alias, options);
   }
 

@@ -1,44 +1,49 @@
 /** Conversations in the console: a board talks to a scripted voice server while the page is open. */
-import { VirtualDevice } from "@tendon/simulator";
+import { type BoardConnection, VirtualDevice } from "@tendon/simulator";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Site } from "../site.ts";
-import { openUpstream, type Upstream } from "../voice/voice-site.ts";
-import { openConsole } from "./browser.ts";
-import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+import { startUpstream, type Upstream } from "../voice/voice-site.ts";
+import { changeUser, openConsole } from "./browser.ts";
+import { linkFor, openConsoleSite } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
 
 const sentence = "a private sentence";
-
-async function openVoiceSite(): Promise<{ site: Site; upstream: Upstream; host: string }> {
-  // The voice server answers when the test tells it to.
-  const script = { sentences: [sentence], recognizedText: sentence, questionPackets: 1_000 };
-  const upstream = await openUpstream({ script });
-  const { url } = upstream.server;
-  const site = await openConsoleSite({ config: { voice: { udpPort: 0, upstream: [{ url }] } } });
-  return { site, upstream, host: new URL(url).host };
-}
-
-async function as(site: Site, scopes: string[]): Promise<string> {
-  const { body } = await site.rest("POST", "/tokens", { name: "reader", scopes });
-  const headers = { authorization: `Bearer ${String(body["token"])}` };
-  return String((await site.rest("POST", "/session/codes", undefined, headers)).body["url"]);
-}
 
 const places = (page: Page) => page.getByRole("navigation").first();
 
 describe("the voice page", () => {
+  let upstream: Upstream;
+  const shared = sharedConsole({
+    site: async (group) => {
+      // The voice server answers when the test tells it to.
+      const script = { sentences: [sentence], recognizedText: sentence, questionPackets: 1_000 };
+      upstream = await startUpstream({ script });
+      group.atEnd(() => upstream.server.stop());
+      const voice = { udpPort: 0, upstream: [{ url: upstream.server.url }] };
+      return { config: { voice, devices: { admission: "open" } } };
+    },
+  });
+
+  /** The board's connection to the voice server; other tests leave theirs in the inbox. */
+  const connectionOf = async (board: VirtualDevice): Promise<BoardConnection> => {
+    for (;;) {
+      const connection = await upstream.connections.take();
+      if (connection.headers["device-id"] === board.id) return connection;
+    }
+  };
+
   it("shows an active conversation with its statistics, and none of its content", {
     timeout: 30_000,
   }, async () => {
-    const { site, upstream, host } = await openVoiceSite();
-    const board = await startBoard(site, kitchen, "kitchen");
-    const { page, complaints } = await openConsole(site, "/voice");
+    const { page, complaints } = shared;
+    const board = await shared.startBoard("hall", { over: "mqtt" });
+    await shared.go("/voice");
     await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     await board.openAudio();
-    const connection = await upstream.connections.take();
+    const connection = await connectionOf(board);
     await page.getByText("1 active conversation").waitFor();
-    const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
-    await talk.getByText(host).waitFor();
+    const talk = page.getByRole("listitem").filter({ hasText: "hall" });
+    await talk.getByText(new URL(upstream.server.url).host).waitFor();
     await talk.getByText("Listening").waitFor();
     await talk.getByText("0 packets").first().waitFor();
     await board.speak();
@@ -57,15 +62,15 @@ describe("the voice page", () => {
   });
 
   it("appears on the device page too, while the conversation lasts", { timeout: 30_000 }, async () => {
-    const { site, host } = await openVoiceSite();
-    const board = await startBoard(site, kitchen, "kitchen");
-    const { page, complaints } = await openConsole(site, `/devices/${kitchen}`);
+    const { page, complaints } = shared;
+    const board = await shared.startBoard("attic", { over: "mqtt" });
+    await shared.go(`/devices/${board.id}`);
     const panel = page.locator("section").filter({ has: page.getByRole("heading", { name: "Voice" }) });
     await page.getByText("Agent tools").waitFor();
     expect(await panel.count()).toBe(0);
     await board.openAudio();
     await panel.getByText("Listening").waitFor();
-    await panel.getByText(host).waitFor();
+    await panel.getByText(new URL(upstream.server.url).host).waitFor();
     await board.speak({ paceMs: 0 });
     await panel.getByText("20 packets").waitFor();
     await board.closeAudio();
@@ -74,13 +79,11 @@ describe("the voice page", () => {
   });
 
   it("shows a new board at once when it starts with a conversation", async () => {
-    const upstream = await openUpstream();
-    const voice = { udpPort: 0, upstream: [{ url: upstream.server.url }] };
-    const site = await openConsoleSite({ config: { voice, devices: { admission: "open" } } });
-    const { page, complaints } = await openConsole(site, "/voice");
+    const { site, page, complaints } = shared;
+    await shared.go("/voice");
     await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     const url = `${site.url.replace("http", "ws")}/xiaozhi/v1/`;
-    const board = new VirtualDevice({ url, board: { mac: desk } });
+    const board = new VirtualDevice({ url, board: { mac: shared.newDeviceId() } });
     onTestFinished(() => board.stop());
     await board.connect();
     await page.getByText("1 active conversation").waitFor();
@@ -88,35 +91,40 @@ describe("the voice page", () => {
   });
 
   it("marks old statistics as not live", { timeout: 30_000 }, async () => {
-    const { site } = await openVoiceSite();
-    const board = await startBoard(site, kitchen, "kitchen");
+    const { page } = shared;
+    const board = await shared.startBoard("cellar", { over: "mqtt" });
     await board.openAudio();
-    const { page, context } = await openConsole(site, "/voice");
+    await shared.go("/voice");
+    const talk = page.getByRole("listitem").filter({ hasText: "cellar" });
+    await talk.waitFor();
     await page.getByText("1 active conversation").waitFor();
-    await context.setOffline(true);
-    const talk = page.getByRole("listitem").filter({ hasText: "kitchen" });
+    await page.context().setOffline(true);
     await talk.getByText("Last known").waitFor();
     await page.getByText("Disconnected. Showing the last known state.").waitFor();
     expect(await talk.getByText(/^0:\d\d$/).count()).toBe(0);
     await board.closeAudio();
-    await context.setOffline(false);
+    await page.context().setOffline(false);
     await page.getByRole("heading", { name: "No active conversations" }).waitFor();
   });
 
-  it("requires the scope read, and explains how to set up a voice server when there is none", async () => {
-    const { site } = await openVoiceSite();
-    const reader = await openConsole(site, "/", {}, await as(site, ["read"]));
-    await places(reader.page).getByRole("link", { name: "Voice" }).click();
-    await reader.page.getByRole("heading", { name: "No active conversations" }).waitFor();
-    const caller = await openConsole(site, "/voice", {}, await as(site, ["call"]));
-    await caller.page.getByText("Your token cannot view devices. It needs the scope read.").waitFor();
-    expect(await places(caller.page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+  it("requires the scope read", async () => {
+    const { site } = shared;
+    const opened = await openConsole(site, "/", {}, await linkFor(site, "reader", ["read"]));
+    const { page } = opened;
+    await places(page).getByRole("link", { name: "Voice" }).click();
+    await page.getByRole("heading", { name: "No active conversations" }).waitFor();
+    await changeUser(opened, site, "/voice", await linkFor(site, "caller", ["call"]));
+    await page.getByText("Your token cannot view devices. It needs the scope read.").waitFor();
+    expect(await places(page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+  });
 
-    const plain = await openConsoleSite();
-    const other = await openConsole(plain, "/", {}, await as(plain, ["read"]));
-    await places(other.page).getByRole("link", { name: "Overview" }).waitFor();
-    expect(await places(other.page).getByRole("link", { name: "Voice" }).count()).toBe(0);
-    const { page, complaints } = await openConsole(plain);
+  it("explains to administrators how to set up a voice server when there is none", async () => {
+    const site = await openConsoleSite();
+    const opened = await openConsole(site, "/", {}, await linkFor(site, "reader", ["read"]));
+    const { page, complaints } = opened;
+    await places(page).getByRole("link", { name: "Overview" }).waitFor();
+    expect(await places(page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+    await changeUser(opened, site, "/", site.tendon.consoleLink());
     await places(page).getByRole("link", { name: "Voice" }).click();
     await page.getByRole("heading", { name: "No voice server yet" }).waitFor();
     await page.getByText("upstream: ws://").waitFor();

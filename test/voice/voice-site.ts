@@ -20,6 +20,13 @@ export interface Upstream {
 }
 
 export async function openUpstream(options: VoiceServerOptions = {}): Promise<Upstream> {
+  const upstream = await startUpstream(options);
+  onTestFinished(() => upstream.server.stop());
+  return upstream;
+}
+
+/** A voice server for several tests; its starter must stop it. */
+export async function startUpstream(options: VoiceServerOptions = {}): Promise<Upstream> {
   const connections = new Inbox<BoardConnection>("connection");
   const server = await VoiceServer.start({
     record: true,
@@ -27,7 +34,6 @@ export async function openUpstream(options: VoiceServerOptions = {}): Promise<Up
     script: { paceMs: 0, ...options.script },
     onConnection: (connection) => connections.put(connection),
   });
-  onTestFinished(() => server.stop());
   return { server, connections };
 }
 
