@@ -2,18 +2,28 @@
 import fs from "node:fs";
 import path from "node:path";
 import type { Page } from "playwright-core";
-import { describe, expect, it } from "vitest";
-import { boardId, handIn, imageView, offerOf, update } from "../firmware/boards.ts";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { handIn, imageView, offerOf, update } from "../firmware/boards.ts";
 import { makeImage } from "../firmware-image.ts";
-import type { Site } from "../site.ts";
 import { openConsole } from "./browser.ts";
-import { openConsoleSite } from "./console-site.ts";
+import { linkFor } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
 
-/** A site with boards that have connected once, because a roll-out counts only known boards. */
-async function openFirmwareSite(boards = 0): Promise<Site> {
-  const site = await openConsoleSite({ config: { devices: { admission: "open", transport: "websocket" } } });
-  for (let number = 1; number <= boards; number += 1) await site.join({ deviceId: boardId(number) });
-  return site;
+const config = { devices: { admission: "open", transport: "websocket" } } as const;
+const shared = sharedConsole({ site: { config } });
+
+/** No event tells the page that images were removed, so each test loads it. */
+beforeEach(async () => {
+  const { body } = await shared.site.rest("GET", "/firmware");
+  for (const { id } of body["images"] as { id: string }[])
+    await shared.site.rest("DELETE", `/firmware/${id}`);
+});
+
+/** A board that has connected once, because a roll-out counts only known boards. */
+async function joinBoard(): Promise<string> {
+  const board = await shared.site.join({ deviceId: shared.newDeviceId() });
+  onTestFinished(() => board.cut());
+  return board.id;
 }
 
 async function choose(page: Page, file: Buffer, board: string): Promise<void> {
@@ -30,8 +40,9 @@ const rowOf = (page: Page, version: string) =>
 
 describe("the firmware page", () => {
   it("uploads an image and shows its progress live", { timeout: 30_000 }, async () => {
-    const site = await openFirmwareSite(2);
-    const { page, complaints } = await openConsole(site);
+    const { site, page, complaints } = shared;
+    const boards = [await joinBoard(), await joinBoard()] as const;
+    await shared.load("/");
     await page.getByRole("navigation").first().getByRole("link", { name: "Firmware" }).click();
     await page.getByRole("heading", { name: "No images yet" }).waitFor();
     await choose(page, makeImage({ codeBytes: 100_000 }), "esp-box-3");
@@ -49,9 +60,9 @@ describe("the firmware page", () => {
     );
     await row.getByText("for 100 % of the boards").waitFor();
     await row.getByText("No board has requested it yet.").waitFor();
-    await update(site, boardId(1), "2.5.0");
+    await update(site, boards[0], "2.5.0");
     await row.getByText("1 updated").waitFor();
-    await update(site, boardId(2), "2.4.2");
+    await update(site, boards[1], "2.4.2");
     await row.getByText("1 failed").waitFor();
     complaints.check();
   });
@@ -59,13 +70,14 @@ describe("the firmware page", () => {
   it("shows why an image was halted and on which boards it failed, and resumes it", {
     timeout: 30_000,
   }, async () => {
-    const site = await openFirmwareSite(3);
+    const { site, page, complaints } = shared;
+    const boards = [await joinBoard(), await joinBoard(), await joinBoard()] as const;
     const id = String((await handIn(site, makeImage())).body["id"]);
-    for (const number of [1, 2]) await update(site, boardId(number), "2.4.2");
-    const { page, complaints } = await openConsole(site, "/firmware");
+    for (const board of boards.slice(0, 2)) await update(site, board, "2.4.2");
+    await shared.load("/firmware");
     const row = rowOf(page, "2.5.0");
     await row.getByText("2 failed").waitFor();
-    await update(site, boardId(3), "2.4.2");
+    await update(site, boards[2], "2.4.2");
     await row.getByText("Halted", { exact: true }).waitFor();
     await row.getByText("3 of 3 devices failed to update").waitFor();
     await row.getByText("Boards that failed to update").click();
@@ -77,14 +89,14 @@ describe("the firmware page", () => {
     await dialog.getByRole("button", { name: "Resume" }).click();
     await row.getByText("Offered", { exact: true }).waitFor();
     expect(await imageView(site, id)).toMatchObject({ state: "offered", haltedReason: null });
-    expect(await offerOf(site, { id: boardId(1) })).toBeDefined();
+    expect(await offerOf(site, { id: boards[0] })).toBeDefined();
     complaints.check();
   });
 
   it("explains the effect of a change before it is made", { timeout: 30_000 }, async () => {
-    const site = await openFirmwareSite();
+    const { site, page, complaints } = shared;
     const id = String((await handIn(site, makeImage(), { share: "10" })).body["id"]);
-    const { page, complaints } = await openConsole(site, "/firmware");
+    await shared.load("/firmware");
     const row = rowOf(page, "2.5.0");
     const dialog = page.getByRole("dialog");
     await row.getByRole("button", { name: "Change share" }).click();
@@ -112,8 +124,8 @@ describe("the firmware page", () => {
   });
 
   it("explains why a file is rejected, and keeps the input", async () => {
-    const site = await openFirmwareSite();
-    const { page, complaints } = await openConsole(site, "/firmware");
+    const { site, page, complaints } = shared;
+    await shared.load("/firmware");
     await choose(page, Buffer.from("no image at all"), "esp-box-3");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Upload" }).click();
@@ -135,11 +147,9 @@ describe("the firmware page", () => {
   });
 
   it("is available to administrators only", async () => {
-    const site = await openFirmwareSite();
-    const made = await site.rest("POST", "/tokens", { name: "reader", scopes: ["read", "provision"] });
-    const headers = { authorization: `Bearer ${String(made.body["token"])}` };
-    const { body } = await site.rest("POST", "/session/codes", undefined, headers);
-    const { page, complaints } = await openConsole(site, "/firmware", {}, String(body["url"]));
+    const { site } = shared;
+    const link = await linkFor(site, "reader", ["read", "provision"]);
+    const { page, complaints } = await openConsole(site, "/firmware", {}, link);
     await page.getByText("Only administrators can manage firmware.").waitFor();
     const places = page.getByRole("navigation").first();
     expect(await places.getByRole("link", { name: "Firmware" }).count()).toBe(0);
