@@ -31,6 +31,9 @@ export interface JoinOptions extends Offer, Partial<DeviceClaim> {
   readonly hello?: Fields;
 }
 
+/** Registers what to stop at the end of a test, or of a group of tests. */
+export type AtEnd = (stop: () => Promise<void>) => void;
+
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
   const { transport, ...rest } = options;
   if (transport?.openSite !== undefined) return await transport.openSite(rest);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
 import { onTestFinished } from "vitest";
 import { until } from "../inbox.ts";
-import { openSite, type Site, type SiteOptions, startSite } from "../site.ts";
+import { type AtEnd, openSite, type Site, type SiteOptions, startSite } from "../site.ts";
 
 export const desk = "02:00:00:00:00:01";
 export const kitchen = "02:00:00:00:00:02";
@@ -36,12 +36,13 @@ export interface BoardOptions extends VirtualDeviceOptions {
   readonly over?: "websocket" | "mqtt";
 }
 
-/** Starts a virtual board and waits until it is connected and listed. */
+/** Starts a virtual board and waits until it is connected and listed. By default it stops with the test. */
 export async function startBoard(
   site: Site,
   mac: string,
   alias: string,
   { over = alias === "kitchen" ? "mqtt" : "websocket", ...options }: BoardOptions = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<VirtualDevice> {
   const clientId = clientIdOf(mac);
   const { websocket, mqtt } = site.tendon.provision(mac, clientId);
@@ -52,7 +53,7 @@ export async function startBoard(
     ...options,
     board: { mac, clientId, name: "esp-box-3", ...options.board },
   });
-  onTestFinished(() => device.stop());
+  atEnd(() => device.stop());
   await device.connect();
   await site.listed(mac);
   await site.rest("PATCH", `/devices/${mac}`, { alias });

@@ -1,7 +1,7 @@
 /**
  * One gateway and one signed-in page for the tests of a `describe`, because starting a gateway and loading the page cost
- * more than most tests. A test that needs a new profile, another principal, another language or an empty fleet opens its
- * own with `openConsole`.
+ * more than most tests. A test that needs a new profile, another principal or an empty fleet, or that changes the language
+ * or the theme, opens its own with `openConsole`.
  *
  * The gateway keeps what earlier tests did. So each test uses its own devices, and looks only at them in lists.
  */
@@ -43,6 +43,7 @@ export class SharedConsole {
   readonly #pending = new Set<Request>();
   #site: Site | undefined;
   #opened: OpenPage | undefined;
+  /** Whether the page is as each test finds it. */
   #left = true;
   #devices = 0;
 
@@ -55,6 +56,7 @@ export class SharedConsole {
   }
 
   get page(): Page {
+    this.#left = false;
     return present(this.#opened).page;
   }
 
@@ -65,13 +67,11 @@ export class SharedConsole {
 
   /** Opens an address as a link would, without reloading. Nothing of the page before is kept, not even at the same address. */
   async go(at: string): Promise<void> {
-    this.#left = false;
     await this.page.evaluate(travel(at));
   }
 
   /** Loads an address, because the page keeps data for seconds that a test has changed without an event. */
   async load(at: string): Promise<void> {
-    this.#left = false;
     await this.page.goto(`${this.site.url}${at}`);
     await this.page.getByRole("navigation").first().waitFor();
   }
@@ -125,6 +125,15 @@ export class SharedConsole {
   async reset(failed: boolean): Promise<void> {
     if (failed) return await this.#close();
     if (this.#left) return;
+    try {
+      await this.#leave();
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+  }
+
+  async #leave(): Promise<void> {
     await this.go(nowhere);
     await until(() => this.#pending.size === 0, "the end of all requests");
     await this.page.evaluate("localStorage.clear()");
@@ -142,6 +151,7 @@ export class SharedConsole {
   async #close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    this.#left = true;
     await opened?.context.close();
   }
 }

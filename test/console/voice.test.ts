@@ -2,7 +2,7 @@
 import { type BoardConnection, VirtualDevice } from "@tendon/simulator";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startUpstream, type Upstream } from "../voice/voice-site.ts";
+import { openUpstream, type Upstream } from "../voice/voice-site.ts";
 import { changeUser, openConsole } from "./browser.ts";
 import { linkFor, openConsoleSite } from "./console-site.ts";
 import { sharedConsole } from "./shared-console.ts";
@@ -17,8 +17,7 @@ describe("the voice page", () => {
     site: async (group) => {
       // The voice server answers when the test tells it to.
       const script = { sentences: [sentence], recognizedText: sentence, questionPackets: 1_000 };
-      upstream = await startUpstream({ script });
-      group.atEnd(() => upstream.server.stop());
+      upstream = await openUpstream({ script }, (stop) => group.atEnd(stop));
       const voice = { udpPort: 0, upstream: [{ url: upstream.server.url }] };
       return { config: { voice, devices: { admission: "open" } } };
     },

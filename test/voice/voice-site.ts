@@ -11,7 +11,7 @@ import {
 } from "@tendon/simulator";
 import { onTestFinished } from "vitest";
 import { Inbox, until } from "../inbox.ts";
-import { openSite, type Site, type SiteOptions } from "../site.ts";
+import { type AtEnd, openSite, type Site, type SiteOptions } from "../site.ts";
 
 export interface Upstream {
   readonly server: VoiceServer;
@@ -19,14 +19,11 @@ export interface Upstream {
   readonly connections: Inbox<BoardConnection>;
 }
 
-export async function openUpstream(options: VoiceServerOptions = {}): Promise<Upstream> {
-  const upstream = await startUpstream(options);
-  onTestFinished(() => upstream.server.stop());
-  return upstream;
-}
-
-/** A voice server for several tests; its starter must stop it. */
-export async function startUpstream(options: VoiceServerOptions = {}): Promise<Upstream> {
+/** By default the server stops with the test. */
+export async function openUpstream(
+  options: VoiceServerOptions = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<Upstream> {
   const connections = new Inbox<BoardConnection>("connection");
   const server = await VoiceServer.start({
     record: true,
@@ -34,6 +31,7 @@ export async function startUpstream(options: VoiceServerOptions = {}): Promise<U
     script: { paceMs: 0, ...options.script },
     onConnection: (connection) => connections.put(connection),
   });
+  atEnd(() => server.stop());
   return { server, connections };
 }
 
