@@ -2,15 +2,24 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import axe from "axe-core";
-import type { BrowserContextOptions, Page } from "playwright-core";
-import { describe, expect, it, onTestFinished } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { askAtBoot, fetchImage, handIn, offerOf } from "../firmware/boards.ts";
 import { makeImage } from "../firmware-image.ts";
-import type { Site } from "../site.ts";
-import { ask, openUpstream } from "../voice/voice-site.ts";
+import type { AtEnd, Site, SiteOptions } from "../site.ts";
+import { ask, openUpstream, type Upstream } from "../voice/voice-site.ts";
+import { bringInspector, seriousFindings } from "./accessibility.ts";
 import { openConsole, openPage } from "./browser.ts";
-import { clientIdOf, desk, homeProgram, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import {
+  clientIdOf,
+  desk,
+  homeProgram,
+  kitchen,
+  openConsoleSite,
+  startBoard,
+  untilOnline,
+} from "./console-site.ts";
+import { type SharedConsole, sharedConsole } from "./shared-console.ts";
 
 const headings = {
   en: [
@@ -82,23 +91,35 @@ type Language = keyof typeof headings;
 const languages = Object.keys(headings) as Language[];
 const longAlias = "a-name-of-24-characters-";
 const widths = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } } as const;
-const themes = ["light", "dark"] as const;
+/** In an order with few changes: each costs a rendering. */
+const looks = [
+  { width: "desktop", themes: ["light", "dark"] },
+  { width: "phone", themes: ["dark", "light"] },
+] as const;
+interface Look {
+  readonly width: keyof typeof widths;
+  readonly theme: "light" | "dark";
+}
 
-/** A gateway with activity and with long texts. */
-async function livelySite(): Promise<{ site: Site; pages: string[] }> {
+/** A voice server for the desk, the simulated home, and a rule with approval. */
+async function livelyOptions(shared: SharedConsole, upstream: Upstream): Promise<SiteOptions> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-"));
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const upstream = await openUpstream();
-  const config = {
-    voice: { udpPort: 0, upstream: [{ url: upstream.server.url }] },
-    access: {
-      rules: [{ tool: "self.screen.set_brightness", effect: "confirm" as const, principal: "*agent*" }],
+  shared.atEnd(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return {
+    config: {
+      voice: { udpPort: 0, upstream: [{ url: upstream.server.url }] },
+      access: { rules: [{ tool: "self.screen.set_brightness", effect: "confirm", principal: "*agent*" }] },
     },
+    processes: [homeProgram(folder)],
   };
-  const site = await openConsoleSite({ config, processes: [homeProgram(folder)] });
-  const talking = await startBoard(site, desk, longAlias, {
-    board: { battery: { level: 12, charging: false } },
-  });
+}
+
+/** Adds activity and long texts, and returns the addresses of the pages. */
+async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<readonly string[]> {
+  const { site } = shared;
+  const atEnd: AtEnd = (stop) => shared.atEnd(stop);
+  const board = { battery: { level: 12, charging: false } };
+  const talking = await startBoard(site, desk, longAlias, { board }, atEnd);
   await site.rest("PATCH", `/devices/${desk}`, {
     tags: ["a-tag-that-is-long", "upstairs", "quiet"],
   });
@@ -124,26 +145,27 @@ async function livelySite(): Promise<{ site: Site; pages: string[] }> {
     headers: { "Device-Id": "02:00:00:00:00:99", "Client-Id": "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01" },
     body: JSON.stringify({ board: { type: "a-board-with-a-long-name" }, application: { version: "2.4.2" } }),
   });
-  return {
-    site,
-    pages: [
-      "/",
-      "/calls",
-      `/calls/${String(done.body["callId"])}`,
-      "/approvals",
-      "/home",
-      "/voice",
-      "/firmware",
-      "/overview",
-      "/connect",
-      "/guides",
-      "/tokens",
-      "/audit",
-      "/settings",
-      "/tokenz",
-      `/devices/${desk}`,
-    ],
-  };
+  const away = await startBoard(site, kitchen, "away", { autoReconnect: false, board }, atEnd);
+  await site.call(kitchen, "self.get_device_status");
+  await away.stop();
+  await untilOnline(site, kitchen, false);
+  return [
+    "/",
+    "/calls",
+    `/calls/${String(done.body["callId"])}`,
+    "/approvals",
+    "/home",
+    "/voice",
+    "/firmware",
+    "/overview",
+    "/connect",
+    "/guides",
+    "/tokens",
+    "/audit",
+    "/settings",
+    "/tokenz",
+    `/devices/${desk}`,
+  ];
 }
 
 /** An image that the desk was offered and downloaded, and failed to run. */
@@ -168,11 +190,17 @@ interface Seen {
 const quietMs = 100;
 const patienceMs = 15_000;
 
-/**
- * Navigates without reloading, as a link would, and waits until the page is stable: its heading is there, no request is
- * pending, and nothing has moved for a moment. The check runs inside the page, because polling from outside is slower.
- */
+/** Navigates without reloading, as a link would. */
 async function go(page: Page, at: string, heading: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(at)})`);
+  await rest(page, heading);
+}
+
+/**
+ * Waits until the page is stable: its heading is there, no request is pending, and nothing has moved for a moment. The
+ * check runs inside the page, because polling from outside is slower.
+ */
+async function rest(page: Page, heading = ""): Promise<void> {
   const script = `new Promise((resolve, reject) => {
     const heading = ${JSON.stringify(heading)};
     const arrived = () =>
@@ -189,10 +217,9 @@ async function go(page: Page, at: string, heading: string): Promise<void> {
     const watch = new MutationObserver(moved);
     const late = setTimeout(() => {
       leave();
-      reject(new Error(${JSON.stringify(at)} + " did not come to rest: " + document.body.innerText.slice(0, 500)));
+      reject(new Error(location + " did not come to rest: " + document.body.innerText.slice(0, 500)));
     }, ${patienceMs});
     watch.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
-    history.pushState(null, "", ${JSON.stringify(at)});
     moved();
   })`;
   await page.evaluate(script);
@@ -224,152 +251,111 @@ function judge({ text, wide }: Seen, where: string): void {
   expect(own, `${where}: a key instead of words`).toEqual([]);
 }
 
-/** Runs each width in its own browser profile, both at once, because each mostly waits. */
-async function inEveryWidth(
-  visit: (options: BrowserContextOptions, name: string) => Promise<void>,
-): Promise<void> {
-  await Promise.all(Object.entries(widths).map(([name, viewport]) => visit({ viewport }, name)));
-}
-
-/** Checks the page in both themes. It follows the system's theme at once. */
-async function inEveryTheme(page: Page, look: (theme: string) => Promise<void>): Promise<void> {
-  for (const theme of themes) {
-    await page.emulateMedia({ colorScheme: theme });
-    await look(theme);
+/**
+ * Checks the page in both widths and themes, and leaves it as it was. It follows the window and the system at once, so it
+ * is not loaded again.
+ */
+async function inEveryLook(page: Page, check: (look: Look) => Promise<void>): Promise<void> {
+  for (const { width, themes } of looks) {
+    await page.setViewportSize(widths[width]);
+    await rest(page);
+    for (const theme of themes) {
+      await page.emulateMedia({ colorScheme: theme });
+      await check({ width, theme });
+    }
   }
 }
 
-describe.each(languages)("in %s", (language) => {
-  it("every page is complete in both themes, on wide and narrow screens", { timeout: 90_000 }, async () => {
-    const { site, pages } = await livelySite();
-    await inEveryWidth(async (options, width) => {
-      const { page, context, complaints } = await openConsole(site, "/", { ...options, locale: language });
-      for (const [place, at] of pages.entries()) {
-        await go(page, at, headings[language][place] ?? longAlias);
-        await inEveryTheme(page, async (theme) => {
-          const seen = await look(page);
-          judge(seen, `${language} ${theme} ${width} ${at}`);
-          expect([seen.lang, seen.theme]).toEqual([language, theme]);
-        });
-      }
-      complaints.check();
-      await context.close();
-    });
+async function expectNoFinding(page: Page, what: string): Promise<void> {
+  await inEveryLook(page, async ({ width, theme }) => {
+    const findings = await seriousFindings(page, theme === "light" ? "all" : "colours");
+    expect(findings, `${what} ${theme} ${width}`).toEqual([]);
   });
-});
-
-interface Finding {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** Injected from outside, because the page's CSP allows no other script; once, because it is large. */
-async function bringInspector(page: Page): Promise<void> {
-  await page.evaluate(axe.source);
-}
+describe("every page", () => {
+  let upstream: Upstream;
+  let pages: readonly string[];
+  const shared = sharedConsole({
+    site: async (started) => {
+      upstream = await openUpstream({}, (stop) => started.atEnd(stop));
+      return await livelyOptions(started, upstream);
+    },
+    page: { viewport: widths.phone, colorScheme: "light" },
+  });
+  beforeAll(async () => {
+    pages = await addActivity(shared, upstream);
+  });
 
-/** What the theme can change. All other rules are judged once. */
-const rulesOfColour = ["color-contrast", "link-in-text-block"];
-
-async function seriousFindings(page: Page, theme: string): Promise<string[]> {
-  // A dialog begins transparent, and would count as closed.
-  await page.evaluate(
-    "Promise.all(document.getAnimations().filter((each) => each.animationName === 'pop').map((each) => each.finished))",
-  );
-  const options = {
-    resultTypes: ["violations"],
-    preload: false,
-    ...(theme === themes[0] ? {} : { runOnly: rulesOfColour }),
+  /** As a user who has chosen a language before. */
+  const load = async (language: Language) => {
+    await shared.page.evaluate(`localStorage.setItem("tendon.language", "${language}")`);
+    await shared.page.reload();
   };
-  const found = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify(options)}).then((run) => run.violations)`,
-  )) as Finding[];
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`).join("; ")}`,
-    );
-}
 
-describe("accessibility", () => {
-  it("has no serious finding on any page", { timeout: 120_000 }, async () => {
-    const { site, pages } = await livelySite();
-    await inEveryWidth(async (options, width) => {
-      const { page, context } = await openConsole(site, "/", options);
-      await bringInspector(page);
-      const expectNone = (shown: Page, what: string) =>
-        inEveryTheme(shown, async (theme) => {
-          expect(await seriousFindings(shown, theme), `${what} ${theme} ${width}`).toEqual([]);
-        });
-      for (const [place, at] of pages.entries()) {
-        await go(page, at, headings.en[place] ?? longAlias);
-        await expectNone(page, at);
-      }
-      await page.getByText("self.audio_speaker.set_volume").first().click();
-      await page.getByText("self.upgrade_firmware").first().click();
-      await page.getByLabel("url").waitFor();
-      await expectNone(page, "tools opened");
-      await go(page, "/", "Fleet");
-      await page.getByRole("button", { name: /waiting for approval/ }).click();
-      await page.getByRole("list", { name: "Fleet" }).getByRole("checkbox").first().check();
-      await page.getByText("1 selected").waitFor();
-      await expectNone(page, "a selected device");
-      await page.getByRole("button", { name: "Run a tool" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Run on 1 device" }).waitFor();
-      await expectNone(page, "a tool for the selection");
-      await page.keyboard.press("Escape");
-      await go(page, "/?add=board", "Fleet");
-      await page.getByRole("img", { name: "QR code of the OTA address" }).waitFor();
-      await expectNone(page, "adding a device");
-      await page.keyboard.press("Escape");
-      await go(page, "/guides/firmware-updates", "Firmware updates");
-      await expectNone(page, "a guide");
-      await go(page, "/guides?q=token", "Guides");
-      await expectNone(page, "found guides");
-      await go(page, "/tokens", "Tokens");
-      await page.getByRole("button", { name: "Create token" }).click();
-      await page.getByLabel("Only some").click();
-      await page.getByRole("dialog").getByLabel("Tags", { exact: true }).waitFor();
-      await expectNone(page, "a token's form");
-      await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
-      await page.getByRole("button", { name: "Revoke" }).first().click();
-      await page.getByRole("dialog").getByText("can no longer do").waitFor();
-      await expectNone(page, "the question before revoking");
-      await context.close();
-      const signInPage = await openPage(options);
-      await signInPage.page.goto(site.url);
-      await signInPage.page.getByLabel("Token or code").waitFor();
-      await bringInspector(signInPage.page);
-      await expectNone(signInPage.page, "the sign-in page");
-      await signInPage.context.close();
-    });
-  });
-});
-
-describe("a device that is offline", () => {
-  it("has no serious finding either", async () => {
-    const site = await openConsoleSite();
-    const board = await startBoard(site, desk, "desk", {
-      autoReconnect: false,
-      board: { battery: { level: 12, charging: false } },
-    });
-    await site.call(desk, "self.get_device_status");
-    await board.stop();
-    await untilOnline(site, desk, false);
-    const { page } = await openConsole(site);
-    await bringInspector(page);
-    for (const [at, heading] of [
-      [`/devices/${desk}`, "desk"],
-      ["/", "Fleet"],
-    ] as const) {
-      await go(page, at, heading);
-      await inEveryTheme(page, async (theme) => {
-        expect(await seriousFindings(page, theme), `${at} ${theme}`).toEqual([]);
+  it.each(languages)("is complete in %s, in both themes, on wide and narrow screens", async (language) => {
+    const { page, complaints } = shared;
+    await load(language);
+    for (const [place, at] of pages.entries()) {
+      await go(page, at, headings[language][place] ?? longAlias);
+      await inEveryLook(page, async ({ width, theme }) => {
+        const seen = await look(page);
+        judge(seen, `${language} ${theme} ${width} ${at}`);
+        expect([seen.lang, seen.theme]).toEqual([language, theme]);
       });
     }
+    complaints.check();
+  });
+
+  it("has no serious accessibility finding", async () => {
+    const { page } = shared;
+    await load("en");
+    await bringInspector(page);
+    for (const [place, at] of pages.entries()) {
+      await go(page, at, headings.en[place] ?? longAlias);
+      await expectNoFinding(page, at);
+    }
+    await page.getByText("self.audio_speaker.set_volume").first().click();
+    await page.getByText("self.upgrade_firmware").first().click();
+    await page.getByLabel("url").waitFor();
+    await expectNoFinding(page, "tools opened");
+    await go(page, `/devices/${kitchen}`, "away");
+    await expectNoFinding(page, "a device that is offline");
+    await go(page, "/", "Fleet");
+    await page.getByRole("button", { name: /waiting for approval/ }).click();
+    await page.getByLabel(`Select ${longAlias}`).check();
+    await page.getByText("1 selected").waitFor();
+    await expectNoFinding(page, "a selected device");
+    await page.getByRole("button", { name: "Run a tool" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Run on 1 device" }).waitFor();
+    await expectNoFinding(page, "a tool for the selection");
+    await page.keyboard.press("Escape");
+    await go(page, "/?add=board", "Fleet");
+    await page.getByRole("img", { name: "QR code of the OTA address" }).waitFor();
+    await expectNoFinding(page, "adding a device");
+    await page.keyboard.press("Escape");
+    await go(page, "/guides/firmware-updates", "Firmware updates");
+    await expectNoFinding(page, "a guide");
+    await go(page, "/guides?q=token", "Guides");
+    await expectNoFinding(page, "found guides");
+    await go(page, "/tokens", "Tokens");
+    await page.getByRole("button", { name: "Create token" }).click();
+    await page.getByLabel("Only some").click();
+    await page.getByRole("dialog").getByLabel("Tags", { exact: true }).waitFor();
+    await expectNoFinding(page, "a token's form");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Revoke" }).first().click();
+    await page.getByRole("dialog").getByText("can no longer do").waitFor();
+    await expectNoFinding(page, "the question before revoking");
+  });
+
+  it("has no serious accessibility finding before the user signs in", async () => {
+    const { page } = await openPage({ viewport: widths.phone });
+    await page.goto(shared.site.url);
+    await page.getByLabel("Token or code").waitFor();
+    await bringInspector(page);
+    await expectNoFinding(page, "the sign-in page");
   });
 });
 
