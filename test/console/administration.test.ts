@@ -1,24 +1,17 @@
 /** The pages for administrators (tokens, audit, settings), the guides, and unknown addresses. */
 import fs from "node:fs";
 import { describe, expect, it } from "vitest";
-import { makeToken } from "../access/tokens.ts";
+import { as, makeToken } from "../access/tokens.ts";
 import { until } from "../inbox.ts";
 import { openSite, type Site } from "../site.ts";
-import { type OpenPage, openConsole } from "./browser.ts";
-import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+import { openConsole } from "./browser.ts";
+import { desk, kitchen, linkFor, openConsoleSite, startBoard } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
 
-/** The console, signed in with a new token of these scopes. */
-async function openAs(site: Site, scopes: readonly string[], at: string): Promise<OpenPage> {
-  const made = await site.rest("POST", "/tokens", { name: "viewer", scopes });
-  const as = { authorization: `Bearer ${String(made.body["token"])}` };
-  const code = await site.rest("POST", "/session/codes", undefined, as);
-  return await openConsole(site, at, {}, String(code.body["url"]));
-}
+const shared = sharedConsole({ site: { config: { calls: { queue: 7 } } } });
 
 async function devicesOf(site: Site, token: string): Promise<unknown> {
-  const { status, body } = await site.rest("GET", "/devices", undefined, {
-    authorization: `Bearer ${token}`,
-  });
+  const { status, body } = await site.rest("GET", "/devices", undefined, as(token));
   return status === 200 ? (body["devices"] as { id: string }[]).map(({ id }) => id) : status;
 }
 
@@ -28,7 +21,9 @@ describe("the tokens page", () => {
     await startBoard(site, desk, "desk");
     await startBoard(site, kitchen, "kitchen");
     await site.rest("PATCH", `/devices/${desk}`, { tags: ["upstairs"] });
-    const { page, complaints } = await openConsole(site, "/tokens");
+    const { page, complaints } = await openConsole(site);
+    await page.clock.install();
+    await page.getByRole("navigation").getByRole("link", { name: "Tokens" }).click();
     await page.getByText("No tokens yet").waitFor();
     await page.getByRole("button", { name: "Create token" }).click();
     const dialog = page.getByRole("dialog");
@@ -52,6 +47,11 @@ describe("the tokens page", () => {
     expect(await row.locator("code").allTextContents()).toEqual(["read", "call", "call:user"]);
     expect(await page.content()).not.toContain(token);
     // The list is polled, because no event announces a use.
+    await until(async () => {
+      const { body } = await site.rest("GET", "/tokens");
+      return (body["tokens"] as { lastUsedAt: string | null }[])[0]?.lastUsedAt !== null;
+    }, "the use of the token");
+    await page.clock.fastForward(10_000);
     await row.getByText(/ago from 127\.0\.0\.1$|^now from 127\.0\.0\.1$/).waitFor();
     await row.getByRole("button", { name: "Revoke" }).click();
     await dialog.getByText("What hall tablet can no longer do").waitFor();
@@ -85,9 +85,9 @@ describe("the tokens page", () => {
 
 describe("the pages for administrators", () => {
   it("are in the navigation and the palette of administrators only", async () => {
-    const site = await openSite();
+    const { site, page } = shared;
     const names = ["Tokens", "Audit", "Settings", "Firmware"];
-    const { page } = await openConsole(site);
+    await shared.go("/");
     const links = page.getByRole("navigation").first().getByRole("link");
     await links.first().waitFor();
     expect((await links.allTextContents()).slice(-4)).toEqual(names);
@@ -98,7 +98,7 @@ describe("the pages for administrators", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
 
-    const viewer = await openAs(site, ["read"], "/tokens");
+    const viewer = await openConsole(site, "/tokens", {}, await linkFor(site, "viewer", ["read"]));
     await viewer.page.getByText("This page is for administrators").waitFor();
     const shown = await viewer.page.getByRole("navigation").first().getByRole("link").allTextContents();
     expect(shown.filter((name) => names.includes(name))).toEqual([]);
@@ -113,36 +113,37 @@ describe("the pages for administrators", () => {
 
 describe("the audit page", () => {
   it("lists changes with readable details, and keeps its filters in the address", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    await makeToken(site, { name: "tablet", scopes: ["read"] });
-    const { page, complaints } = await openConsole(site, "/audit");
+    const { site, page, complaints } = shared;
+    const auditor = await makeToken(site, { name: "auditor", scopes: ["admin"] });
+    const makeTablet = (name: string) =>
+      site.rest("POST", "/tokens", { name, scopes: ["read"] }, as(auditor.token));
+    await shared.startBoard("sofa");
+    await makeTablet("first tablet");
+    await shared.go("/audit");
     const rows = page.getByRole("row");
-    const created = rows.filter({ hasText: "token.create" });
+    const created = rows.filter({ hasText: "token.create" }).filter({ hasText: "first tablet" });
     await created.waitFor();
     expect(await created.getByRole("cell").allTextContents()).toMatchObject([
       expect.stringMatching(/\d/),
-      "admin",
+      "auditor",
       "Token createdtoken.create",
-      expect.stringContaining("tablet"),
+      expect.stringContaining("first tablet"),
       "127.0.0.1",
     ]);
     await created.getByText("Details").click();
     await created.getByText("scopes").waitFor();
-    await rows
-      .filter({ hasText: "device.rename" })
-      .getByText(/ → desk$/)
-      .waitFor();
+    const renamed = rows.filter({ hasText: "device.rename" }).filter({ hasText: "sofa" });
+    await renamed.getByText(/ → sofa$/).waitFor();
 
     await page.getByLabel("Action", { exact: true }).selectOption({ label: "Token created" });
-    await rows.filter({ hasText: "device.rename" }).waitFor({ state: "detached" });
-    await page.getByLabel("By", { exact: true }).fill("admin");
-    await page.waitForURL(`${site.url}/audit?action=token.create&principal=admin`);
+    await renamed.waitFor({ state: "detached" });
+    await page.getByLabel("By", { exact: true }).fill("auditor");
+    await page.waitForURL(`${site.url}/audit?action=token.create&principal=auditor`);
     await page.reload();
     await created.waitFor();
     expect(await rows.count()).toBe(2);
     // New entries appear at once.
-    await makeToken(site, { name: "second tablet", scopes: ["read"] });
+    await makeTablet("second tablet");
     await rows.filter({ hasText: "second tablet" }).waitFor();
     await page.getByLabel("Since").fill("2999-01-01");
     await page.getByText("No matching entries").waitFor();
@@ -153,9 +154,10 @@ describe("the audit page", () => {
   });
 
   it("exports what the filters select, as CSV and as JSON lines", async () => {
-    const site = await openSite();
-    await makeToken(site, { name: "tablet", scopes: ["read"] });
-    const { page, complaints } = await openConsole(site, "/audit?action=token.create");
+    const { site, page, complaints } = shared;
+    const exporter = await makeToken(site, { name: "exporter", scopes: ["admin"] });
+    await site.rest("POST", "/tokens", { name: "tablet", scopes: ["read"] }, as(exporter.token));
+    await shared.go("/audit?action=token.create&principal=exporter");
     const download = async (button: string) => {
       const [file] = await Promise.all([
         page.waitForEvent("download"),
@@ -167,15 +169,15 @@ describe("the audit page", () => {
     expect(csv.name).toBe("tendon-audit.csv");
     expect(csv.text.trim().split("\r\n")).toEqual([
       expect.stringMatching(/^id,at,principal,action/),
-      expect.stringContaining(",admin,token.create,token,"),
+      expect.stringContaining(",exporter,token.create,token,"),
     ]);
     const lines = await download("Export JSON lines");
     expect(lines.name).toBe("tendon-audit.ndjson");
     expect(JSON.parse(lines.text)).toMatchObject({ action: "token.create", target: { name: "tablet" } });
     // The call history has the same buttons.
-    const device = await site.join();
+    const device = await shared.join();
     await site.call(device.id, "nothing");
-    await page.goto(`${site.url}/calls?tool=nothing`);
+    await shared.go(`/calls?device=${device.id}&tool=nothing`);
     const calls = await download("Export CSV");
     expect(calls.name).toBe("tendon-calls.csv");
     expect(calls.text.trim().split("\r\n")).toHaveLength(2);
@@ -185,8 +187,8 @@ describe("the audit page", () => {
 
 describe("the settings page", () => {
   it("shows each setting with its value and where it comes from, and finds them", async () => {
-    const site = await openSite({ config: { calls: { queue: 7 } } });
-    const { page, complaints } = await openConsole(site, "/settings");
+    const { site, page, complaints } = shared;
+    await shared.go("/settings");
     await page.getByRole("heading", { level: 2, name: "calls" }).waitFor();
     await page.getByText("calls.timeoutMs", { exact: true }).waitFor();
     await page.getByLabel("Search settings").fill("calls wait");
@@ -207,8 +209,8 @@ describe("the settings page", () => {
 
 describe("the guides page", () => {
   it("lists every guide and finds them by title, heading and text", async () => {
-    const site = await openSite();
-    const { page, complaints } = await openConsole(site, "/guides");
+    const { site, page, complaints } = shared;
+    await shared.go("/guides");
     await page.getByRole("link", { name: "Your board in ten minutes" }).waitFor();
     for (const group of ["Guides", "Operations", "Reference", "Inside Tendon"])
       await page.getByRole("heading", { level: 2, name: group, exact: true }).waitFor();
@@ -235,7 +237,7 @@ describe("the guides page", () => {
   });
 
   it("shows a guide in the reader's language where it is translated", async () => {
-    const site = await openSite();
+    const { site } = shared;
     const { page, complaints } = await openConsole(site, "/guides", { locale: "es-ES" });
     await page.getByText("Las páginas sin traducción están en inglés.").waitFor();
     const home = page.getByRole("link", { name: "La casa simulada" });
@@ -247,8 +249,7 @@ describe("the guides page", () => {
   });
 
   it("is searched by the palette too", async () => {
-    const site = await openSite();
-    const { page, complaints } = await openConsole(site);
+    const { site, page, complaints } = shared;
     await page.keyboard.press("Control+k");
     await page.keyboard.type("approvals");
     await page.getByRole("option", { name: /Access Guide · Approvals/ }).click();
@@ -259,10 +260,10 @@ describe("the guides page", () => {
 
 describe("an unknown address", () => {
   it("shows the nearest page and a search, within the console", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site, "/tokenz");
+    const { site, page, complaints } = shared;
+    await shared.startBoard("desk");
     complaints.expectRefusal(404);
+    await page.goto(`${site.url}/tokenz`);
     await page.getByRole("heading", { level: 1, name: "This page does not exist" }).waitFor();
     await page.getByText("There is no page at /tokenz.").waitFor();
     await page.getByRole("main").getByRole("link", { name: "Tokens" }).click();
