@@ -1,8 +1,8 @@
 /** The guides in the console, which work without internet access. */
 import fs from "node:fs";
-import { describe, expect, it } from "vitest";
-import { openSite } from "../site.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openConsole } from "./browser.ts";
+import { sharedConsole } from "./shared-console.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
 const guides = ["", "guides/", "guides/clients/", "reference/", "operations/"].flatMap((folder) =>
@@ -12,15 +12,35 @@ const guides = ["", "guides/", "guides/clients/", "reference/", "operations/"].f
     .map((file) => ({ name: file.slice(0, -3), file: new URL(`${folder}${file}`, docs) })),
 );
 
+const patienceMs = 15_000;
+
+/** Opens a guide, waits for its title inside the page, and returns by how many pixels it is wider than the screen. */
+function visit(name: string, title: string): string {
+  return `new Promise((resolve, reject) => {
+    const end = performance.now() + ${patienceMs};
+    const look = () => {
+      const { scrollWidth } = document.documentElement;
+      if (document.querySelector("h1")?.innerText === ${JSON.stringify(title)}) resolve(scrollWidth - innerWidth);
+      else if (performance.now() < end) requestAnimationFrame(look);
+      else reject(new Error(location + " has another title: " + document.body.innerText.slice(0, 500)));
+    };
+    history.pushState(null, "", ${JSON.stringify(`/guides/${name}`)});
+    look();
+  })`;
+}
+
 describe("a guide", () => {
+  const shared = sharedConsole();
+
   it("opens from its page with headings, tables and commands, and links back", async () => {
-    const site = await openSite();
-    const { page, context, complaints } = await openConsole(site, "/firmware");
+    const { site, page, complaints } = shared;
     // Only the gateway is reachable.
-    await context.route(
+    await page.route(
       (url) => !url.href.startsWith(site.url),
       (route) => route.abort(),
     );
+    onTestFinished(() => page.unrouteAll());
+    await shared.go("/firmware");
     await page.getByRole("link", { name: "Read the guide" }).click();
     await page.getByRole("heading", { level: 1, name: "Firmware updates" }).waitFor();
     expect(page.url()).toBe(`${site.url}/guides/firmware-updates`);
@@ -36,8 +56,8 @@ describe("a guide", () => {
   });
 
   it("links to other guides and their sections, and names files that are not served", async () => {
-    const site = await openSite();
-    const { page, complaints } = await openConsole(site, "/voice");
+    const { site, page, complaints } = shared;
+    await shared.go("/voice");
     await page.getByRole("link", { name: "Read the guide" }).click();
     await page.getByRole("link", { name: "wire protocol" }).click();
     await page.locator("#voice").waitFor();
@@ -47,23 +67,20 @@ describe("a guide", () => {
     await page.goBack();
     await page.getByRole("link", { name: "firmware updates" }).click();
     await page.getByRole("heading", { level: 1, name: "Firmware updates" }).waitFor();
-    await page.goto(`${site.url}/guides/agents`);
+    await shared.go("/guides/agents");
     await page.getByRole("link", { name: "Cursor" }).first().click();
     await page.waitForURL(`${site.url}/guides/cursor`);
-    await page.goto(`${site.url}/guides/companion-app`);
+    await shared.go("/guides/companion-app");
     await page.getByText("(examples/companion.mjs)").waitFor();
     complaints.check();
   });
 
   it("exists for every page of the documentation and fits a narrow screen", async () => {
-    const site = await openSite();
-    const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
+    const { page, complaints } = shared;
+    await page.setViewportSize({ width: 360, height: 740 });
     for (const { name, file } of guides) {
-      await page.evaluate(`history.pushState(null, "", "/guides/${name}")`);
       const title = fs.readFileSync(file, "utf8").split("\n", 1)[0]?.replace(/^# |`/g, "");
-      await page.getByRole("heading", { level: 1, name: title ?? "", exact: true }).waitFor();
-      const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      expect(wide, name).toBeLessThanOrEqual(0);
+      expect(await page.evaluate(visit(name, title ?? "")), name).toBeLessThanOrEqual(0);
     }
     await page.evaluate('history.pushState(null, "", "/guides/none")');
     await page.getByText("This page does not exist").waitFor();
@@ -71,14 +88,13 @@ describe("a guide", () => {
   });
 
   it("says in the other languages that it is in English", async () => {
-    const site = await openSite();
-    const { page } = await openConsole(site, "/guides/voice", { locale: "zh-CN" });
+    const { page } = await openConsole(shared.site, "/guides/voice", { locale: "zh-CN" });
     await page.getByText("本指南为英文。").waitFor();
     expect(await page.getByRole("article").getAttribute("lang")).toBe("en");
   });
 
   it("is shown in its own language if it is a translation, and links to the others", async () => {
-    const site = await openSite();
+    const { site } = shared;
     const { page, complaints } = await openConsole(site, "/guides/home.es", { locale: "es-ES" });
     await page.getByRole("heading", { level: 1, name: "La casa simulada" }).waitFor();
     expect(await page.getByRole("article").getAttribute("lang")).toBe("es");

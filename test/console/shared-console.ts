@@ -46,6 +46,7 @@ export class SharedConsole {
   /** Whether the page is as each test finds it. */
   #left = true;
   #devices = 0;
+  #viewport: ReturnType<Page["viewportSize"]> = null;
 
   constructor(options: SharedConsoleOptions) {
     this.#options = options;
@@ -112,6 +113,7 @@ export class SharedConsole {
     const { page: options, link } = this.#options;
     this.#opened = await startConsole(this.site, "/", options, await link?.(this.site));
     const { page } = this.#opened;
+    this.#viewport = page.viewportSize();
     this.#pending.clear();
     page.on("request", (request) => {
       // The event stream stays open.
@@ -137,6 +139,7 @@ export class SharedConsole {
     await this.go(nowhere);
     await until(() => this.#pending.size === 0, "the end of all requests");
     await this.page.evaluate("localStorage.clear()");
+    if (this.#viewport !== null) await this.page.setViewportSize(this.#viewport);
     this.complaints.forget();
     this.#left = true;
   }
