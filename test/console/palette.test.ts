@@ -3,21 +3,29 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { ToolDefinition } from "@tendon/protocol";
-import { describe, expect, it, onTestFinished } from "vitest";
+import type { VirtualDevice } from "@tendon/simulator";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { storeFleet } from "../../packages/gateway/test/store/stored-fleet.ts";
 import { until } from "../inbox.ts";
-import { openSite } from "../site.ts";
+import { type AtEnd, openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
-import { desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
+import { desk, kitchen, startBoard, untilOnline } from "./console-site.ts";
+import { sharedConsole } from "./shared-console.ts";
 
 describe("tools in the palette", () => {
-  it("are found on devices that were not opened before, and open with the focus in their form", async () => {
-    const site = await openConsoleSite();
-    const board = await startBoard(site, desk, "desk");
-    const away = await startBoard(site, kitchen, "kitchen", { autoReconnect: false });
+  const shared = sharedConsole();
+  let board: VirtualDevice;
+  beforeAll(async () => {
+    const atEnd: AtEnd = (stop) => shared.atEnd(stop);
+    board = await startBoard(shared.site, desk, "desk", {}, atEnd);
+    const away = await startBoard(shared.site, kitchen, "kitchen", { autoReconnect: false }, atEnd);
     await away.stop();
-    await untilOnline(site, kitchen, false);
-    const { page, complaints } = await openConsole(site);
+    await untilOnline(shared.site, kitchen, false);
+  });
+
+  it("are found on devices that were not opened before, and open with the focus in their form", async () => {
+    const { site, page, complaints } = shared;
+    await page.goto(site.url);
     await page.getByRole("link", { name: /desk/ }).waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("volume");
@@ -57,9 +65,9 @@ describe("tools in the palette", () => {
   });
 
   it("are found by touch on a narrow screen", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site, "/", { viewport: { width: 360, height: 740 } });
+    const { page, complaints } = shared;
+    await page.setViewportSize({ width: 360, height: 740 });
+    await shared.go("/");
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Go to …" }).click();
     const field = page.getByRole("combobox", { name: "Go to" });
@@ -71,16 +79,15 @@ describe("tools in the palette", () => {
   });
 
   it("keep the input: a page that renders late does not take the focus from an open palette", async () => {
-    const site = await openConsoleSite();
-    await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = shared;
+    await shared.go("/");
     await page.getByRole("link", { name: /desk/ }).waitFor();
     await page.evaluate(
       "window.held = []; window.draw = window.requestAnimationFrame; window.requestAnimationFrame = (work) => window.held.push(work)",
     );
     await page.keyboard.press("Control+k");
     await page.keyboard.type("volume");
-    await page.getByRole("option", { name: /Set volume/ }).waitFor();
+    await page.getByRole("option", { name: /desk › Set volume/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("slider", { name: "volume", exact: true }).waitFor();
     await page.keyboard.press("Control+k");
