@@ -1,18 +1,42 @@
-import { describe, expect, it } from "vitest";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { storeFleet } from "../../packages/gateway/test/store/stored-fleet.ts";
 import { Inbox, until } from "../inbox.ts";
-import { openSite } from "../site.ts";
+import type { Site } from "../site.ts";
 import { openConsole } from "./browser.ts";
-import { desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+import { clientIdOf, desk, kitchen, linkFor, openConsoleSite, startBoard } from "./console-site.ts";
+import { type SharedConsole, sharedConsole } from "./shared-console.ts";
+
+/** Loads the page, because it keeps its filters and the devices that it knows. */
+async function openFleet(shared: SharedConsole): Promise<SharedConsole> {
+  await shared.load("/");
+  return shared;
+}
+
+async function deleteDevices(site: Site): Promise<void> {
+  const { body } = await site.rest("GET", "/devices");
+  for (const { id } of body["devices"] as { id: string }[]) await site.rest("DELETE", `/devices/${id}`);
+}
 
 describe("the fleet page", () => {
+  let startDemoDevice: () => Promise<string>;
+  const shared = sharedConsole({ site: { startDemoDevice: () => startDemoDevice() } });
+  beforeEach(async () => {
+    // The page would ask for devices that it knows.
+    await shared.unload();
+    await deleteDevices(shared.site);
+  });
+
   it("shows each device with its status, live, and finds it by search and filter", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     const first = await startBoard(site, desk, "desk", {
       board: { name: "esp-box-3", battery: { level: 82, charging: true } },
     });
     await startBoard(site, kitchen, "kitchen", { board: { name: "m5stack-core-s3" } });
     await site.rest("PATCH", `/devices/${kitchen}`, { tags: ["cooking"] });
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = await openFleet(shared);
     const row = (name: string) => page.getByRole("link", { name: new RegExp(name) });
     await row("desk").waitFor();
     await page.getByText("2 online · 0 offline").waitFor();
@@ -41,9 +65,9 @@ describe("the fleet page", () => {
   });
 
   it("announces a new device without moving the rows", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     await startBoard(site, kitchen, "kitchen");
-    const { page } = await openConsole(site);
+    const { page } = await openFleet(shared);
     await page.getByRole("link", { name: /kitchen/ }).waitFor();
     await startBoard(site, desk, "desk");
     await page.getByRole("button", { name: "Show 1 new device" }).click();
@@ -58,15 +82,20 @@ describe("the fleet page", () => {
   });
 
   it("sorts names naturally and ids as text", async () => {
-    const site = await openSite();
+    const { site } = shared;
     const ends = ["20", "1f", "10", "0a", "0b", "0c", "0d"];
-    for (const end of ends) await site.join({ deviceId: `02:00:00:00:00:${end}` });
+    for (const end of ends) {
+      const deviceId = `02:00:00:00:00:${end}`;
+      const clientId = clientIdOf(deviceId);
+      const { token } = site.tendon.provision(deviceId, clientId).websocket;
+      await site.join({ deviceId, clientId, token });
+    }
     const name = (end: string, alias: string) =>
       site.rest("PATCH", `/devices/02:00:00:00:00:${end}`, { alias });
     await name("0b", "lamp-10");
     await name("0c", "lamp-2");
     await name("0d", "door");
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = await openFleet(shared);
     await page.getByText(`${ends.length} online`).waitFor();
     const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
     const shown = async () =>
@@ -91,60 +120,8 @@ describe("the fleet page", () => {
     complaints.check();
   });
 
-  it("renders only the visible rows of hundreds, and moves through them with arrow keys", async () => {
-    const site = await openSite();
-    const hex = (value: number) => value.toString(16).padStart(2, "0");
-    const ids = Array.from(
-      { length: 520 },
-      (_, at) => `02:00:00:01:${hex(Math.floor(at / 256))}:${hex(at % 256)}`,
-    );
-    await Promise.all(
-      ids.map(async (deviceId) =>
-        (await site.connect({ deviceId })).greet({ type: "hello", version: 1, transport: "websocket" }),
-      ),
-    );
-    const { page } = await openConsole(site);
-    await page.getByText("520 online").waitFor();
-    const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
-    expect(await rows.count()).toBeLessThan(60);
-    // The devices of the second page are in the list, not announced as new.
-    expect(await page.getByRole("button", { name: /new device/ }).count()).toBe(0);
-    await rows.first().focus();
-    for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowDown");
-    expect(await page.evaluate("document.activeElement.dataset.at")).toBe("3");
-    await page.keyboard.press("End");
-    await page.locator('[data-at="519"]:focus').waitFor();
-  });
-
-  it("keeps search, order, position and focus when the user comes back from a device", async () => {
-    const site = await openSite();
-    const ids = Array.from({ length: 60 }, (_, at) => `02:00:00:03:00:${String(at + 10)}`);
-    for (const deviceId of ids)
-      await (await site.connect({ deviceId })).greet({ type: "hello", version: 1, transport: "websocket" });
-    const { page, complaints } = await openConsole(site);
-    await page.getByText("60 online").waitFor();
-    await page.getByLabel("Search devices").fill("03:00");
-    await page.getByRole("button", { name: /^Tools/ }).click();
-    await page.getByRole("button", { name: "Tools descending" }).waitFor();
-    await page.getByRole("list", { name: "Fleet" }).getByRole("link").first().focus();
-    await page.keyboard.press("End");
-    const last = page.locator('[data-at="59"]:focus');
-    await last.getByText("02:00:00:03:00:69").waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: /0069$/ }).waitFor();
-    // The focus is on the page, not at the top of the menu.
-    await page.locator("#main:focus").waitFor();
-    await page.keyboard.press("Escape");
-    await last.waitFor();
-    expect(await last.textContent()).toContain("02:00:00:03:00:69");
-    expect(await last.isVisible()).toBe(true);
-    expect(await page.getByLabel("Search devices").inputValue()).toBe("03:00");
-    await page.getByRole("button", { name: "Tools descending" }).waitFor();
-    complaints.check();
-  });
-
   it("does not come back when the user leaves at once after a change, while the next page is loading", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     await startBoard(site, desk, "desk");
     const { page, complaints } = await openConsole(site);
     await page.getByRole("list", { name: "Fleet" }).getByRole("link", { name: /desk/ }).waitFor();
@@ -165,11 +142,11 @@ describe("the fleet page", () => {
   });
 
   it("has its filters and order in the address, so that a link shows the same", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     await startBoard(site, desk, "desk");
     await startBoard(site, kitchen, "kitchen");
     await site.rest("PATCH", `/devices/${kitchen}`, { tags: ["cook & eat".replaceAll(/[^a-z]/g, "-")] });
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = await openFleet(shared);
     const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
     await page.getByText("2 online").waitFor();
     await page.getByLabel("Search devices").fill("00:00 ");
@@ -179,7 +156,7 @@ describe("the fleet page", () => {
     await page.waitForURL((url) => url.search === "?q=00%3A00&online=true&tag=cook---eat&sort=-lastSeen");
     expect(await page.getByLabel("Search devices").inputValue()).toBe("00:00 ");
     const link = page.url();
-    await page.goto(`${site.url}/calls`);
+    await shared.unload();
     await page.goto(link);
     await rows.filter({ hasText: "kitchen" }).waitFor();
     expect(await rows.count()).toBe(1);
@@ -192,7 +169,7 @@ describe("the fleet page", () => {
   });
 
   it("fits its columns into every width", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     await startBoard(site, desk, "a-name-of-24-characters-", {
       board: { battery: { level: 100, charging: true } },
     });
@@ -210,9 +187,9 @@ describe("the fleet page", () => {
   });
 
   it("keeps the height of its rows in the browser", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     await startBoard(site, desk, "desk");
-    const { page } = await openConsole(site);
+    const { page } = await openFleet(shared);
     const row = page.getByRole("list", { name: "Fleet" }).getByRole("listitem").first();
     await row.waitFor();
     expect((await row.boundingBox())?.height).toBe(60);
@@ -224,10 +201,10 @@ describe("the fleet page", () => {
   });
 
   it("tags, calls and revokes the selected devices, with a result for each", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     const first = await startBoard(site, desk, "desk");
     const second = await startBoard(site, kitchen, "kitchen", { autoReconnect: false });
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = await openFleet(shared);
     await page.getByText("2 online").waitFor();
     await page.getByLabel("Select desk").check();
     await page.getByText("1 selected").waitFor();
@@ -275,9 +252,10 @@ describe("the fleet page", () => {
   });
 
   it("shows how to add each kind of device, at any time and by a link", async () => {
-    const site = await openConsoleSite({ startDemoDevice: async () => desk });
+    const { site } = shared;
+    startDemoDevice = async () => desk;
     await startBoard(site, desk, "desk");
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = await openFleet(shared);
     await page.getByRole("button", { name: "Add a device" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
@@ -297,13 +275,12 @@ describe("the fleet page", () => {
   });
 
   it("explains what to do when it is empty, and starts a virtual device", async () => {
-    const site = await openConsoleSite({
-      startDemoDevice: async () => {
-        await startBoard(site, desk, "desk");
-        return desk;
-      },
-    });
-    const { page, complaints } = await openConsole(site);
+    const { site } = shared;
+    startDemoDevice = async () => {
+      await startBoard(site, desk, "desk");
+      return desk;
+    };
+    const { page, complaints } = await openFleet(shared);
     await page.getByText("No devices yet").waitFor();
     await page.getByRole("img", { name: "QR code of the OTA address" }).waitFor();
     await page.getByText(`${site.url}/xiaozhi/ota/`).waitFor();
@@ -341,7 +318,7 @@ describe("the fleet page", () => {
   );
 
   it("approves a board by the code it shows", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     const answer = await fetch(`${site.url}/xiaozhi/ota/`, {
       method: "POST",
       headers: {
@@ -352,7 +329,7 @@ describe("the fleet page", () => {
       body: JSON.stringify({ board: { type: "esp-box-3" }, application: { version: "2.4.2" } }),
     });
     const { activation } = (await answer.json()) as { activation: { code: string } };
-    const { page, complaints } = await openConsole(site);
+    const { page, complaints } = await openFleet(shared);
     await page.getByRole("button", { name: /^1 device is waiting for approval/ }).click();
     await page.getByLabel("Code on the board").fill(activation.code);
     await page.getByRole("button", { name: "Approve by code" }).click();
@@ -362,13 +339,10 @@ describe("the fleet page", () => {
   });
 
   it("offers only the actions that the token allows", async () => {
-    const site = await openConsoleSite();
+    const { site } = shared;
     await startBoard(site, desk, "desk");
-    const made = await site.rest("POST", "/tokens", { name: "viewer", scopes: ["read"] });
-    const code = await site.rest("POST", "/session/codes", undefined, {
-      authorization: `Bearer ${String(made.body["token"])}`,
-    });
-    const { page, complaints } = await openConsole(site, "/", {}, String(code.body["url"]));
+    const link = await linkFor(site, "viewer", ["read"]);
+    const { page, complaints } = await openConsole(site, "/", {}, link);
     await page.getByRole("link", { name: /desk/ }).click();
     await page.getByRole("heading", { name: "User-only tools" }).waitFor();
     for (const name of ["Rename and tag", "Refresh status", "Take photo", "Louder"]) {
@@ -376,6 +350,54 @@ describe("the fleet page", () => {
     }
     expect(await page.getByRole("button", { name: "Run", exact: true }).first().isDisabled()).toBe(true);
     expect(await page.getByRole("tab", { name: "Frames" }).count()).toBe(0);
+    complaints.check();
+  });
+});
+
+describe("the fleet page with hundreds of devices", () => {
+  const shared = sharedConsole({
+    site: async (started) => {
+      const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fleet-"));
+      started.atEnd(() => fs.rmSync(data, { recursive: true, force: true }));
+      await storeFleet(data, 520, []);
+      return { config: { data } };
+    },
+  });
+
+  it("renders only the visible rows, and moves through them with arrow keys", async () => {
+    const { page } = await openFleet(shared);
+    await page.getByText("520 offline").waitFor();
+    const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
+    expect(await rows.count()).toBeLessThan(60);
+    // The devices of the second page are in the list, not announced as new.
+    expect(await page.getByRole("button", { name: /new device/ }).count()).toBe(0);
+    await rows.first().focus();
+    for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowDown");
+    expect(await page.evaluate("document.activeElement.dataset.at")).toBe("3");
+    await page.keyboard.press("End");
+    await page.locator('[data-at="519"]:focus').waitFor();
+  });
+
+  it("keeps search, order, position and focus when the user comes back from a device", async () => {
+    const { page, complaints } = await openFleet(shared);
+    await page.getByText("520 offline").waitFor();
+    await page.getByLabel("Search devices").fill("00:01:");
+    await page.getByRole("button", { name: /^Tools/ }).click();
+    await page.getByRole("button", { name: "Tools descending" }).waitFor();
+    await page.getByRole("list", { name: "Fleet" }).getByRole("link").first().focus();
+    await page.keyboard.press("End");
+    const last = page.locator('[data-at="255"]:focus');
+    await last.getByText("02:00:00:00:01:ff").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "device-511" }).waitFor();
+    // The focus is on the page, not at the top of the menu.
+    await page.locator("#main:focus").waitFor();
+    await page.keyboard.press("Escape");
+    await last.waitFor();
+    expect(await last.textContent()).toContain("02:00:00:00:01:ff");
+    expect(await last.isVisible()).toBe(true);
+    expect(await page.getByLabel("Search devices").inputValue()).toBe("00:01:");
+    await page.getByRole("button", { name: "Tools descending" }).waitFor();
     complaints.check();
   });
 });

@@ -17,6 +17,8 @@ import { type BoardOptions, clientIdOf, startBoard, startConsoleSite } from "./c
 
 /** An address without a page, which keeps nothing of the page before it. */
 const nowhere = "/nowhere";
+/** A file of the console that runs nothing. */
+const picture = "/icon.svg";
 const patienceMs = 15_000;
 
 export interface SharedConsoleOptions {
@@ -77,6 +79,11 @@ export class SharedConsole {
     await this.page.getByRole("navigation").first().waitFor();
   }
 
+  /** Ends the console in the page, until a test loads it again. The same origin keeps the browser's process. */
+  async unload(): Promise<void> {
+    await this.page.goto(`${this.site.url}${picture}`);
+  }
+
   /** The id of a device that no other test uses. */
   newDeviceId(): string {
     this.#devices += 1;
@@ -126,7 +133,7 @@ export class SharedConsole {
   /** Leaves the page before the test's devices stop, so that nothing of this test reaches the next one. */
   async reset(failed: boolean): Promise<void> {
     if (failed) return await this.#close();
-    if (this.#left) return;
+    if (this.#left || this.page.url().endsWith(picture)) return;
     try {
       await this.#leave();
     } catch (error) {
