@@ -2,6 +2,7 @@ export const fleet = {
   "fleet.sort.battery": "Lowest battery first",
   "fleet.sort.other": "Other",
   "action.close": "Close",
+  "action.notCopied": "Not copied. The text is selected: copy it with the keyboard or the menu.",
   "action.back": "Back",
   "column.name": "Name",
   "column.board": "Board",

@@ -4,6 +4,7 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "fleet.sort.battery": "Batería más baja primero",
   "fleet.sort.other": "Otro",
   "action.close": "Cerrar",
+  "action.notCopied": "No se ha copiado. El texto está seleccionado: cópialo con el teclado o el menú.",
   "action.back": "Atrás",
   "column.name": "Nombre",
   "column.board": "Placa",

@@ -4,6 +4,7 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "fleet.sort.battery": "Pin thấp nhất trước",
   "fleet.sort.other": "Khác",
   "action.close": "Đóng",
+  "action.notCopied": "Chưa sao chép được. Văn bản đã được chọn: hãy sao chép bằng bàn phím hoặc menu.",
   "action.back": "Quay lại",
   "column.name": "Tên",
   "column.board": "Bo mạch",

@@ -4,6 +4,7 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "fleet.sort.battery": "电量最低优先",
   "fleet.sort.other": "其他",
   "action.close": "关闭",
+  "action.notCopied": "未能复制。文字已选中，请用键盘或菜单复制。",
   "action.back": "返回",
   "column.name": "名称",
   "column.board": "开发板",

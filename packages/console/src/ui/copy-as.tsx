@@ -1,9 +1,11 @@
 /** Copies a call as curl, as a `tendon` command or as an MCP message. */
+import { useState } from "react";
 import type { Arguments } from "../api/calls.ts";
 import { useSession } from "../api/session.tsx";
 import { useI18n } from "../i18n/i18n.tsx";
 import { IconButton } from "./button.tsx";
-import { copyText } from "./copy.tsx";
+import { CodeBlock, copyText } from "./copy.tsx";
+import { Dialog } from "./dialog.tsx";
 import { Menu, MenuItem, MenuLabel } from "./menu.tsx";
 import { useMoment } from "./time.tsx";
 
@@ -42,17 +44,28 @@ export function CopyAs({ call }: { readonly call: Copied }) {
   const { t } = useI18n();
   const { gateway } = useSession();
   const [copied, said] = useMoment();
-  const copy = (text: string) => void copyText(text).then(said);
+  const [notCopied, setNotCopied] = useState("");
+  const copy = async (text: string) => {
+    if (await copyText(text)) said();
+    else setNotCopied(text);
+  };
   return (
-    <Menu
-      trigger={
-        <IconButton icon={copied ? "check" : "copy"} label={copied ? t("action.copied") : t("copy.as")} />
-      }
-    >
-      <MenuLabel>{t("copy.as")}</MenuLabel>
-      <MenuItem onSelect={() => copy(asCurl(call, gateway.url))}>curl</MenuItem>
-      <MenuItem onSelect={() => copy(asCommand(call, gateway.command))}>{t("copy.command")}</MenuItem>
-      <MenuItem onSelect={() => copy(asMcp(call))}>MCP</MenuItem>
-    </Menu>
+    <>
+      <Menu
+        trigger={
+          <IconButton icon={copied ? "check" : "copy"} label={copied ? t("action.copied") : t("copy.as")} />
+        }
+      >
+        <MenuLabel>{t("copy.as")}</MenuLabel>
+        <MenuItem onSelect={() => void copy(asCurl(call, gateway.url))}>curl</MenuItem>
+        <MenuItem onSelect={() => void copy(asCommand(call, gateway.command))}>{t("copy.command")}</MenuItem>
+        <MenuItem onSelect={() => void copy(asMcp(call))}>MCP</MenuItem>
+      </Menu>
+      <Dialog open={notCopied !== ""} onClose={() => setNotCopied("")} wide title={t("copy.as")}>
+        <div className="overflow-y-auto p-5">
+          <CodeBlock text={notCopied} label={t("copy.as")} notCopied />
+        </div>
+      </Dialog>
+    </>
   );
 }

@@ -1,55 +1,93 @@
+import { useEffect, useRef, useState } from "react";
 import { useI18n } from "../i18n/i18n.tsx";
-import { Button, IconButton } from "./button.tsx";
+import { IconButton } from "./button.tsx";
 import { useMoment } from "./time.tsx";
 
-/** Without TLS, a page that is not on localhost has no clipboard API. It then copies with `execCommand`. */
-export async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard !== undefined) {
-    await navigator.clipboard.writeText(text).catch(() => copyBySelection(text));
-    return;
-  }
-  copyBySelection(text);
-}
-
-function copyBySelection(text: string): void {
-  const area = document.createElement("textarea");
-  area.value = text;
-  area.setAttribute("readonly", "");
-  area.className = "sr-only";
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-}
-
-function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
-  const { t } = useI18n();
-  const [copied, said] = useMoment();
-  const copy = () => void copyText(text).then(said);
-  const name = copied ? t("action.copied") : (label ?? t("action.copy"));
-  if (label === undefined) return <IconButton icon={copied ? "check" : "copy"} label={name} onClick={copy} />;
-  return (
-    <Button icon={copied ? "check" : "copy"} onClick={copy}>
-      {name}
-    </Button>
+/** Returns whether the text is in the clipboard. Without TLS, a page that is not on localhost has no clipboard API. */
+export async function copyText(text: string): Promise<boolean> {
+  if (navigator.clipboard === undefined) return copyBySelection(text);
+  return await navigator.clipboard.writeText(text).then(
+    () => true,
+    () => copyBySelection(text),
   );
 }
 
-export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
+/**
+ * Copies with `execCommand`, which needs a selection. The selection is a range, because a dialog would take the focus
+ * back from a field outside of it.
+ */
+function copyBySelection(text: string): boolean {
+  const selected = document.createElement("span");
+  selected.textContent = text;
+  selected.className = "sr-only whitespace-pre";
+  document.body.append(selected);
+  let copied = false;
+  const fill = (event: ClipboardEvent) => {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+    copied = event.clipboardData !== null;
+  };
+  document.addEventListener("copy", fill);
+  selectText(selected);
+  try {
+    return document.execCommand("copy") && copied;
+  } finally {
+    document.removeEventListener("copy", fill);
+    window.getSelection()?.removeAllRanges();
+    selected.remove();
+  }
+}
+
+function selectText(element: Element): void {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const selection = window.getSelection();
+  selection?.removeAllRanges();
+  selection?.addRange(range);
+}
+
+export function CodeBlock(props: {
+  readonly text: string;
+  readonly label: string;
+  /** Whether the text could not be copied, so that it is selected from the start. */
+  readonly notCopied?: boolean;
+}) {
+  const { text, label, notCopied = false } = props;
+  const { t } = useI18n();
+  const [copied, said] = useMoment();
+  const [failed, setFailed] = useState(notCopied);
+  const shown = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (failed && shown.current !== null) selectText(shown.current);
+  }, [failed]);
+  const copy = async () => {
+    setFailed(false);
+    if (await copyText(text)) said();
+    else setFailed(true);
+  };
   return (
-    <figure aria-label={label} className="relative rounded-lg border border-line bg-raised">
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reachable by keyboard
-        tabIndex={0}
-        className="overflow-x-auto rounded-lg p-3 font-mono text-sm leading-relaxed"
-      >
-        {text}
-        {/* Space for the button, so that it never covers the end of a line. */}
-        <span aria-hidden="true" className="inline-block w-9" />
-      </pre>
-      <span className="absolute top-1.5 right-1.5 rounded-lg bg-raised">
-        <CopyButton text={text} />
-      </span>
+    <figure aria-label={label} className="rounded-lg border border-line bg-raised">
+      <div className="flex items-start">
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reachable by keyboard
+          tabIndex={0}
+          className="min-w-0 flex-1 overflow-x-auto rounded-lg p-3 font-mono text-sm leading-relaxed"
+        >
+          <code ref={shown} className="font-mono">
+            {text}
+          </code>
+        </pre>
+        <span className="p-1.5">
+          <IconButton
+            icon={copied ? "check" : "copy"}
+            label={copied ? t("action.copied") : t("action.copy")}
+            onClick={() => void copy()}
+          />
+        </span>
+      </div>
+      <p role="status" className="px-3 pb-2 text-sm text-warn empty:hidden">
+        {failed && t("action.notCopied")}
+      </p>
     </figure>
   );
 }
