@@ -1,8 +1,9 @@
 /** What a new user does first: add devices, copy their addresses, and try the controls. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import type { Site } from "../site.ts";
 import { openConsole } from "./browser.ts";
-import { desk, openConsoleSite, startBoard } from "./console-site.ts";
+import { clientIdOf, desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
 
 /** The console on `http://` with the gateway's address in the network, where the browser has no clipboard API. */
 async function withoutClipboardApi(page: Page): Promise<void> {
@@ -18,6 +19,19 @@ async function pasted(page: Page): Promise<string> {
   await field.press("Control+V");
   return await field.inputValue();
 }
+
+/** A board that has asked for its settings and now shows a code. */
+async function showCode(site: Site, mac: string): Promise<string> {
+  const answer = await fetch(`${site.url}/xiaozhi/ota/`, {
+    method: "POST",
+    headers: { "Device-Id": mac, "Client-Id": clientIdOf(mac), "content-type": "application/json" },
+    body: JSON.stringify({ board: { type: "esp-box-3" }, application: { version: "2.4.2" } }),
+  });
+  const { activation } = (await answer.json()) as { activation: { code: string } };
+  return activation.code;
+}
+
+const rows = (page: Page) => page.getByRole("list", { name: "Fleet" }).getByRole("link");
 
 describe("copying without the clipboard API", () => {
   it("copies a new token and the address for boards out of their dialogs", async () => {
@@ -67,6 +81,66 @@ describe("copying without the clipboard API", () => {
     const offered = page.getByRole("dialog", { name: "Copy as" });
     await offered.getByText(/^Not copied\./).waitFor();
     expect(await page.evaluate("getSelection().toString()")).toMatch(/^curl -X POST/);
+    complaints.check();
+  });
+});
+
+describe("a device that the user adds", () => {
+  it("is confirmed and listed at once after its code, while other new devices still wait", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, kitchen, "kitchen");
+    const { page, complaints } = await openConsole(site);
+    await rows(page).filter({ hasText: "kitchen" }).waitFor();
+    await startBoard(site, "02:00:00:00:00:03", "attic");
+    await page.getByRole("button", { name: "Show 1 new device" }).waitFor();
+    const code = await showCode(site, desk);
+    await page.getByRole("button", { name: /^1 device is waiting for approval/ }).click();
+    await page.getByLabel("Code on the board").fill(code);
+    await page.getByRole("button", { name: "Approve by code" }).click();
+    const { alias } = await site.device(desk);
+    const note = page.getByRole("status").filter({ hasText: `${String(alias)} is approved` });
+    await note.waitFor();
+    await rows(page)
+      .filter({ hasText: String(alias) })
+      .waitFor();
+    expect(await rows(page).count()).toBe(2);
+    await page.getByRole("button", { name: "Show 1 new device" }).waitFor();
+    await note.getByRole("link", { name: "Open the device" }).click();
+    await page.waitForURL(`${site.url}/devices/${desk}`);
+    complaints.check();
+  });
+
+  it("is told apart from a code that no board shows", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, kitchen, "kitchen");
+    const code = await showCode(site, desk);
+    const { page, complaints } = await openConsole(site);
+    await page.getByRole("button", { name: /^1 device is waiting for approval/ }).click();
+    complaints.expectRefusal(404);
+    await page.getByLabel("Code on the board").fill(code === "000000" ? "000001" : "000000");
+    await page.getByRole("button", { name: "Approve by code" }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("No board shows this code.").waitFor();
+    expect(await alert.textContent()).not.toMatch(/deleted|not found/i);
+    complaints.check();
+  });
+
+  it("is listed at once when it is a virtual device", async () => {
+    const site = await openConsoleSite({
+      startDemoDevice: async () => {
+        await startBoard(site, desk, "desk");
+        return desk;
+      },
+    });
+    await startBoard(site, kitchen, "kitchen");
+    const { page, complaints } = await openConsole(site);
+    await page.goto(`${site.url}/?add=virtual`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Start a virtual device" }).click();
+    await dialog.getByText("Started. It is in the list now.").waitFor();
+    await page.keyboard.press("Escape");
+    await rows(page).filter({ hasText: "desk" }).waitFor();
+    expect(await page.getByRole("button", { name: /new device/ }).count()).toBe(0);
     complaints.check();
   });
 });

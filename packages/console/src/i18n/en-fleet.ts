@@ -20,6 +20,10 @@ export const fleet = {
   "pending.bar.other": "{count} devices are waiting for approval",
   "pending.open": "Enter code",
   "pending.close": "Hide",
+  "pending.approved": "{name} is approved",
+  "pending.wrongCode": "No board shows this code.",
+  "pending.wrongCodeHint":
+    "Check the digits. A code is valid for 15 minutes; the board then shows a new one.",
   "bulk.title": "Selected devices",
   "bulk.select": "Select {device}",
   "bulk.selectShown": "Select all shown devices",

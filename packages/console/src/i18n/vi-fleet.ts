@@ -22,6 +22,10 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "pending.bar.other": "{count} thiết bị đang chờ phê duyệt",
   "pending.open": "Nhập mã",
   "pending.close": "Ẩn",
+  "pending.approved": "{name} đã được chấp thuận",
+  "pending.wrongCode": "Không có bo mạch nào hiển thị mã này.",
+  "pending.wrongCodeHint":
+    "Hãy kiểm tra các chữ số. Mã có hiệu lực trong 15 phút; sau đó bo mạch hiện mã mới.",
   "bulk.title": "Thiết bị đã chọn",
   "bulk.select": "Chọn {device}",
   "bulk.selectShown": "Chọn tất cả thiết bị đang hiện",

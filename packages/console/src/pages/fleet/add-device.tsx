@@ -1,5 +1,6 @@
 /** How to add a device, for each kind. The dialog and the empty fleet show the same. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { DemoDevice } from "@tendon/protocol";
 import { type ComponentType, useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
@@ -13,12 +14,17 @@ import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote, Warning } from "../../ui/problem.tsx";
 import { QrCode } from "./qr-code.tsx";
 
+interface StepsProps {
+  /** Shows the device that the user added, which the list would otherwise only announce. */
+  readonly onAdded: (device: string) => void;
+}
+
 interface Kind {
   readonly id: string;
   readonly icon: IconName;
   readonly title: Extract<Key, `add.${string}`>;
   readonly lead: Extract<Key, `add.${string}`>;
-  readonly Steps: ComponentType;
+  readonly Steps: ComponentType<StepsProps>;
   /** Who sees it; everyone by default. */
   readonly isFor?: (session: Session) => boolean;
 }
@@ -42,7 +48,8 @@ export const firstKind = "board";
 export function AddDeviceDialog({
   kind,
   onChange,
-}: {
+  onAdded,
+}: StepsProps & {
   /** The open kind; empty while the dialog is closed. */
   readonly kind: string;
   readonly onChange: (kind: string) => void;
@@ -51,14 +58,14 @@ export function AddDeviceDialog({
   return (
     <Dialog open={kind !== ""} onClose={() => onChange("")} wide title={t("add.title")}>
       <div className="overflow-y-auto p-5">
-        <Kinds chosen={kind} onChoose={onChange} />
+        <Kinds chosen={kind} onChoose={onChange} onAdded={onAdded} />
       </div>
     </Dialog>
   );
 }
 
 /** Shown without devices. */
-export function FirstRun() {
+export function FirstRun({ onAdded }: StepsProps) {
   const { t } = useI18n();
   const [kind, setKind] = useState(firstKind);
   return (
@@ -70,12 +77,16 @@ export function FirstRun() {
         <h2 className="text-lg font-semibold">{t("firstRun.title")}</h2>
         <p className="text-soft">{t("add.first")}</p>
       </div>
-      <Kinds chosen={kind} onChoose={setKind} />
+      <Kinds chosen={kind} onChoose={setKind} onAdded={onAdded} />
     </div>
   );
 }
 
-function Kinds({ chosen, onChoose }: { readonly chosen: string; readonly onChoose: (kind: string) => void }) {
+function Kinds({
+  chosen,
+  onChoose,
+  onAdded,
+}: StepsProps & { readonly chosen: string; readonly onChoose: (kind: string) => void }) {
   const { t } = useI18n();
   const session = useSession();
   const offered = kinds.filter(({ isFor }) => isFor === undefined || isFor(session));
@@ -106,7 +117,7 @@ function Kinds({ chosen, onChoose }: { readonly chosen: string; readonly onChoos
           </label>
         ))}
       </div>
-      {shown !== undefined && <shown.Steps />}
+      {shown !== undefined && <shown.Steps onAdded={onAdded} />}
     </div>
   );
 }
@@ -144,13 +155,16 @@ function BoardSteps() {
   );
 }
 
-function VirtualSteps() {
+function VirtualSteps({ onAdded }: StepsProps) {
   const { t } = useI18n();
   const { gateway } = useSession();
   const client = useQueryClient();
   const start = useMutation({
-    mutationFn: () => api("/demo/devices", { method: "POST" }),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.fleets }),
+    mutationFn: () => api<DemoDevice>("/demo/devices", { method: "POST" }),
+    onSuccess: ({ id }) => {
+      onAdded(id);
+      return client.invalidateQueries({ queryKey: keys.fleets });
+    },
   });
   return (
     <div className="flex flex-col items-start gap-3">

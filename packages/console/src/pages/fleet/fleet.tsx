@@ -1,7 +1,7 @@
 /** All devices, live: presence, transport and status. */
 
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Device } from "@tendon/protocol";
+import type { Decided, Device } from "@tendon/protocol";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
@@ -21,7 +21,7 @@ import { readOrder, writeOrder } from "./device-order.ts";
 import { FleetList } from "./fleet-list.tsx";
 import { useStableOrder } from "./fleet-order.ts";
 import { type Presence, useFleetView } from "./fleet-view.ts";
-import { PendingBoards, usePendingBoards } from "./pending-boards.tsx";
+import { ApprovedNote, PendingBoards, usePendingBoards } from "./pending-boards.tsx";
 import { useSelection } from "./selection.ts";
 
 /** The page loads at most this many devices; search finds the others. */
@@ -58,6 +58,7 @@ export function FleetPage() {
   // Rows are sorted again when those of a new filter have replaced the old ones, and when the last page is there.
   const question = JSON.stringify([filter, order, fleet.isPlaceholderData, hasNextPage]);
   const stable = useStableOrder(loaded, order, question, hasNextPage);
+  const [approved, setApproved] = useState<Decided>();
   const selection = useSelection(stable.rows);
   const mayAct = may("call") || may("admin");
   const filtered = q !== "" || presence !== "all" || tag !== "";
@@ -91,10 +92,16 @@ export function FleetPage() {
           </>
         }
       />
-      <AddDeviceDialog kind={add} onChange={(kind) => change({ add: kind })} />
-      <PendingBoards />
+      <AddDeviceDialog kind={add} onChange={(kind) => change({ add: kind })} onAdded={stable.show} />
+      {approved !== undefined && <ApprovedNote device={approved} onClose={() => setApproved(undefined)} />}
+      <PendingBoards
+        onApproved={(device) => {
+          setApproved(device);
+          stable.show(device.id);
+        }}
+      />
       {isFirstRun ? (
-        <FirstRun />
+        <FirstRun onAdded={stable.show} />
       ) : (
         <>
           <div className="mb-3 flex flex-wrap gap-2">

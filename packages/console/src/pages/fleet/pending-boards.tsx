@@ -3,14 +3,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
 import { useId, useState } from "react";
-import { api, inPath } from "../../api/client.ts";
+import { Link } from "wouter";
+import { ApiError, api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { useI18n } from "../../i18n/i18n.tsx";
-import { Button } from "../../ui/button.tsx";
+import { deviceAddress } from "../../shell/navigation.ts";
+import { Button, IconButton } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
+import { Alert, ProblemNote } from "../../ui/problem.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 
@@ -27,15 +29,18 @@ export function usePendingBoards() {
   });
 }
 
-export function PendingBoards() {
+export function PendingBoards({ onApproved }: { readonly onApproved: (device: Decided) => void }) {
   const { t, n } = useI18n();
   const client = useQueryClient();
   const { data } = usePendingBoards();
   const [open, setOpen] = useState(false);
   const id = useId();
   const [code, setCode] = useState("");
-  const decided = async () => {
+  const decided = async (device: Decided) => {
     setCode("");
+    byCode.reset();
+    byId.reset();
+    onApproved(device);
     await Promise.all([keys.pending, keys.fleets].map((queryKey) => client.invalidateQueries({ queryKey })));
   };
   const byCode = useMutation({
@@ -97,7 +102,14 @@ export function PendingBoards() {
                   {t("pending.approve")}
                 </Button>
               </form>
-              {error !== null && <ProblemNote error={error} />}
+              {byCode.error instanceof ApiError && byCode.error.code === "device_unknown" ? (
+                <Alert>
+                  <p className="font-medium">{t("pending.wrongCode")}</p>
+                  <p className="text-text">{t("pending.wrongCodeHint")}</p>
+                </Alert>
+              ) : (
+                error !== null && <ProblemNote error={error} />
+              )}
             </div>
             <ul className="divide-y divide-line border-t border-line">
               {data.pending.slice(0, shownAtOnce).map((board) => (
@@ -116,6 +128,32 @@ export function PendingBoards() {
         )}
       </div>
     </section>
+  );
+}
+
+/** Confirms that a board was approved: the bar of waiting boards may be gone by then. */
+export function ApprovedNote({
+  device,
+  onClose,
+}: {
+  readonly device: Decided;
+  readonly onClose: () => void;
+}) {
+  const { t } = useI18n();
+  return (
+    <div
+      role="status"
+      className="mb-4 flex items-center gap-2 rounded-xl bg-ok-soft py-1 pr-1.5 pl-4 text-ok"
+    >
+      <Icon name="check" size={15} />
+      <p className="min-w-0 flex-1 break-words">
+        <span className="font-medium">{t("pending.approved", { name: device.alias })}</span>{" "}
+        <Link href={deviceAddress(device.id)} className="ml-1 rounded underline">
+          {t("call.openDevice")}
+        </Link>
+      </p>
+      <IconButton icon="cross" label={t("action.close")} onClick={onClose} />
+    </div>
   );
 }
 
