@@ -1,6 +1,7 @@
 /** What a new user does first: add devices, copy their addresses, and try the controls. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
 import type { Site } from "../site.ts";
 import { openConsole } from "./browser.ts";
 import { clientIdOf, desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
@@ -97,9 +98,10 @@ describe("a device that the user adds", () => {
     await page.getByRole("button", { name: /^1 device is waiting for approval/ }).click();
     await page.getByLabel("Code on the board").fill(code);
     await page.getByRole("button", { name: "Approve by code" }).click();
-    const { alias } = await site.device(desk);
-    const note = page.getByRole("status").filter({ hasText: `${String(alias)} is approved` });
+    const note = page.getByRole("status").filter({ hasText: /is approved/ });
     await note.waitFor();
+    const { alias } = await site.device(desk);
+    expect(await note.textContent()).toContain(`${String(alias)} is approved`);
     await rows(page)
       .filter({ hasText: String(alias) })
       .waitFor();
@@ -144,3 +146,36 @@ describe("a device that the user adds", () => {
     complaints.check();
   });
 });
+
+describe("a number typed beside a slider", () => {
+  it.each([
+    ["Volume", "300", "At most 100"],
+    ["Brightness", "-1", "At least 0"],
+  ])("of %s is not sent when it is %s", async (label, typed, problem) => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, `/devices/${desk}`);
+    const field = page.getByRole("spinbutton", { name: label });
+    await field.fill(typed);
+    await field.press("Enter");
+    const panel = page.getByRole("alert").filter({ hasText: problem });
+    await panel.waitFor();
+    expect(await field.getAttribute("aria-invalid")).toBe("true");
+    // A number in range is sent, and is the only call.
+    await field.fill("42");
+    await field.press("Enter");
+    await panel.waitFor({ state: "hidden" });
+    const tool = label === "Volume" ? "self.audio_speaker.set_volume" : "self.screen.set_brightness";
+    await until(async () => (await callsOf(site, tool)).length > 0, "the call");
+    expect(await callsOf(site, tool)).toEqual([{ [label.toLowerCase()]: 42 }]);
+    complaints.check();
+  });
+});
+
+async function callsOf(site: Site, tool: string): Promise<unknown[]> {
+  const { body } = await site.rest("GET", `/calls?tool=${tool}`);
+  const calls = body["calls"] as unknown as { callId: string }[];
+  return await Promise.all(
+    calls.map(async ({ callId }) => (await site.rest("GET", `/calls/${callId}`)).body["arguments"]),
+  );
+}

@@ -1,5 +1,6 @@
 import { Slider as RadixSlider, Switch as RadixSwitch } from "radix-ui";
 import { useId, useState } from "react";
+import { useI18n } from "../i18n/i18n.tsx";
 import { inputClass } from "./field.tsx";
 
 export function Switch(props: {
@@ -61,23 +62,37 @@ export function Slider(props: {
   );
 }
 
-/** A number that can be typed beside a slider. It is sent with Enter or when the field is left; Escape takes it back. */
+/**
+ * A number that can be typed beside a slider. It is sent with Enter or when the field is left; Escape takes it back. A
+ * number out of range is not sent.
+ */
 export function LevelInput(props: {
   readonly value: number;
   readonly min: number;
   readonly max: number;
   readonly label: string;
   readonly onCommit: (value: number) => void;
+  /** Why the typed number is not sent; `undefined` once it is corrected. */
+  readonly problem: string | undefined;
+  readonly onProblem: (problem: string | undefined) => void;
   readonly disabled?: boolean | undefined;
   readonly describedBy?: string | undefined;
 }) {
-  const { value, min, max, label, onCommit, disabled, describedBy } = props;
+  const { value, min, max, label, onCommit, problem, onProblem, disabled, describedBy } = props;
+  const { t } = useI18n();
   const [draft, setDraft] = useState<string>();
+  const take = (text: string | undefined) => {
+    setDraft(text);
+    if (problem !== undefined) onProblem(undefined);
+  };
   const commit = () => {
-    setDraft(undefined);
-    if (draft === undefined || draft.trim() === "") return;
-    const typed = Math.min(max, Math.max(min, Math.round(Number(draft))));
-    if (Number.isFinite(typed) && typed !== value) onCommit(typed);
+    const typed = Number(draft);
+    if (draft === undefined || draft.trim() === "" || !Number.isFinite(typed)) return take(undefined);
+    if (typed < min) return onProblem(t("form.minimum", { value: min }));
+    if (typed > max) return onProblem(t("form.maximum", { value: max }));
+    take(undefined);
+    const whole = Math.round(typed);
+    if (whole !== value) onCommit(whole);
   };
   return (
     <span className="w-16 shrink-0">
@@ -86,17 +101,18 @@ export function LevelInput(props: {
         inputMode="numeric"
         aria-label={label}
         aria-describedby={describedBy}
+        aria-invalid={problem !== undefined}
         min={min}
         max={max}
         disabled={disabled === true}
         value={draft ?? value}
-        onChange={({ target }) => setDraft(target.value)}
+        onChange={({ target }) => take(target.value)}
         onBlur={commit}
         onKeyDown={(event) => {
           if (event.key === "Enter") commit();
           if (event.key !== "Escape") return;
           event.stopPropagation();
-          setDraft(undefined);
+          take(undefined);
         }}
         className={`${inputClass} number-plain text-right`}
       />

@@ -206,6 +206,16 @@ function LevelControl(
   const call = useToolCall(device);
   const { shown, setPending } = usePendingValue(value);
   const { describedBy, note } = useReason(props, tool);
+  const [problem, setProblem] = useState<string>();
+  const problemNote = useId();
+  /** Moving the slider discards a typed number that was not sent. */
+  const [moves, setMoves] = useState(0);
+  const move = (next: number) => {
+    setPending(next);
+    if (problem === undefined) return;
+    setProblem(undefined);
+    setMoves((count) => count + 1);
+  };
   const send = async (next: number) => {
     setPending(next);
     try {
@@ -231,12 +241,15 @@ function LevelControl(
               {call.isPending && t("status.sending")}
             </output>
             <LevelInput
+              key={moves}
               label={label}
               min={0}
               max={100}
               value={shown}
               disabled={disabled}
-              describedBy={describedBy}
+              problem={problem}
+              onProblem={setProblem}
+              describedBy={problem === undefined ? describedBy : problemNote}
               onCommit={(next) => void send(next)}
             />
             %
@@ -250,10 +263,13 @@ function LevelControl(
           value={shown}
           disabled={disabled}
           describedBy={describedBy}
-          onChange={setPending}
+          onChange={move}
           onCommit={(next) => void send(next)}
         />
       </Row>
+      <p id={problemNote} role="alert" className="text-right text-sm text-bad empty:hidden">
+        {problem}
+      </p>
       {note}
       {call.isError && <ProblemNote error={call.error} />}
     </div>
