@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import type { Site } from "../site.ts";
-import { openConsole } from "./browser.ts";
+import { openConsole, openPage } from "./browser.ts";
 import { clientIdOf, desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
 
 /** The console on `http://` with the gateway's address in the network, where the browser has no clipboard API. */
@@ -179,3 +179,16 @@ async function callsOf(site: Site, tool: string): Promise<unknown[]> {
     calls.map(async ({ callId }) => (await site.rest("GET", `/calls/${callId}`)).body["arguments"]),
   );
 }
+
+describe("the console explains", () => {
+  it("the whole sign-in link in the field by signing in", async () => {
+    const site = await openConsoleSite();
+    const { page, complaints } = await openPage();
+    await page.goto(site.url);
+    const field = page.getByLabel("Token or code");
+    await field.fill(`  ${site.tendon.consoleLink()} `);
+    await field.press("Enter");
+    await page.getByRole("navigation").first().waitFor();
+    complaints.check();
+  });
+});

@@ -22,6 +22,12 @@ function codeInFragment(): string | undefined {
   return /^#code=([\w-]+)$/.exec(window.location.hash)?.[1];
 }
 
+/** What was typed or pasted: a token, a code, or the whole link with its code. */
+function attemptOf(typed: string): Attempt {
+  const code = /#code=([\w-]+)$/.exec(typed)?.[1];
+  return code === undefined ? { secret: typed, by: "hand" } : { secret: code, by: "link" };
+}
+
 export function SignInPage({ ended }: { readonly ended: SessionEnding | undefined }) {
   const { t } = useI18n();
   const client = useQueryClient();
@@ -76,7 +82,7 @@ export function SignInPage({ ended }: { readonly ended: SessionEnding | undefine
           className="flex flex-col gap-3"
           onSubmit={(event) => {
             event.preventDefault();
-            if (secret.trim() !== "") signIn.mutate({ secret: secret.trim(), by: "hand" });
+            if (secret.trim() !== "") signIn.mutate(attemptOf(secret.trim()));
           }}
         >
           <label className="flex flex-col gap-1.5">
