@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import type { Site } from "../site.ts";
 import { openConsole, openPage } from "./browser.ts";
-import { clientIdOf, desk, kitchen, openConsoleSite, startBoard } from "./console-site.ts";
+import { clientIdOf, desk, kitchen, openConsoleSite, startBoard, untilOnline } from "./console-site.ts";
 
 /** The console on `http://` with the gateway's address in the network, where the browser has no clipboard API. */
 async function withoutClipboardApi(page: Page): Promise<void> {
@@ -189,6 +189,18 @@ describe("the console explains", () => {
     await field.fill(`  ${site.tendon.consoleLink()} `);
     await field.press("Enter");
     await page.getByRole("navigation").first().waitFor();
+    complaints.check();
+  });
+
+  it("how to run a home that is known and was never read", async () => {
+    const site = await openConsoleSite();
+    const device = await startBoard(site, desk, "home", { autoReconnect: false });
+    await device.stop();
+    await untilOnline(site, desk, false);
+    const { page, complaints } = await openConsole(site, "/home");
+    await page.getByRole("heading", { name: "The home is not running" }).waitFor();
+    await page.getByText(/serve --demo/).waitFor();
+    expect(await page.getByText("last known state").count()).toBe(0);
     complaints.check();
   });
 });

@@ -244,6 +244,8 @@ export const en = {
   "home.lead": "Click a room to switch its light. A dashed outline means that the alarm is armed.",
   "home.asDevice": "Open as device",
   "home.offline": "The home does not answer. Showing its last known state.",
+  "home.away": "The home is not running",
+  "home.awayHint": "It is offline, so its state is unknown. The demo runs the simulated home:",
   "home.none": "No simulated home",
   "home.noneHint": "The demo includes a simulated home with lights, an alarm and people:",
   "home.command": "Command",

@@ -244,6 +244,8 @@ export const vi: Catalogue = {
   "home.lead": "Bấm vào phòng để bật tắt đèn. Viền đứt nghĩa là báo động đã bật.",
   "home.asDevice": "Mở như thiết bị",
   "home.offline": "Ngôi nhà không phản hồi. Đang hiện trạng thái biết lần cuối.",
+  "home.away": "Ngôi nhà không chạy",
+  "home.awayHint": "Ngôi nhà đang ngoại tuyến nên chưa biết trạng thái. Bản demo sẽ chạy ngôi nhà:",
   "home.none": "Không có ngôi nhà mô phỏng",
   "home.noneHint": "Bản demo có sẵn một ngôi nhà mô phỏng với đèn, báo động và người:",
   "home.command": "Lệnh",

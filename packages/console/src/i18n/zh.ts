@@ -237,6 +237,8 @@ export const zh: Catalogue = {
   "home.lead": "点击房间开关灯。虚线外框表示警报已布防。",
   "home.asDevice": "作为设备查看",
   "home.offline": "家没有响应，显示最后已知的状态。",
+  "home.away": "模拟的家没有运行",
+  "home.awayHint": "它处于离线状态，因此状态未知。演示模式会运行它：",
   "home.none": "没有模拟的家",
   "home.noneHint": "演示模式包含一个模拟的家，有灯、警报和人：",
   "home.command": "命令",

@@ -49,8 +49,11 @@ export function HomePage() {
     onError: (_error, _wish, context) => client.setQueryData(homeKey, context?.before),
     onSettled: again,
   });
-  if (device.error instanceof ApiError && device.error.code === "device_unknown") return <NoHome />;
+  if (device.error instanceof ApiError && device.error.code === "device_unknown")
+    return <NoHome title={t("home.none")} hint={t("home.noneHint")} />;
   const known = state.data;
+  if (live && device.data !== undefined && !online && known === undefined)
+    return <NoHome title={t("home.away")} hint={t("home.awayHint")} />;
   const usable = online && live && may("call");
   return (
     <>
@@ -101,14 +104,15 @@ export function HomePage() {
   );
 }
 
-function NoHome() {
+/** How to run the simulated home. */
+function NoHome({ title, hint }: { readonly title: string; readonly hint: string }) {
   const { t } = useI18n();
   const { gateway } = useSession();
   return (
     <>
       <PageHeader title={t("home.title")} />
-      <Empty icon="home" title={t("home.none")}>
-        <p>{t("home.noneHint")}</p>
+      <Empty icon="home" title={title}>
+        <p>{hint}</p>
         <div className="w-full text-left">
           <CodeBlock text={`${gateway.command} serve --demo`} label={t("home.command")} />
         </div>
