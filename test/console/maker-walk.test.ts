@@ -147,6 +147,60 @@ describe("a device that the user adds", () => {
   });
 });
 
+describe("the first steps on a phone", () => {
+  const phone = { viewport: { width: 390, height: 844 }, hasTouch: true };
+
+  it("close the dialog that adds a device, whose chosen kind has the focus", async () => {
+    const site = await openConsoleSite({ startDemoDevice: async () => desk });
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, "/", phone);
+    await page.goto(`${site.url}/?add=virtual`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Start a virtual device" }).waitFor();
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Virtual device");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await dialog.waitFor({ state: "detached" });
+    complaints.check();
+  });
+
+  it("find every entry of the menu without scrolling", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, "/", phone);
+    await page.getByRole("button", { name: "More" }).click();
+    const menu = page.getByRole("menu");
+    await menu.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    expect(await menu.evaluate((element) => element.scrollHeight - element.clientHeight)).toBe(0);
+    complaints.check();
+  });
+
+  it("show Spanish texts in full", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, complaints } = await openConsole(site, `/devices/${desk}`, { ...phone, locale: "es" });
+    await page.getByRole("button", { name: "Activar sonido" }).waitFor();
+    const cut = `[...document.querySelectorAll("nav span, section[aria-label=Controles] span, select")]
+      .filter((element) => element.clientWidth > 0 && element.scrollWidth > element.clientWidth)
+      .map((element) => element.textContent)`;
+    expect(await page.evaluate(cut)).toEqual([]);
+    await page.goto(`${site.url}/calls`);
+    for (const name of ["Resultado", "Cuándo"]) {
+      await page.getByRole("combobox", { name }).waitFor();
+      // A select does not overflow. Its text is measured with the same font instead.
+      const room = await page.evaluate(`(() => {
+        const select = document.querySelector('select[aria-label="${name}"]');
+        const { font, paddingLeft, paddingRight } = getComputedStyle(select);
+        const pen = document.createElement("canvas").getContext("2d");
+        pen.font = font;
+        const text = pen.measureText(select.selectedOptions[0].text).width;
+        return select.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - text;
+      })()`);
+      expect(room, name).toBeGreaterThan(0);
+    }
+    complaints.check();
+  });
+});
+
 describe("a number typed beside a slider", () => {
   it.each([
     ["Volume", "300", "At most 100"],

@@ -80,7 +80,7 @@ export function Finder({ onClose }: { readonly onClose: (leading: boolean) => vo
   };
   return (
     <div className="flex min-h-0 flex-col">
-      <div className="flex items-center gap-2 border-b border-line px-4">
+      <div className="flex items-center gap-2 border-b border-line pr-12 pl-4">
         <span className="text-soft">
           <Icon name="search" />
         </span>

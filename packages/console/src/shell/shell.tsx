@@ -205,17 +205,18 @@ function BottomBar(props: {
       {t(place.label)}
     </MenuItem>
   );
+  // An entry is as wide as its text and a share of the rest, because long words need more than a fifth of a phone.
   return (
     <nav
       aria-label={t("shell.nav")}
-      className="fixed inset-x-0 bottom-0 z-30 grid grid-cols-5 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="fixed inset-x-0 bottom-0 z-30 flex border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       {first.map((place) => (
         <Link
           key={place.to}
           href={place.to}
           aria-current={isHere(place, location) ? "page" : undefined}
-          className="flex h-14 min-w-0 flex-col items-center justify-center gap-1 text-xs text-soft aria-[current=page]:text-accent-deep"
+          className="flex h-14 min-w-0 flex-auto flex-col items-center justify-center gap-1 text-xs text-soft aria-[current=page]:text-accent-deep"
         >
           <span className="relative">
             <Icon name={place.icon} size={18} />
@@ -233,7 +234,7 @@ function BottomBar(props: {
         trigger={
           <button
             type="button"
-            className="flex h-14 min-w-0 flex-col items-center justify-center gap-1 text-xs text-soft"
+            className="flex h-14 min-w-0 flex-auto flex-col items-center justify-center gap-1 text-xs text-soft"
           >
             <Icon name="more" size={18} />
             <span className="max-w-full truncate px-1">{t("nav.more")}</span>

@@ -19,7 +19,7 @@ export function Menu(props: {
           align={align}
           sideOffset={6}
           collisionPadding={8}
-          className="pop z-50 max-h-80 min-w-44 overflow-y-auto rounded-lg border border-line bg-surface p-1 shadow-lg"
+          className="pop z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-44 overflow-y-auto rounded-lg border border-line bg-surface p-1 shadow-lg"
         >
           {children}
         </DropdownMenu.Content>

@@ -44,7 +44,7 @@ export function ControlPad({
             className="flex h-14 flex-col items-center justify-center gap-1 rounded-lg border border-line bg-surface text-xs transition-colors hover:bg-raised disabled:opacity-50"
           >
             <Icon name={icon} size={18} />
-            <span className="max-w-full truncate px-1">{t(label)}</span>
+            <span className="line-clamp-2 max-w-full px-1 text-center leading-tight">{t(label)}</span>
           </button>
         ))}
       </div>

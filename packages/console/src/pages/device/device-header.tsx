@@ -35,8 +35,10 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
                 <Badge key={tag}>{tag}</Badge>
               ))}
             </h1>
-            <p className="mt-1 flex flex-wrap items-center gap-x-2">
-              <PresenceDot online={device.online} />
+            <p className="mt-1 flex items-start gap-x-2">
+              <span className="flex h-[1lh] items-center">
+                <PresenceDot online={device.online} />
+              </span>
               <Presence device={device} label={presenceLabel(t, device, live)} />
             </p>
           </div>

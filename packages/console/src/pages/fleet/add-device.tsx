@@ -58,7 +58,7 @@ export function AddDeviceDialog({
   return (
     <Dialog open={kind !== ""} onClose={() => onChange("")} wide title={t("add.title")}>
       <div className="overflow-y-auto p-5">
-        <Kinds chosen={kind} onChoose={onChange} onAdded={onAdded} />
+        <Kinds chosen={kind} onChoose={onChange} onAdded={onAdded} focused />
       </div>
     </Dialog>
   );
@@ -86,7 +86,13 @@ function Kinds({
   chosen,
   onChoose,
   onAdded,
-}: StepsProps & { readonly chosen: string; readonly onChoose: (kind: string) => void }) {
+  focused = false,
+}: StepsProps & {
+  readonly chosen: string;
+  readonly onChoose: (kind: string) => void;
+  /** Whether the chosen kind takes the focus. */
+  readonly focused?: boolean;
+}) {
   const { t } = useI18n();
   const session = useSession();
   const offered = kinds.filter(({ isFor }) => isFor === undefined || isFor(session));
@@ -104,6 +110,7 @@ function Kinds({
               name="kind"
               aria-label={t(title)}
               checked={id === shown?.id}
+              autoFocus={focused && id === shown?.id}
               onChange={() => onChoose(id)}
               className="absolute inset-0 cursor-pointer opacity-0"
             />

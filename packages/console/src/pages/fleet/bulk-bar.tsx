@@ -109,7 +109,7 @@ function TagDialog({ devices: selected, onClose }: BulkProps) {
     return api(`/devices/${inPath(device.id)}`, { method: "PATCH", body: { tags } });
   }, useFleetRefresh());
   return (
-    <Dialog open onClose={onClose} title={n("bulk.tagTitle", devices.length)}>
+    <Dialog open onClose={onClose} title={n("bulk.tagTitle", devices.length)} ownClose>
       <form
         className="flex flex-col gap-4 overflow-y-auto p-5"
         onSubmit={(event) => {
@@ -183,6 +183,7 @@ function DecisionDialog({
       onClose={onClose}
       title={n(`bulk.${decision}Title`, devices.length)}
       description={t(`bulk.${decision}Effect`)}
+      ownClose
     >
       <form
         className="flex flex-col gap-4 overflow-y-auto p-5"

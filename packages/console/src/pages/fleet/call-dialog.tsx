@@ -48,7 +48,13 @@ export function CallDialog({
   };
   const action = n("bulk.callAction", devices.length);
   return (
-    <Dialog open onClose={onClose} wide title={n("bulk.callTitle", devices.length)}>
+    <Dialog
+      open
+      onClose={onClose}
+      wide
+      title={n("bulk.callTitle", devices.length)}
+      ownClose={run.isPending || run.isSuccess}
+    >
       <div className="flex flex-col gap-4 overflow-y-auto p-5">
         {run.isPending || run.isSuccess ? (
           <>
