@@ -257,4 +257,17 @@ describe("the console explains", () => {
     expect(await page.getByText("last known state").count()).toBe(0);
     complaints.check();
   });
+
+  it("an unknown device with a link to the similar one", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "kitchen-lamp");
+    const { page, complaints } = await openConsole(site, "/devices/kitchen-lmp");
+    complaints.expectRefusal(404);
+    const alert = page.getByRole("alert");
+    await alert.getByText("Device not found").waitFor();
+    expect(await alert.textContent()).not.toContain("`");
+    await alert.getByRole("link", { name: "kitchen-lamp" }).click();
+    await page.getByRole("heading", { name: "kitchen-lamp" }).waitFor();
+    complaints.check();
+  });
 });

@@ -1,6 +1,7 @@
 /** Shows an error beside what failed: what happened and what to do next. */
 import { errorTitles } from "@tendon/protocol";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { ApiError } from "../api/client.ts";
 import { type I18n, type Key, useI18n } from "../i18n/i18n.tsx";
 import { Icon } from "./icon.tsx";
@@ -25,7 +26,12 @@ export function outcomeTone(outcome: string): "ok" | "warn" | "bad" {
   return outcome === "approval_required" ? "warn" : "bad";
 }
 
-export function ProblemNote({ error }: { readonly error: unknown }) {
+export function ProblemNote(props: {
+  readonly error: unknown;
+  /** The address of a name that the error suggests. */
+  readonly addressOf?: (name: string) => string;
+}) {
+  const { error, addressOf } = props;
   const i18n = useI18n();
   const { code, detail } =
     error instanceof ApiError
@@ -35,10 +41,37 @@ export function ProblemNote({ error }: { readonly error: unknown }) {
   return (
     <Alert>
       <p className="font-medium">{title}</p>
-      {detail !== "" && <p className="break-words">{detail}</p>}
+      {detail !== "" && (
+        <p className="break-words">
+          {addressOf === undefined ? detail : <Detail text={detail} addressOf={addressOf} />}
+        </p>
+      )}
       <p className="text-text">{next}</p>
     </Alert>
   );
+}
+
+/** An error's sentence. The gateway puts names between backticks; those that it suggests become links. */
+function Detail(props: { readonly text: string; readonly addressOf: (name: string) => string }) {
+  const { text, addressOf } = props;
+  const suggestions = text.indexOf("did you mean");
+  let at = 0;
+  return text.split(/(`[^`]+`)/).map((part) => {
+    const start = at;
+    at += part.length;
+    if (!/^`[^`]+`$/.test(part)) return part;
+    const name = part.slice(1, -1);
+    const suggested = suggestions !== -1 && start > suggestions;
+    return suggested ? (
+      <Link key={start} href={addressOf(name)} className="rounded underline">
+        {name}
+      </Link>
+    ) : (
+      <code key={start} className="font-mono">
+        {name}
+      </code>
+    );
+  });
 }
 
 export function Alert({ children }: { readonly children: ReactNode }) {

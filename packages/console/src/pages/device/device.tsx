@@ -25,7 +25,7 @@ import { ToolsPanel } from "./tools-panel.tsx";
 export function DevicePage() {
   const { device: reference = "" } = useParams<{ device: string }>();
   const { data, error } = useQuery(deviceQuery(reference));
-  if (error !== null) return <ProblemNote error={error} />;
+  if (error !== null) return <ProblemNote error={error} addressOf={deviceAddress} />;
   if (data === undefined) return <SkeletonRows />;
   // Events contain ids, while the address may contain an alias.
   if (data.id !== reference)
