@@ -30,7 +30,7 @@ describe("calls", () => {
     await page.getByText(/"method":"tools\/call"/).waitFor();
     const before = page.url();
     await site.call(device.id, "self.audio_speaker.set_volume", { volume: 90 });
-    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("button", { name: "Repeat" }).click();
     await until(() => device.state.get("volume") === 20, "the volume of the story");
     await until(() => page.url() !== before, "the story of the new call");
     complaints.check();
@@ -241,7 +241,7 @@ describe("a running call", () => {
     device.reply(id, textContent("a cat"));
     await call;
     await page.getByText("a cat", { exact: true }).first().waitFor();
-    await page.getByRole("button", { name: "Try again" }).waitFor();
+    await page.getByRole("button", { name: "Repeat" }).waitFor();
     complaints.check();
   });
 });

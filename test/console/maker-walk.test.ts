@@ -270,4 +270,17 @@ describe("the console explains", () => {
     await page.getByRole("heading", { name: "kitchen-lamp" }).waitFor();
     complaints.check();
   });
+
+  it("a call that succeeded with Repeat, and its frames in the order of time", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { body } = await site.call(desk, "self.audio_speaker.set_volume", { volume: 20 });
+    const { page, complaints } = await openConsole(site, `/calls/${String(body["callId"])}`);
+    await page.getByRole("button", { name: "Repeat" }).waitFor();
+    const frames = page.getByRole("group");
+    await frames.nth(1).waitFor();
+    expect(await frames.nth(0).textContent()).toContain("to device");
+    expect(await frames.nth(1).textContent()).toContain("from device");
+    complaints.check();
+  });
 });

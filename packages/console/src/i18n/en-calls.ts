@@ -3,6 +3,7 @@ export const calls = {
   "outcome.false": "The device answered false",
   "outcome.running": "Running",
   "call.answer": "Answer",
+  "call.repeat": "Repeat",
   "call.noAnswerYet": "No answer yet.",
   "call.answerEmpty": "The answer is empty.",
   "call.answerGone": "The answer is no longer in memory, or your token cannot read it.",

@@ -4,6 +4,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "outcome.false": "El dispositivo respondió false",
   "outcome.running": "En curso",
   "call.answer": "Respuesta",
+  "call.repeat": "Repetir",
   "call.noAnswerYet": "Todavía sin respuesta.",
   "call.answerEmpty": "La respuesta está vacía.",
   "call.answerGone": "La respuesta ya no está en memoria o tu token no puede leerla.",

@@ -4,6 +4,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "outcome.false": "Thiết bị trả lời false",
   "outcome.running": "Đang chạy",
   "call.answer": "Trả lời",
+  "call.repeat": "Gọi lại",
   "call.noAnswerYet": "Chưa có trả lời.",
   "call.answerEmpty": "Câu trả lời trống.",
   "call.answerGone": "Câu trả lời không còn trong bộ nhớ, hoặc token của bạn không được đọc.",

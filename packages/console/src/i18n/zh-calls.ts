@@ -4,6 +4,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "outcome.false": "设备回答了 false",
   "outcome.running": "运行中",
   "call.answer": "回答",
+  "call.repeat": "再次调用",
   "call.noAnswerYet": "还没有回答。",
   "call.answerEmpty": "回答为空。",
   "call.answerGone": "回答已不在内存中，或者你的令牌无权读取。",

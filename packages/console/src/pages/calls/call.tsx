@@ -154,7 +154,7 @@ function CallFrames({ trace }: { readonly trace: CallTrace }) {
       {frames.length === 0 ? (
         <p className="px-4 pt-1 pb-4 text-soft">{t("call.noFrames")}</p>
       ) : (
-        <Frames frames={frames} />
+        <Frames frames={frames} order="time" />
       )}
     </Panel>
   );
@@ -164,6 +164,7 @@ function Retry({ trace, alias }: { readonly trace: CallTrace; readonly alias: st
   const { t } = useI18n();
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);
+  const label = t(trace.outcome === "ok" ? "call.repeat" : "call.retry");
   const tools = useQuery(toolsQuery(trace.device));
   const call = useToolCall(trace.device);
   const tool = tools.data?.tools.find(({ name }) => name === trace.tool);
@@ -196,7 +197,7 @@ function Retry({ trace, alias }: { readonly trace: CallTrace; readonly alias: st
         disabled={call.isPending || tool.access === "denied"}
         onClick={() => (tool.audience === "user" ? setAsking(true) : void again())}
       >
-        {t("call.retry")}
+        {label}
       </Button>
       <Confirm
         open={asking}
@@ -204,7 +205,7 @@ function Retry({ trace, alias }: { readonly trace: CallTrace; readonly alias: st
         onConfirm={() => void again()}
         title={t("confirm.title", { tool: titleOf(trace.tool), device: alias })}
         effect={tool.description}
-        action={t("call.retry")}
+        action={label}
       />
     </>
   );

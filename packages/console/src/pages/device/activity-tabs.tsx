@@ -79,37 +79,47 @@ function FrameLog({ device }: { readonly device: string }) {
     );
   if (data === undefined) return <SkeletonRows rows={4} />;
   if (data.frames.length === 0) return <p className="p-4 text-soft">{t("activity.noFrames")}</p>;
-  return <Frames frames={data.frames} />;
+  return <Frames frames={data.frames} order="newestFirst" />;
 }
 
-export function Frames({ frames }: { readonly frames: FrameList["frames"] }) {
+export function Frames({
+  frames,
+  order,
+}: {
+  readonly frames: FrameList["frames"];
+  readonly order: "time" | "newestFirst";
+}) {
   const { t } = useI18n();
   return (
     <ol className="divide-y divide-line">
-      {newestFirst(frames).map(({ key, at, way, length, text, notUnderstood }) => (
-        <li key={key} className="px-4 py-2">
-          <details>
-            <summary className="grid cursor-pointer grid-cols-[auto_auto_minmax(0,1fr)] items-baseline gap-3 text-sm marker:content-none">
-              <span className="text-soft">
-                <Clock at={at} />
-              </span>
-              <span className={way === "in" ? "text-ok" : "text-accent-deep"}>
-                {way === "in" ? `← ${t("frames.in")}` : `→ ${t("frames.out")}`}
-              </span>
-              <code className="truncate font-mono text-soft">{text}</code>
-              {notUnderstood !== undefined && (
-                <span className="col-span-3 text-warn">
-                  {t("frames.notUnderstood", { reason: notUnderstood })}
+      {(order === "time" ? keyed(frames) : keyed(frames).reverse()).map(
+        ({ key, at, way, length, text, notUnderstood }) => (
+          <li key={key} className="px-4 py-2">
+            <details>
+              <summary className="grid cursor-pointer grid-cols-[auto_auto_minmax(0,1fr)] items-baseline gap-3 text-sm marker:content-none">
+                <span className="text-soft">
+                  <Clock at={at} />
                 </span>
+                <span className={way === "in" ? "text-ok" : "text-accent-deep"}>
+                  {way === "in" ? `← ${t("frames.in")}` : `→ ${t("frames.out")}`}
+                </span>
+                <code className="truncate font-mono text-soft">{text}</code>
+                {notUnderstood !== undefined && (
+                  <span className="col-span-3 text-warn">
+                    {t("frames.notUnderstood", { reason: notUnderstood })}
+                  </span>
+                )}
+              </summary>
+              <pre className="mt-2 rounded-lg bg-raised p-3 font-mono text-xs break-words whitespace-pre-wrap">
+                {readable(text)}
+              </pre>
+              {length > text.length && (
+                <p className="mt-1 text-xs text-soft">{t("frames.cut", { length })}</p>
               )}
-            </summary>
-            <pre className="mt-2 rounded-lg bg-raised p-3 font-mono text-xs break-words whitespace-pre-wrap">
-              {readable(text)}
-            </pre>
-            {length > text.length && <p className="mt-1 text-xs text-soft">{t("frames.cut", { length })}</p>}
-          </details>
-        </li>
-      ))}
+            </details>
+          </li>
+        ),
+      )}
     </ol>
   );
 }
@@ -125,12 +135,11 @@ function readable(text: string): string {
 type Frame = FrameList["frames"][number];
 
 /** Frames have no ids, so the key is their time and their position within that time. */
-function newestFirst(frames: readonly Frame[]): (Frame & { readonly key: string })[] {
+function keyed(frames: readonly Frame[]): (Frame & { readonly key: string })[] {
   const seen = new Map<string, number>();
-  const named = frames.map((frame) => {
+  return frames.map((frame) => {
     const before = seen.get(frame.at) ?? 0;
     seen.set(frame.at, before + 1);
     return { ...frame, key: `${frame.at}-${before}` };
   });
-  return named.reverse();
 }
