@@ -283,4 +283,14 @@ describe("the console explains", () => {
     expect(await frames.nth(1).textContent()).toContain("from device");
     complaints.check();
   });
+
+  it("counts no device as offline while the gateway is away", async () => {
+    const site = await openConsoleSite();
+    await startBoard(site, desk, "desk");
+    const { page, context } = await openConsole(site);
+    await page.getByText("1 online · 0 offline").waitFor();
+    await context.setOffline(true);
+    await page.getByText("Disconnected. Showing the last known state.").waitFor();
+    expect(await page.getByText(/\d (online|offline)/).count()).toBe(0);
+  });
 });

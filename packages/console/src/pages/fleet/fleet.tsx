@@ -8,6 +8,7 @@ import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { statusTool } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
+import { useLive } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segments } from "../../ui/controls.tsx";
@@ -33,6 +34,7 @@ const narrowOrders = ["alias", "-lastSeen", "board", "battery", "-tools"] as con
 export function FleetPage() {
   const { t, n } = useI18n();
   const { may } = useSession();
+  const isAway = useLive().kind === "reconnecting";
   const [{ search, presence, tag, order, add }, change] = useFleetView();
   const [density, setDensity] = useDensity();
   const q = useDeferredValue(search.trim());
@@ -72,7 +74,9 @@ export function FleetPage() {
       <PageHeader
         title={t("fleet.title")}
         lead={
-          fleet.isSuccess && !isEmpty ? (
+          isAway ? (
+            t("live.memory")
+          ) : fleet.isSuccess && !isEmpty ? (
             <span role="status">
               {n("fleet.online", online)} · {n("fleet.offline", loaded.length - online)}
               {boards > 0 && ` · ${n("fleet.boards", boards)}`}
