@@ -53,7 +53,7 @@ const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 export async function openRoutes(http: Http, dependencies: RouteDependencies): Promise<Console> {
   const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = dependencies;
   const { clock, metrics, events, store, cluster, node, nodeId, idPrefix, stateKey } = foundation;
-  docsRoutes(http);
+  docsRoutes(http, dependencies.listening.publicUrl);
   const { audit } = dependencies;
   const console = await openConsole(http, {
     clock,

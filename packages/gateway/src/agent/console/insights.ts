@@ -1,11 +1,11 @@
 /** Routes for the console: frames, the overview's time series, and a demo device. */
-import { DemoDevice, FrameList, FrameQuery, OverviewQuery, OverviewView, Problem } from "@tendon/protocol";
+import { DemoDevice, FrameList, FrameQuery, OverviewQuery, OverviewView } from "@tendon/protocol";
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import { withoutSecrets } from "../../secret-masking.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { Overview } from "./overview.ts";
 
@@ -27,13 +27,12 @@ export interface InsightDependencies {
   readonly startDemoDevice: (() => Promise<string>) | undefined;
 }
 
-const failures = { "4xx": Problem, "5xx": Problem };
-
 export function insightRoutes(http: Http, dependencies: InsightDependencies): void {
   http.get(
     "/devices/:device/frames",
     {
       schema: {
+        operationId: "listFrames",
         summary: "The last frames to and from a device, with secrets masked",
         description:
           "Needs `admin`. The nodes that held the connection keep the frames in memory and shorten long ones.",
@@ -64,6 +63,7 @@ export function insightRoutes(http: Http, dependencies: InsightDependencies): vo
     "/overview",
     {
       schema: {
+        operationId: "getOverview",
         summary: "Online devices, calls, failures and durations over the last hours",
         description:
           "Calls include those before the last start; `online` begins with the last start. Needs `read` for all devices.",
@@ -86,6 +86,7 @@ export function insightRoutes(http: Http, dependencies: InsightDependencies): vo
     "/demo/devices",
     {
       schema: {
+        operationId: "startDemoDevice",
         summary: "Start a virtual device",
         description: "Needs `admin`. Available if `tendon serve` runs the gateway.",
         tags: ["devices"],

@@ -1,5 +1,5 @@
 /** Sign-in to the console with a token or a one-time code, and sign-out. */
-import { limits, Problem, SessionView, SignInCode, SignInRequest, scopes } from "@tendon/protocol";
+import { limits, SessionView, SignInCode, SignInRequest, scopes } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { type Authentication, hasScope, type Principal, Throttle, type Tokens } from "../../access/access.ts";
@@ -8,8 +8,7 @@ import type { Audit } from "../../audit/audit.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
-import type { Http, HttpAuthentication } from "../http/http.ts";
-import { sessionMaxAgeMs, writeCookie } from "../http/http.ts";
+import { failures, type Http, type HttpAuthentication, sessionMaxAgeMs, writeCookie } from "../http/http.ts";
 import { SignInCodes } from "./sign-in-codes.ts";
 
 export interface SignInDependencies {
@@ -24,7 +23,6 @@ export interface SignInDependencies {
   readonly about: () => NonNullable<SessionView["gateway"]>;
 }
 
-const failures = { "4xx": Problem, "5xx": Problem };
 /** The time after which one failure is no longer counted. */
 const failureDecayMs = 6_000;
 
@@ -52,6 +50,7 @@ export class SignIn {
       "/session",
       {
         schema: {
+          operationId: "getSession",
           summary: "The current session",
           description: "Without a valid token or session, `principal` is null and the status is 200.",
           tags: ["session"],
@@ -64,6 +63,7 @@ export class SignIn {
       "/session",
       {
         schema: {
+          operationId: "signIn",
           summary: "Sign in to the console with a token or a one-time code",
           tags: ["session"],
           body: SignInRequest,
@@ -87,7 +87,14 @@ export class SignIn {
     );
     http.delete(
       "/session",
-      { schema: { summary: "Sign out", tags: ["session"], response: { 204: Type.Null(), ...failures } } },
+      {
+        schema: {
+          operationId: "signOut",
+          summary: "Sign out",
+          tags: ["session"],
+          response: { 204: Type.Null(), ...failures },
+        },
+      },
       async (request, reply) => {
         this.#dependencies.http.requireOwnPage(request);
         const cookie = this.#dependencies.http.cookieOf(request);
@@ -102,6 +109,7 @@ export class SignIn {
       "/session/codes",
       {
         schema: {
+          operationId: "createSignInCode",
           summary: "Create a one-time code that signs in to the console with the same token",
           tags: ["session"],
           response: { 201: SignInCode, ...failures },

@@ -1,7 +1,9 @@
 /** The OpenAPI description: as JSON, as YAML, and as a page that loads nothing from other hosts. */
 import path from "node:path";
+import { stringify } from "yaml";
 import { TendonError } from "../../errors.ts";
 import { packageFolder } from "../../package-files.ts";
+import { serverOf } from "./description.ts";
 import { type MemoryFile, memoryFile, readFolder, sendFile } from "./memory-files.ts";
 import type { Http } from "./server.ts";
 
@@ -48,11 +50,18 @@ const page = `<!doctype html>
 </html>
 `;
 
-export function docsRoutes(http: Http): void {
+/** Descriptions are kept for this many addresses of the gateway. */
+const maxAddresses = 16;
+
+export function docsRoutes(http: Http, publicUrl: string | undefined): void {
   const hidden = { schema: { hide: true } };
   const html = once(() => memoryFile("page.html", page));
-  const json = once(() => memoryFile("openapi.json", JSON.stringify(http.swagger())));
-  const yaml = once(() => memoryFile("openapi.yaml", http.swagger({ yaml: true })));
+  const json = oncePerServer((servers) =>
+    memoryFile("openapi.json", JSON.stringify({ ...http.swagger(), servers })),
+  );
+  const yaml = oncePerServer((servers) =>
+    memoryFile("openapi.yaml", stringify({ ...http.swagger(), servers }, { strict: false })),
+  );
   const files = once(readPageFiles);
 
   http.get("/docs", hidden, async (request, reply) => {
@@ -64,7 +73,9 @@ export function docsRoutes(http: Http): void {
     ["/docs/json", json],
     ["/docs/yaml", yaml],
   ] as const) {
-    http.get(at, hidden, async (request, reply) => sendFile(request, reply, await description(), "no-cache"));
+    http.get(at, hidden, async (request, reply) =>
+      sendFile(request, reply, await description(serverOf(request, publicUrl)), "no-cache"),
+    );
   }
   http.get("/docs/static/:file", hidden, async (request, reply) => {
     const { file } = request.params as { file: string };
@@ -94,5 +105,17 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
       throw error;
     });
     return made;
+  };
+}
+
+/** Makes a description for each address of the gateway at its first use. */
+function oncePerServer(
+  make: (servers: readonly { readonly url: string }[]) => Promise<MemoryFile>,
+): (server: string) => Promise<MemoryFile> {
+  const made = new Map<string, () => Promise<MemoryFile>>();
+  return (url) => {
+    const known = made.get(url) ?? once(() => make([{ url }]));
+    if (made.size < maxAddresses) made.set(url, known);
+    return known();
   };
 }

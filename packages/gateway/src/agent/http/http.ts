@@ -5,6 +5,7 @@
 export { HttpAuthentication } from "./authentication.ts";
 export { type Certificate, openCertificate, readUsablePair } from "./certificate.ts";
 export { cookieName, writeCookie } from "./cookie.ts";
+export { failures } from "./description.ts";
 export { docsRoutes } from "./docs.ts";
 export { forwardMisrouted } from "./forwarding.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";

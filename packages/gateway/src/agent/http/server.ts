@@ -2,7 +2,6 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { limits } from "@tendon/protocol";
 import fastify, {
@@ -15,6 +14,7 @@ import fastify, {
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import { Cors } from "./cors.ts";
+import { describeRoutes } from "./description.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
@@ -117,18 +117,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       new TendonError("not_found", `there is no route ${request.method} ${pathOf(request.url)}`),
     );
   });
-  await http.register(swagger, {
-    refResolver: { buildLocalReference: (schema, _base, _fragment, at) => nameOf(schema) ?? `Schema${at}` },
-    openapi: {
-      info: {
-        title: "Tendon",
-        version: settings.version,
-        description: "Live control of devices that offer tools, for agents, apps and people.",
-      },
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      security: [{ token: [] }],
-    },
-  });
+  await describeRoutes(http, settings.version);
   return http;
 }
 
@@ -136,10 +125,6 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
 function isNavigation({ method, headers, url }: FastifyRequest): boolean {
   if (method !== "GET" || headers.accept?.includes("text/html") !== true) return false;
   return !programPaths.some((prefix) => url.startsWith(prefix));
-}
-
-function nameOf(schema: { readonly [key: string]: unknown }): string | undefined {
-  return typeof schema["$id"] === "string" ? schema["$id"] : undefined;
 }
 
 function pathOf(url: string): string {

@@ -1,8 +1,8 @@
 import { ApprovalList, ApprovalQuery, ApprovalView } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
-import { actorOf, failures } from "./route-parts.ts";
+import { actorOf } from "./route-parts.ts";
 
 const ApprovalParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
@@ -12,6 +12,7 @@ export function approvalRoutes(http: Http, { services, audit }: RestDependencies
     "/approvals",
     {
       schema: {
+        operationId: "listApprovals",
         summary: "Requests for approval, pending and decided",
         description:
           "With `call:user`: all requests for devices that you see. Otherwise: your own requests. Newest first.",
@@ -26,6 +27,7 @@ export function approvalRoutes(http: Http, { services, audit }: RestDependencies
     "/approvals/:id",
     {
       schema: {
+        operationId: "getApproval",
         summary: "One request for approval",
         tags: ["approvals"],
         params: ApprovalParams,
@@ -42,6 +44,7 @@ export function approvalRoutes(http: Http, { services, audit }: RestDependencies
       `/approvals/:id/${action}`,
       {
         schema: {
+          operationId: approve ? "approveCall" : "denyCall",
           summary: approve ? "Approve one call; the approval lasts ten minutes" : "Deny a call",
           description: "Needs `call:user`. A caller cannot decide its own request.",
           tags: ["approvals"],

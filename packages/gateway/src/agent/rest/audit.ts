@@ -1,8 +1,7 @@
 import { AuditList, AuditQuery } from "@tendon/protocol";
 import type { Audit } from "../../audit/audit.ts";
-import type { Http } from "../http/http.ts";
-import { type Export, exportFormat, sendExport } from "./export.ts";
-import { failures } from "./route-parts.ts";
+import { failures, type Http } from "../http/http.ts";
+import { type Export, exportable, exportFormat, sendExport } from "./export.ts";
 
 const columns: Export<AuditList["entries"][number]>["columns"] = {
   id: ({ id }) => id,
@@ -21,12 +20,13 @@ export function auditRoutes(http: Http, audit: Audit): void {
     "/audit",
     {
       schema: {
+        operationId: "listAudit",
         summary: "Who changed what: sign-ins, tokens, devices, approvals, firmware, settings",
         description:
           "Needs `admin`. Newest first. `Accept: text/csv` or `application/x-ndjson` returns all entries as a file.",
         tags: ["operations"],
         querystring: AuditQuery,
-        response: { 200: AuditList, ...failures },
+        response: { 200: exportable(AuditList), ...failures },
       },
     },
     async (request, reply) => {

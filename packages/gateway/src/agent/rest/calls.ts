@@ -1,9 +1,9 @@
 import { CallCheck, CallReply, CallRequest } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
-import { failures, IdempotencyHeaders, once, originOf } from "./route-parts.ts";
+import { IdempotencyHeaders, once, originOf } from "./route-parts.ts";
 
 const ToolParams = Type.Object({
   device: Type.String({ description: "The device's id or alias" }),
@@ -25,6 +25,7 @@ export function callRoutes(http: Http, services: Services): void {
         next();
       },
       schema: {
+        operationId: "callTool",
         summary: "Call a tool and wait for its result",
         description: "If the tool itself reports an error, the reply is a 200 with `isError: true`.",
         tags: ["tools"],
@@ -50,6 +51,7 @@ export function callRoutes(http: Http, services: Services): void {
     "/devices/:device/tools/:tool/check",
     {
       schema: {
+        operationId: "checkCall",
         summary: "Check whether a call would be accepted, without making it",
         description:
           "Checks the token, the access rules and the arguments. If the call would be rejected, the reply is the same error. The device may be offline.",

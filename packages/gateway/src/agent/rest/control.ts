@@ -1,8 +1,7 @@
 import { ControlRequest, ControlResponse, decodeControl, isErrorCode } from "@tendon/protocol";
 import type { FastifyError } from "fastify";
 import { errorKinds, TendonError } from "../../errors.ts";
-import type { Http } from "../http/http.ts";
-import { asTendonError } from "../http/http.ts";
+import { asTendonError, failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { disconnectSignal } from "./client-disconnect.ts";
 import { DeviceParams, IdempotencyHeaders, onceSent, originOf } from "./route-parts.ts";
@@ -10,11 +9,18 @@ import { DeviceParams, IdempotencyHeaders, onceSent, originOf } from "./route-pa
 /** Errors that are found before the action is read. Their reply has the same shape as that of a failed action. */
 const answeredAsControl: ReadonlySet<string> = new Set(["bad_request", "payload_too_large", "conflict"]);
 
+/** Errors of the token, the address and the gateway are problem documents, as in every route. */
+function failed(status: keyof typeof failures) {
+  const { description, content } = failures[status];
+  return { description, content: { "application/json": { schema: ControlResponse }, ...content } };
+}
+
 export function controlRoutes(http: Http, services: Services): void {
   http.post(
     "/devices/:device/control",
     {
       schema: {
+        operationId: "controlDevice",
         summary: "Run a device_control action or function call",
         description:
           "Success is a 200. A failure has the same body with `ok: false`, `code`, `title` and `detail`, and the status of that code. An unknown action is a 400 `action_unknown` with the `known` ones, and is in the call history under its name.",
@@ -22,7 +28,7 @@ export function controlRoutes(http: Http, services: Services): void {
         params: DeviceParams,
         headers: IdempotencyHeaders,
         body: ControlRequest,
-        response: { 200: ControlResponse, "4xx": ControlResponse, "5xx": ControlResponse },
+        response: { 200: ControlResponse, "4xx": failed("4xx"), "5xx": failed("5xx") },
       },
       errorHandler(error: FastifyError, request, reply) {
         const known = asTendonError(error);

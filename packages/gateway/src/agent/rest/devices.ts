@@ -11,10 +11,10 @@ import {
 } from "@tendon/protocol";
 import Type from "typebox";
 import { hasScope, type Principal } from "../../access/access.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { RestDependencies } from "./rest.ts";
-import { actorOf, DeviceParams, failures } from "./route-parts.ts";
+import { actorOf, DeviceParams } from "./route-parts.ts";
 
 export function deviceRoutes(
   http: Http,
@@ -24,6 +24,7 @@ export function deviceRoutes(
     "/devices",
     {
       schema: {
+        operationId: "listDevices",
         summary: "Devices, connected or not",
         tags: ["devices"],
         querystring: DeviceQuery,
@@ -36,6 +37,7 @@ export function deviceRoutes(
     "/devices/:device",
     {
       schema: {
+        operationId: "getDevice",
         summary: "One device, with its last status and the reason of its last disconnect",
         tags: ["devices"],
         params: DeviceParams,
@@ -48,6 +50,7 @@ export function deviceRoutes(
     "/devices/:device",
     {
       schema: {
+        operationId: "changeDevice",
         summary: "Change a device's alias, its tags, or the transport it is configured to use",
         tags: ["devices"],
         params: DeviceParams,
@@ -72,6 +75,7 @@ export function deviceRoutes(
     "/devices/:device",
     {
       schema: {
+        operationId: "deleteDevice",
         summary: "Delete a device and its credentials",
         description:
           "The gateway disconnects the device and removes it from the list and from the pending devices. Its calls stay in the history, unless `history` is true: then its calls, events, photos, frames, approvals and stored answers are deleted too, on every node. The audit keeps the deletion.",
@@ -103,6 +107,7 @@ export function deviceRoutes(
     "/devices/:device/tools",
     {
       schema: {
+        operationId: "listTools",
         summary: "The tools of a device",
         tags: ["tools"],
         params: DeviceParams,
@@ -118,6 +123,7 @@ export function deviceRoutes(
     "/tools",
     {
       schema: {
+        operationId: "findTools",
         summary: "Find tools of all devices by a part of their names",
         description:
           "Lists the tools that you may call, including user-only tools. Connected devices come first, then the others, most recently seen first.",

@@ -5,10 +5,9 @@ import Type from "typebox";
 import { hasScope, requireScope, SharedPool } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { RestDependencies } from "./rest.ts";
-import { failures } from "./route-parts.ts";
 
 const keepAliveMs = 15_000;
 const catchUpBufferBytes = 64 * 1024;
@@ -41,13 +40,20 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
     "/events",
     {
       schema: {
+        operationId: "streamEvents",
         summary: "Live events (Server-Sent Events)",
         description:
           "`Last-Event-ID` resumes after that event. If the gateway no longer has the events after it, it sends an event `reset`.",
         tags: ["events"],
         querystring: EventQuery,
         headers: Type.Object({ "last-event-id": Type.Optional(Type.String({ maxLength: 64 })) }),
-        response: failures,
+        response: {
+          200: {
+            description: "Events, each with its id; `data` is an `Event` as JSON",
+            content: { "text/event-stream": { schema: Type.String() } },
+          },
+          ...failures,
+        },
       },
     },
     (request, reply) => {

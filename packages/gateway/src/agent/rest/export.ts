@@ -4,6 +4,7 @@
  */
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import Type, { type TSchema } from "typebox";
 
 const csvType = "text/csv";
 const linesType = "application/x-ndjson";
@@ -23,6 +24,13 @@ export interface Export<Row> {
   readonly page: (position: { readonly cursor?: string; readonly limit: number }) => Promise<Page<Row>>;
   /** The columns of the CSV, in order. Objects and lists become JSON. */
   readonly columns: Readonly<Record<string, (row: Row) => unknown>>;
+}
+
+/** The answer of a list that can be exported, for the description. */
+export function exportable<Schema extends TSchema>(list: Schema) {
+  const rows = { schema: Type.String() };
+  const content = { "application/json": { schema: list }, [csvType]: rows, [linesType]: rows };
+  return { description: "A page, or all rows as a file", content };
 }
 
 /** The format that the client asks for; `undefined` for an ordinary page. */

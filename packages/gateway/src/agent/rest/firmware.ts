@@ -3,9 +3,9 @@ import { FirmwareChange, FirmwareDetail, FirmwareList, FirmwareUpload } from "@t
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
-import { actorOf, failures } from "./route-parts.ts";
+import { actorOf } from "./route-parts.ts";
 
 const tags = ["firmware"];
 const ImageParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
@@ -19,6 +19,7 @@ export async function firmwareRoutes(http: Http, dependencies: RestDependencies)
     "/firmware",
     {
       schema: {
+        operationId: "listFirmware",
         summary: "Firmware images, newest first",
         tags,
         response: { 200: FirmwareList, ...failures },
@@ -30,6 +31,7 @@ export async function firmwareRoutes(http: Http, dependencies: RestDependencies)
     "/firmware/:id",
     {
       schema: {
+        operationId: "getFirmware",
         summary: "One image, with the devices that failed to update to it",
         tags,
         params: ImageParams,
@@ -42,6 +44,7 @@ export async function firmwareRoutes(http: Http, dependencies: RestDependencies)
     "/firmware/:id",
     {
       schema: {
+        operationId: "changeFirmware",
         summary: "Change the share of an image, halt its roll-out or resume it",
         tags,
         params: ImageParams,
@@ -59,6 +62,7 @@ export async function firmwareRoutes(http: Http, dependencies: RestDependencies)
     "/firmware/:id",
     {
       schema: {
+        operationId: "deleteFirmware",
         summary: "Delete an image; devices that run it keep it",
         tags,
         params: ImageParams,
@@ -87,6 +91,7 @@ function uploadRoute(http: Http, { library, audit }: RestDependencies): void {
     "/firmware",
     {
       schema: {
+        operationId: "uploadFirmware",
         summary: "Upload an image; the body is the file itself",
         description:
           "The gateway checks format, digest, chip, version and board before it offers the image to devices.",

@@ -10,11 +10,11 @@ import {
 } from "@tendon/protocol";
 import Type from "typebox";
 import { TendonError } from "../../errors.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { disconnectSignal } from "./client-disconnect.ts";
-import { type Export, exportFormat, sendExport } from "./export.ts";
-import { failures, IdempotencyHeaders, onceSent, originOf } from "./route-parts.ts";
+import { type Export, exportable, exportFormat, sendExport } from "./export.ts";
+import { IdempotencyHeaders, onceSent, originOf } from "./route-parts.ts";
 
 const callColumns: Export<CallHistory["calls"][number]>["columns"] = {
   callId: ({ callId }) => callId,
@@ -35,6 +35,7 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls",
     {
       schema: {
+        operationId: "callMany",
         summary: "Call one tool on many devices",
         description:
           "The reply has a result for each device. A call to more than 500 devices becomes a job, which runs in the background.",
@@ -73,11 +74,12 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls",
     {
       schema: {
+        operationId: "listCalls",
         summary: "The call history, newest first",
         description: "`Accept: text/csv` or `application/x-ndjson` returns all matching calls as a file.",
         tags: ["tools"],
         querystring: CallQuery,
-        response: { 200: CallHistory, ...failures },
+        response: { 200: exportable(CallHistory), ...failures },
       },
     },
     async (request, reply) => {
@@ -99,6 +101,7 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls/running",
     {
       schema: {
+        operationId: "listRunningCalls",
         summary: "The calls that have not ended, oldest first",
         tags: ["tools"],
         response: { 200: RunningCalls, ...failures },
@@ -110,11 +113,18 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls/:id/picture",
     {
       schema: {
+        operationId: "getCallPicture",
         summary: "The photo that a call took",
         description: "Available while the gateway stores the photo: for an hour by default.",
         tags: ["tools"],
         params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
-        response: { 200: Type.Unsafe<Buffer>({ type: "string", format: "binary" }), ...failures },
+        response: {
+          200: {
+            description: "The photo",
+            content: { "image/*": { schema: Type.Unsafe<Buffer>({ type: "string", format: "binary" }) } },
+          },
+          ...failures,
+        },
       },
     },
     async (request, reply) => {
@@ -132,6 +142,7 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/calls/:id",
     {
       schema: {
+        operationId: "getCall",
         summary: "One call with its trace",
         description:
           "Arguments, the answer, error details and late answers are available for recent calls only, because the gateway keeps them in memory. Secrets are masked. The answer of a user-only tool needs the scope `call:user`.",
@@ -146,6 +157,7 @@ export function fleetRoutes(http: Http, services: Services): void {
     "/jobs/:id",
     {
       schema: {
+        operationId: "getJob",
         summary: "The progress of a job, with its results",
         tags: ["tools"],
         params: Type.Object({ id: Type.String({ maxLength: limits.jobIdLength.max }) }),

@@ -17,7 +17,7 @@ import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { asAgent, type Principal, requireScope, SharedPool } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import {
   type Caller,
   compactFunctions,
@@ -28,7 +28,7 @@ import {
 import type { Services } from "../services.ts";
 import { ClientDisconnect, disconnectSignal } from "./client-disconnect.ts";
 import type { RestDependencies } from "./rest.ts";
-import { failures, IdempotencyHeaders, once, originOf } from "./route-parts.ts";
+import { IdempotencyHeaders, once, originOf } from "./route-parts.ts";
 
 const Schema = Type.Record(Type.String(), Type.Unknown());
 const described = { name: Type.String(), description: Type.String() };
@@ -61,6 +61,7 @@ export function functionRoutes(http: Http, dependencies: FunctionDependencies): 
     "/tools.openai.json",
     {
       schema: {
+        operationId: "listOpenAiTools",
         summary: "The tools as function definitions for OpenAI's API and compatible ones",
         description:
           "The tools that `/mcp` lists for the same token. Pass the list as `tools` of a chat completion.",
@@ -79,6 +80,7 @@ export function functionRoutes(http: Http, dependencies: FunctionDependencies): 
     "/tools.anthropic.json",
     {
       schema: {
+        operationId: "listAnthropicTools",
         summary: "The tools as definitions for Anthropic's API",
         description: "The tools that `/mcp` lists for the same token. Pass the list as `tools` of a message.",
         tags: ["functions"],
@@ -97,6 +99,7 @@ export function functionRoutes(http: Http, dependencies: FunctionDependencies): 
     "/function-call",
     {
       schema: {
+        operationId: "callFunction",
         summary: "Call a function by its listed name",
         description: "If the tool itself reports an error, the reply is a 200 with `isError: true`.",
         tags: ["functions"],

@@ -10,9 +10,9 @@ import {
 } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import { sourceOf } from "../../access/access.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
-import { actorOf, DeviceParams, failures } from "./route-parts.ts";
+import { actorOf, DeviceParams } from "./route-parts.ts";
 
 /** Provisioning and admission. Every route needs `provision`; changing a provisioned device needs `admin`. */
 export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit }: RestDependencies): void {
@@ -27,6 +27,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
     "/devices/pending",
     {
       schema: {
+        operationId: "listPendingDevices",
         summary: "Devices waiting for approval",
         description: "Newest first. Only the board shows its activation code.",
         tags: ["devices"],
@@ -39,6 +40,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
     "/devices/approve",
     {
       schema: {
+        operationId: "approveCode",
         summary: "Approve a board by its activation code",
         description:
           "If another board has the same Device-Id, its credentials are revoked, it is disconnected, and `replaced` is true.",
@@ -60,6 +62,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
     "/devices/:device/approve",
     {
       schema: {
+        operationId: "approveDevice",
         summary: "Approve a waiting board by its id",
         tags: ["devices"],
         params: DeviceParams,
@@ -79,6 +82,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
     "/devices/:device/revoke",
     {
       schema: {
+        operationId: "revokeDevice",
         summary: "Revoke a device's credentials and disconnect it",
         tags: ["devices"],
         params: DeviceParams,
@@ -94,6 +98,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
     "/devices/provision",
     {
       schema: {
+        operationId: "provisionDevice",
         summary: "Create credentials for a device before it connects",
         description:
           "Needs `provision`. If the device has credentials under another Client-Id, they are revoked; this needs `admin`.",
@@ -115,6 +120,7 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
     "/devices/import",
     {
       schema: {
+        operationId: "importDevices",
         summary: "Import devices, which are then admitted without approval",
         description: "Imports all rows or none. A row replaces an earlier one of the same device.",
         tags: ["devices"],

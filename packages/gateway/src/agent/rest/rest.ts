@@ -7,7 +7,7 @@ import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
 import type { Console } from "../console/console.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
@@ -19,7 +19,6 @@ import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
 import { provisioningRoutes } from "./provisioning.ts";
-import { failures } from "./route-parts.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { toolChangeRoutes } from "./tool-changes.ts";
@@ -83,6 +82,7 @@ function nodeRoutes(http: Http, nodes: () => NodeList): void {
     "/nodes",
     {
       schema: {
+        operationId: "listNodes",
         summary: "The nodes of this gateway, and the state of storage and NATS",
         tags: ["operations"],
         response: { 200: NodeList, ...failures },
@@ -100,6 +100,7 @@ function settingRoutes(http: Http, settings: readonly SettingView[]): void {
     "/settings",
     {
       schema: {
+        operationId: "listSettings",
         summary: "The settings of this gateway, with secrets hidden, and where each comes from",
         description:
           "Needs `admin`. They are read at the start; change them in tendon.yaml or the environment.",

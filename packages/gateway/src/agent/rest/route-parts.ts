@@ -1,13 +1,10 @@
 /** Schemas and idempotency that several routes share. */
-import { automaticRequest, type CallOrigin, consoleHeader, limits, Problem } from "@tendon/protocol";
+import { automaticRequest, type CallOrigin, consoleHeader, limits } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { plainAddress } from "../../addresses.ts";
 import type { Actor } from "../../audit/audit.ts";
 import type { Services } from "../services.ts";
-
-/** The error responses of every route. */
-export const failures = { "4xx": Problem, "5xx": Problem };
 
 export const DeviceParams = Type.Object({
   device: Type.String({ description: "The device's id (percent-encoded or not) or its alias" }),

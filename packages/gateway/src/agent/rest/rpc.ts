@@ -7,10 +7,12 @@ import Type from "typebox";
 import type { Principal } from "../../access/access.ts";
 import type { CallOptions } from "../../calls/calls.ts";
 import { jsonRpcErrorOf, messageOf, TendonError } from "../../errors.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
-import { DeviceParams, failures, originOf } from "./route-parts.ts";
+import { DeviceParams, originOf } from "./route-parts.ts";
+
+const NoBody = Type.Unsafe<undefined>({ type: "null", description: "Sent" });
 
 /** Sent if the device has not answered `initialize` yet. */
 const fallbackProtocolVersion = "2024-11-05";
@@ -24,6 +26,7 @@ export function rpcRoutes(http: Http, services: Services): void {
         next();
       },
       schema: {
+        operationId: "sendMcpMessage",
         summary: "One JSON-RPC message to a device's MCP server",
         description:
           "The reply carries the caller's own id. Errors are JSON-RPC errors with Tendon's code in `data`. If the device " +
@@ -33,7 +36,7 @@ export function rpcRoutes(http: Http, services: Services): void {
         tags: ["tools"],
         params: DeviceParams,
         body: RpcRequestBody,
-        response: { 200: RpcReplyBody, 202: Type.Undefined({ description: "Sent" }), ...failures },
+        response: { 200: RpcReplyBody, 202: NoBody, ...failures },
       },
     },
     async (request, reply) => {
@@ -44,7 +47,7 @@ export function rpcRoutes(http: Http, services: Services): void {
       checkId(body);
       if (body.id === undefined) {
         await services.calls.notify(principal, device, body.method, body.params, {});
-        return await reply.code(202).send();
+        return await reply.code(202).send(undefined);
       }
       const { id } = body;
       try {

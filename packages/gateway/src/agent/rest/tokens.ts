@@ -1,14 +1,15 @@
 import { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
-import { actorOf, failures } from "./route-parts.ts";
+import { actorOf } from "./route-parts.ts";
 
 export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies, "tokens" | "audit">): void {
   http.get(
     "/tokens",
     {
       schema: {
+        operationId: "listTokens",
         summary: "All tokens, without their secrets",
         description:
           "Needs `admin`. Each with who created it, when it was last used, and the addresses of both.",
@@ -22,6 +23,7 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
     "/tokens",
     {
       schema: {
+        operationId: "createToken",
         summary: "Create a token; only this reply shows it",
         description:
           "Needs `admin`. `devices` limits it to devices by id or by tag: a tag includes devices that get it later.",
@@ -44,6 +46,7 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
     "/tokens/:id",
     {
       schema: {
+        operationId: "revokeToken",
         summary: "Revoke a token and close its connections",
         tags: ["tokens"],
         params: Type.Object({ id: Type.String({ maxLength: 64 }) }),

@@ -1,8 +1,8 @@
 import { ToolAcceptance, ToolChanges } from "@tendon/protocol";
 import Type from "typebox";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
-import { actorOf, DeviceParams, failures } from "./route-parts.ts";
+import { actorOf, DeviceParams } from "./route-parts.ts";
 
 /** Drifted tools, and their acceptance by an operator [DRI-1…4]. */
 export function toolChangeRoutes(http: Http, { services, audit }: RestDependencies): void {
@@ -10,6 +10,7 @@ export function toolChangeRoutes(http: Http, { services, audit }: RestDependenci
     "/devices/:device/changes",
     {
       schema: {
+        operationId: "listToolChanges",
         summary: "Tools of a device whose change is not accepted yet",
         tags: ["tools"],
         params: DeviceParams,
@@ -22,6 +23,7 @@ export function toolChangeRoutes(http: Http, { services, audit }: RestDependenci
     "/devices/:device/tools/:tool/accept",
     {
       schema: {
+        operationId: "acceptTool",
         summary: "Accept a tool as it is now",
         description:
           "Needs `admin`. The reply lists the remaining changes. If the tool has changed again since you read its digest, the reply is `conflict`: read the changes again.",

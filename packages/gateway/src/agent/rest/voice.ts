@@ -1,8 +1,7 @@
 import { type VoiceSession, VoiceSessionList } from "@tendon/protocol";
 import { requireScope } from "../../access/access.ts";
-import type { Http } from "../http/http.ts";
+import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
-import { failures } from "./route-parts.ts";
 
 /** The active conversations of all devices on all nodes. */
 export type VoiceSessions = () => Promise<readonly Omit<VoiceSession, "alias">[]>;
@@ -12,6 +11,7 @@ export function voiceRoutes(http: Http, services: Services, sessions: VoiceSessi
     "/voice/sessions",
     {
       schema: {
+        operationId: "listVoiceSessions",
         summary: "Active conversations between devices and their voice servers",
         description: "Figures only, never the content of a conversation.",
         tags: ["voice"],
