@@ -15,6 +15,7 @@ import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import { Cors } from "./cors.ts";
 import { describeRoutes } from "./description.ts";
+import { requireKnownQuery } from "./known-query.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
@@ -117,6 +118,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       new TendonError("not_found", `there is no route ${request.method} ${pathOf(request.url)}`),
     );
   });
+  requireKnownQuery(http);
   await describeRoutes(http, settings.version);
   return http;
 }
