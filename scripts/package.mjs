@@ -9,6 +9,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import * as protocol from "../packages/protocol/dist/index.js";
+import { clientTypes } from "./client-types.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const { publishScope, repository, engines, version } = readJson(path.join(root, "package.json"));
@@ -64,6 +66,25 @@ function copyCompiled(from, to) {
   }
 }
 
+/** The client takes only types from the protocol, so its package has them itself. */
+function addClientTypes(to) {
+  const used = new Set();
+  for (const name of fs.readdirSync(to)) {
+    const file = path.join(to, name);
+    const text = fs.readFileSync(file, "utf8");
+    const own = text.replaceAll(
+      new RegExp(`import type \\{([^}]+)\\} from "${publishScope}/protocol"`, "g"),
+      (_, names) => {
+        for (const each of names.split(",")) if (each.trim() !== "") used.add(each.trim());
+        return `import type {${names}} from "./protocol.js"`;
+      },
+    );
+    if (own !== text) fs.writeFileSync(file, own);
+  }
+  write(path.join(to, "protocol.d.ts"), clientTypes(used, protocol));
+  write(path.join(to, "protocol.js"), "export {};\n");
+}
+
 /** The console. Its guides name packages; a file that does is compressed again. */
 function copyPage(to) {
   copy(path.join(root, "packages", "gateway", "dist", "console"), to);
@@ -110,7 +131,9 @@ function manifestOf(name, own) {
           files: ["dist", ...(name === "gateway" ? ["THIRD-PARTY-LICENSES"] : [])],
           exports: publishedExports(exports),
           dependencies: Object.fromEntries(
-            Object.entries(dependencies ?? {}).map(([each, version]) => [rename(each), version]),
+            Object.entries(dependencies ?? {})
+              .filter(([each]) => !(name === "client" && each === "@tendon/protocol"))
+              .map(([each, version]) => [rename(each), version]),
           ),
         }),
   };
@@ -149,6 +172,7 @@ function stage(name, to) {
     for (const file of swaggerFiles)
       copy(path.join(shipped, file), path.join(to, "assets", swagger, "static", file));
   } else copyCompiled(from, to);
+  if (name === "client") addClientTypes(path.join(to, "dist"));
   if (name === "gateway") copyPage(path.join(to, "dist", "console"));
   checkTargets(to, manifest);
 }

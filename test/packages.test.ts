@@ -58,6 +58,26 @@ afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
 const tarballOf = (name: string) => `${scope.slice(1)}-${name}-${version}.tgz`;
 const unpacked = (name: string) => path.join(folder, "unpacked", name);
 
+/** What the compiler finds wrong with program.ts in the folder. */
+async function compile(at: string, ...more: readonly string[]): Promise<string> {
+  const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
+  const args = [
+    "--noEmit",
+    "--strict",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2023",
+    "--types",
+    "node",
+    ...more,
+  ];
+  const { stdout } = await run(process.execPath, [tsc, ...args, "program.ts"], { cwd: at }).catch(
+    (error: { stdout: string }) => error,
+  );
+  return stdout;
+}
+
 describe("the published packages", () => {
   it("are one tarball each, under the scope and the version of the root", () => {
     expect([...tarballs].sort()).toEqual(names.map(tarballOf).sort());
@@ -143,22 +163,47 @@ export const types: readonly string[] = eventTypes;
 export const wrong: number = device.connect();
 `,
     );
-    const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
-    const args = [
-      "--noEmit",
-      "--strict",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2023",
-      "--types",
-      "node",
-    ];
-    const { stdout } = await run(process.execPath, [tsc, ...args, "program.ts"], { cwd: at }).catch(
-      (error: { stdout: string }) => error,
+    expect(await compile(at, "--skipLibCheck")).toBe("");
+  });
+
+  it("client needs no other package of ours, and has the types of the protocol", async () => {
+    expect(Object.keys(manifestIn(unpacked("client")).dependencies ?? {})).toEqual(["eventsource-parser"]);
+    const at = path.join(folder, "client-alone");
+    fs.mkdirSync(path.join(at, "node_modules", scope), { recursive: true });
+    fs.cpSync(unpacked("client"), path.join(at, "node_modules", scope, "client"), { recursive: true });
+    for (const entry of ["eventsource-parser", "@types", "undici-types"])
+      fs.symlinkSync(path.join(root, "node_modules", entry), path.join(at, "node_modules", entry));
+    fs.writeFileSync(path.join(at, "package.json"), '{"type":"module"}');
+    // Read from the declarations of the protocol, which a program has only if it installs that package too.
+    const other = path.relative(at, path.join(unpacked("protocol"), "dist", "index.js"));
+    fs.symlinkSync(path.join(root, "node_modules"), path.join(folder, "unpacked", "node_modules"));
+    fs.writeFileSync(
+      path.join(at, "program.ts"),
+      `import { TendonClient } from "${scope}/client";
+import type * as protocol from "${other}";
+const client = new TendonClient({ url: "http://127.0.0.1:1" });
+type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
+type Answer<Method extends (...args: never[]) => unknown> = Awaited<ReturnType<Method>>;
+export const same: readonly true[] = [
+  true satisfies Same<Answer<typeof client.devices.list>, protocol.DeviceList>,
+  true satisfies Same<Answer<typeof client.devices.get>, protocol.DeviceDetail>,
+  true satisfies Same<Answer<typeof client.devices.tools>, protocol.ToolList>,
+  true satisfies Same<Parameters<typeof client.callMany>[0], protocol.FleetTarget>,
+  true satisfies Same<Answer<typeof client.call>, protocol.CallReply>,
+  true satisfies Same<Answer<typeof client.calls.list>, protocol.CallHistory>,
+  true satisfies Same<Answer<typeof client.calls.get>, protocol.CallTrace>,
+  true satisfies Same<Answer<typeof client.approvals.get>, protocol.ApprovalView>,
+  true satisfies Same<Answer<typeof client.jobs.get>, protocol.Job>,
+  true satisfies Same<Answer<typeof client.audit.list>, protocol.AuditList>,
+];
+// @ts-expect-error the declarations are read, so this is found
+export const wrong: number = client.devices.list();
+`,
     );
-    expect(stdout).toBe("");
+    expect(await compile(at)).toBe("");
+    const program = `await import("${scope}/client"); console.log("loaded")`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { cwd: at });
+    expect(stdout).toBe("loaded\n");
   });
 });
 

@@ -17,7 +17,7 @@ export {
   FleetCallRequest,
   FleetReply,
   FleetResult,
-  type FleetTarget,
+  FleetTarget,
   FunctionCallRequest,
   FunctionReply,
   Job,
