@@ -111,11 +111,11 @@ describe("the device page", () => {
     const { site, page, complaints } = shared;
     const { id } = await openBoard(shared, "forms");
     await page.getByText("self.audio_speaker.set_volume").click();
-    const item = page.getByRole("listitem").filter({ hasText: "self.audio_speaker.set_volume" });
+    const item = toolRow(page, "self.audio_speaker.set_volume");
     await item.getByRole("slider", { name: "volume" }).press("Home");
     await item.getByRole("button", { name: "Run", exact: true }).click();
     await item.getByText("Done").waitFor();
-    const preview = page.getByRole("listitem").filter({ hasText: "self.screen.preview_image" });
+    const preview = toolRow(page, "self.screen.preview_image");
     await page.getByText("self.screen.preview_image").click();
     await preview.getByRole("button", { name: "Run", exact: true }).click();
     await preview.getByText("Enter a value").waitFor();
@@ -255,7 +255,7 @@ describe("the device page", () => {
     const picture = page.getByRole("img", { name: "Image from the device" });
     await picture.waitFor();
     expect(await page.evaluate("document.querySelector('main img').naturalWidth")).toBe(320);
-    const item = page.getByRole("listitem").filter({ hasText: "self.screen.snapshot" });
+    const item = toolRow(page, "self.screen.snapshot");
     await page.getByText("self.screen.snapshot").first().click();
     await item.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Run Snapshot" }).click();
@@ -372,7 +372,7 @@ describe("the device page of a user with fewer rights", () => {
     expect(await reason(page.getByRole("button", { name: "Take photo", exact: true }))).toBe(
       "The device is offline.",
     );
-    const item = page.getByRole("listitem").filter({ hasText: "self.audio_speaker.set_volume" });
+    const item = toolRow(page, "self.audio_speaker.set_volume");
     expect(await reason(item.getByRole("button", { name: "Run", exact: true }))).toBe(
       "The device is offline.",
     );
