@@ -1,5 +1,5 @@
 /** The `tendon` command. Each subcommand's file is loaded only when the subcommand runs. */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import {
   connectionOptions,
   described,
@@ -64,8 +64,15 @@ function build(): Command {
     .action(async (options) => (await import("./commands/serve.ts")).serve(options));
 
   gatewayCommand(program, "devices", "list the devices")
-    .option("--online", "only connected devices")
-    .option("--search <text>", "only devices whose id, alias or board contains this text")
+    .addOption(new Option("--online", "only connected devices").conflicts("offline"))
+    .option("--offline", "only devices that are not connected")
+    .option("--search <text>", "only devices whose id, alias, name, board or tags contain this text")
+    .option("--tag <tag>", "only devices with this tag")
+    .option(
+      "--sort <column>",
+      "alias, board, transport, tools, battery or lastSeen; descending as -lastSeen (default: by id)",
+    )
+    .option("--limit <number>", "maximum number of devices (default: all)", wholeNumber)
     .action(async (options) => (await import("./commands/devices.ts")).devices(options));
 
   gatewayCommand(program, "tools", "list the tools of a device")

@@ -66,10 +66,15 @@ describe("tendon devices", () => {
   it("filters by search text and by presence", async () => {
     expect(
       JSON.parse((await run(["devices", "--json", "--search", "nothing-like-it"], { cwd })).stdout),
-    ).toEqual({ devices: [] });
-    expect(JSON.parse((await run(["devices", "--json", "--online"], { cwd })).stdout).devices).toHaveLength(
-      1,
-    );
+    ).toEqual({ devices: [], total: 0, online: 0 });
+    const count = async (...options: string[]) =>
+      JSON.parse((await run(["devices", "--json", ...options], { cwd })).stdout).devices.length;
+    expect(await count("--online")).toBe(1);
+    expect(await count("--offline")).toBe(0);
+    expect(await count("--tag", "no-such-tag")).toBe(0);
+    expect(await run(["devices", "--online", "--offline"], { cwd })).toMatchObject({ code: 2, stdout: "" });
+    const wrong = await run(["devices", "--sort", "colour"], { cwd });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("alias, board") });
   });
 });
 

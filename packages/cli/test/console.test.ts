@@ -95,7 +95,7 @@ describe("the console link", () => {
     const file = path.join(folder.path, "data", "virtual-devices.json");
     await until(() => fs.readFileSync(file, "utf8").trim() === "[]", "no kept devices");
     const list = await api(second.url, "GET", "/devices");
-    expect(await list.json()).toEqual({ devices: [] });
+    expect(await list.json()).toMatchObject({ devices: [] });
     expect((await second.process.end()).code).toBe(0);
   });
 });

@@ -1,30 +1,44 @@
-import type { Device } from "@tendon/protocol";
+import { type Device, type DeviceList, type DeviceOrder, deviceSortKeys } from "@tendon/protocol";
+import { UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
-import { ago, colours, plain, print, printJson, printTable } from "../output.ts";
+import { ago, colours, complain, plain, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface DevicesOptions extends TargetOptions {
   readonly online?: boolean;
+  readonly offline?: boolean;
   readonly search?: string;
+  readonly tag?: string;
+  readonly sort?: string;
+  readonly limit?: number;
   readonly json?: boolean;
 }
 
+const pageSize = 1_000;
+
 export async function devices(options: DevicesOptions): Promise<void> {
+  const { search: q, tag, limit = Number.POSITIVE_INFINITY } = options;
+  const sort = readSort(options.sort);
+  if (limit === 0) throw new UsageError("--limit must be 1 or more.");
   const client = new GatewayClient(readTarget(options));
-  const found: Device[] = [];
-  let cursor: string | undefined;
-  do {
-    const { online, search: q } = options;
-    const page = await client.devices.list({ limit: 1_000, online, q, cursor });
+  const online = options.online ?? (options.offline === true ? false : undefined);
+  const query = { online, q, tag, sort };
+  const first = await client.devices.list({ ...query, limit: Math.min(limit, pageSize) });
+  const { total, online: onlineCount } = first;
+  const found = [...first.devices];
+  let cursor = first.nextCursor;
+  while (cursor !== undefined && found.length < limit) {
+    const size = Math.min(limit - found.length, pageSize);
+    const page: DeviceList = await client.devices.list({ ...query, limit: size, cursor });
     found.push(...page.devices);
     cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  }
   if (options.json === true) {
-    printJson({ devices: found });
+    printJson({ devices: found, total, online: onlineCount });
     return;
   }
   if (found.length === 0) {
-    const filtered = options.online === true || options.search !== undefined;
+    const filtered = online !== undefined || q !== undefined || tag !== undefined;
     print(
       filtered ? "No matching devices." : "No devices yet. Start a virtual one with `tendon simulate esp32`.",
     );
@@ -44,6 +58,18 @@ export async function devices(options: DevicesOptions): Promise<void> {
       ago(device.lastSeenAt, now),
     ]),
   );
+  if (total !== undefined && found.length < total) {
+    complain(
+      `Showing ${found.length} of ${total} devices. Use a higher --limit, or none, to list the others.`,
+    );
+  }
+}
+
+function readSort(text: string | undefined): DeviceOrder | undefined {
+  if (text === undefined) return undefined;
+  const known = deviceSortKeys.flatMap((key): DeviceOrder[] => [key, `-${key}`]).find((key) => key === text);
+  if (known === undefined) throw new UsageError(`--sort must be one of: ${deviceSortKeys.join(", ")}.`);
+  return known;
 }
 
 /** A revoked device may stay connected for a moment, until the gateway has disconnected it. */

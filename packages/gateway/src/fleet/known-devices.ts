@@ -113,8 +113,13 @@ export class KnownDevices {
   }
 
   list(principal: Principal, query: DeviceQuery): DeviceList {
+    const page = this.#page(principal, query);
+    return query.cursor === undefined ? { ...page, ...this.#count(principal, query) } : page;
+  }
+
+  #page(principal: Principal, query: DeviceQuery): DeviceList {
     const { sort, limit = defaultPage, cursor } = query;
-    if (sort !== undefined) return sortedPage(this.#matching(principal, query), sort, limit, cursor);
+    if (sort !== undefined) return sortedPage(this.#views(principal, query), sort, limit, cursor);
     const devices: Device[] = [];
     for (const id of this.#idsAfter(cursor)) {
       const record = this.records.get(id);
@@ -128,9 +133,23 @@ export class KnownDevices {
     return { devices };
   }
 
-  *#matching(principal: Principal, query: DeviceQuery): Iterable<Device> {
+  #count(principal: Principal, query: DeviceQuery): { readonly total: number; readonly online: number } {
+    let total = 0;
+    let online = 0;
+    for (const record of this.#matching(principal, query)) {
+      total += 1;
+      if (record.handle !== undefined) online += 1;
+    }
+    return { total, online };
+  }
+
+  *#views(principal: Principal, query: DeviceQuery): Iterable<Device> {
+    for (const record of this.#matching(principal, query)) yield record.view();
+  }
+
+  *#matching(principal: Principal, query: DeviceQuery): Iterable<DeviceRecord> {
     for (const record of this.records.values())
-      if (this.shows(principal, record) && fits(record, query)) yield record.view();
+      if (this.shows(principal, record) && fits(record, query)) yield record;
   }
 
   #add(record: DeviceRecord): DeviceRecord {

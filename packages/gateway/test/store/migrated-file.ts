@@ -2,6 +2,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { systemClock } from "../../src/clock.ts";
+import { openSqliteFile } from "../../src/store/sqlite-library.ts";
 import { openStore } from "../../src/store/store.ts";
 
 const name = "tendon.db";
@@ -19,6 +20,10 @@ async function makeFile(): Promise<Buffer> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-store-"));
   const store = await openStore({ dataFolder: folder, clock: systemClock, onProblem: () => {} });
   await store.close();
+  // Closing leaves the tables in the write-ahead log, which is a second file.
+  const database = openSqliteFile(path.join(folder, name));
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  database.close();
   const file = fs.readFileSync(path.join(folder, name));
   fs.rmSync(folder, { recursive: true });
   return file;

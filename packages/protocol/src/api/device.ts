@@ -77,6 +77,12 @@ export type DeviceDetail = Static<typeof DeviceDetail>;
 export const DeviceList = Type.Object({
   devices: Type.Array(Device),
   nextCursor: Type.Optional(Type.String()),
+  total: Type.Optional(
+    Type.Integer({ description: "Number of matching devices on all pages; only on the first page" }),
+  ),
+  online: Type.Optional(
+    Type.Integer({ description: "How many of all matching devices are connected; only on the first page" }),
+  ),
 });
 export type DeviceList = Static<typeof DeviceList>;
 
