@@ -25,6 +25,7 @@ export const keys = {
   session: ["session"] as const,
   fleets: ["devices"] as const,
   fleet: (filter: FleetFilter) => ["devices", filter] as const,
+  counts: ["device-counts"] as const,
   device: (id: string) => ["device", id] as const,
   deletion: (id: string) => ["deletion", id] as const,
   tools: (id: string) => ["device", id, "tools"] as const,
@@ -71,6 +72,15 @@ export function fleetQuery(filter: FleetFilter) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor,
     staleTime: 30_000,
+  });
+}
+
+/** How many devices match and how many of them are connected, for a fleet of which the page loads only a part. */
+export function countsQuery({ sort: _, ...filter }: FleetFilter) {
+  return queryOptions({
+    queryKey: [...keys.counts, filter] as const,
+    queryFn: ({ signal }) => api<DeviceList>(`/devices${query({ ...filter, limit: 1 })}`, { signal }),
+    staleTime: 10_000,
   });
 }
 

@@ -87,7 +87,7 @@ export const en = {
   "fleet.sort.-tools": "Most tools first",
   "fleet.nothing": "No matching devices",
   "fleet.nothingHint": "Clear the filters or search for something else.",
-  "fleet.tooMany": "Only the first devices are shown. Search to find more.",
+  "fleet.tooMany": "Showing the first {shown} of {total} devices. Search or filter to find the others.",
 
   "action.save": "Save",
 

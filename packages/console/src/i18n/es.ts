@@ -98,7 +98,8 @@ export const es: Catalogue = {
   "fleet.sort.-tools": "Más herramientas",
   "fleet.nothing": "No hay dispositivos que coincidan",
   "fleet.nothingHint": "Quite los filtros o busque otra cosa.",
-  "fleet.tooMany": "Solo se muestran los primeros dispositivos. Busque para encontrar los demás.",
+  "fleet.tooMany":
+    "Se muestran los primeros {shown} de {total} dispositivos. Busque o filtre para encontrar los demás.",
 
   "approvals.waiting.one": "{count} aprobación pendiente",
   "approvals.waiting.other": "{count} aprobaciones pendientes",

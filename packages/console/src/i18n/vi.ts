@@ -97,7 +97,8 @@ export const vi: Catalogue = {
   "fleet.sort.-tools": "Nhiều công cụ trước",
   "fleet.nothing": "Không có thiết bị phù hợp",
   "fleet.nothingHint": "Bỏ bộ lọc hoặc tìm từ khác.",
-  "fleet.tooMany": "Chỉ hiện những thiết bị đầu tiên. Hãy tìm kiếm để thấy các thiết bị khác.",
+  "fleet.tooMany":
+    "Đang hiện {shown} thiết bị đầu tiên trong số {total}. Hãy tìm kiếm hoặc lọc để thấy các thiết bị khác.",
 
   "approvals.waiting.one": "{count} phê duyệt đang chờ",
   "approvals.waiting.other": "{count} phê duyệt đang chờ",

@@ -97,7 +97,7 @@ export const zh: Catalogue = {
   "fleet.sort.-tools": "工具最多优先",
   "fleet.nothing": "没有匹配的设备",
   "fleet.nothingHint": "清除筛选条件，或换个搜索词。",
-  "fleet.tooMany": "只显示前面的设备，请搜索查找其他设备。",
+  "fleet.tooMany": "共 {total} 台设备，只显示前 {shown} 台。请搜索或筛选以查找其他设备。",
 
   "approvals.waiting.one": "{count} 个待审批请求",
   "approvals.waiting.other": "{count} 个待审批请求",

@@ -9,6 +9,7 @@ import type { Live } from "./live.ts";
 const gatherMs = 200;
 const maxSingleReads = 16;
 const historyMs = 1_000;
+const countsMs = 1_000;
 
 export function keepFresh(live: Live, client: QueryClient): () => void {
   const changed = new Set<string>();
@@ -34,8 +35,10 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     gatherMs,
     () => void client.invalidateQueries({ queryKey: keys.conversations }),
   );
+  const counts = onceIn(countsMs, () => void client.invalidateQueries({ queryKey: keys.counts }));
   const stop = live.onEvent((event) => {
     patchPresence(client, event);
+    if (event.type === "device.online" || event.type === "device.offline") counts.touch();
     handle(client, event, {
       device: touch,
       history: history.touch,
@@ -49,6 +52,7 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     history.stop();
     images.stop();
     conversations.stop();
+    counts.stop();
   };
 }
 
@@ -146,14 +150,22 @@ async function refresh(client: QueryClient, id: string): Promise<void> {
   if (client.isMutating({ mutationKey: keys.deletion(id) }) > 0) return;
   const watched = client.getQueryData(keys.device(id)) !== undefined;
   if (!watched && !isListed(client, id)) {
-    await client.invalidateQueries({ queryKey: keys.fleets });
+    await readListsAgain(client);
     return;
   }
   const detail = await api<DeviceDetail>(`/devices/${inPath(id)}`).catch(() => undefined);
   if (detail === undefined) return;
   client.setQueryData(keys.device(id), detail);
   patchRows(client, (row) => (row.id === id ? detail : row));
-  if (!isListed(client, id)) await client.invalidateQueries({ queryKey: keys.fleets });
+  if (!isListed(client, id)) await readListsAgain(client);
+}
+
+/** A list that has only a part of the fleet stays as it is: most changes are of devices that it does not show. */
+async function readListsAgain(client: QueryClient): Promise<void> {
+  await client.invalidateQueries({
+    queryKey: keys.fleets,
+    predicate: ({ state }) => (state.data as Pages | undefined)?.pages.at(-1)?.nextCursor === undefined,
+  });
 }
 
 function isListed(client: QueryClient, id: string): boolean {

@@ -1,10 +1,16 @@
 /** All devices, live: presence, transport and status. */
 
-import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import type { Decided, Device } from "@tendon/protocol";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
-import { type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
+import { countsQuery, type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { statusTool } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
@@ -52,13 +58,17 @@ export function FleetPage() {
   );
   const fleet = useInfiniteQuery({ ...fleetQuery(filter), placeholderData: keepPreviousData });
   const loaded = useMemo(() => fleet.data?.pages.flatMap((page) => page.devices) ?? [], [fleet.data]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = fleet;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage, isPlaceholderData } = fleet;
+  const first = fleet.data?.pages[0];
+  const isTooLarge = (first?.total ?? 0) > maxRows;
   useEffect(() => {
-    if (hasNextPage && loaded.length >= maxRows) setIsPart(true);
-    else if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, loaded.length]);
+    if (isPlaceholderData) return;
+    // The gateway sorts a part: its first page is read again in that order, and the others only in that order.
+    if (isTooLarge && !isPart) setIsPart(true);
+    else if (hasNextPage && !isFetchingNextPage && loaded.length < maxRows) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, isPlaceholderData, loaded.length, isTooLarge, isPart]);
   // Rows are sorted again when those of a new filter have replaced the old ones, and when the last page is there.
-  const question = JSON.stringify([filter, order, fleet.isPlaceholderData, hasNextPage]);
+  const question = JSON.stringify([filter, order, isPlaceholderData, hasNextPage]);
   const stable = useStableOrder(loaded, order, question, hasNextPage);
   const [approved, setApproved] = useState<Decided>();
   const selection = useSelection(stable.rows);
@@ -68,7 +78,11 @@ export function FleetPage() {
   const isFirstRun = isEmpty && !filtered;
   const tags = useMemo(() => tagsOf(loaded, tag), [loaded, tag]);
   const boards = usePendingBoards().data?.total ?? 0;
-  const online = loaded.filter((device) => device.online).length;
+  // While rows are missing, only the gateway knows how many there are.
+  const counts = useQuery({ ...countsQuery(filter), enabled: isTooLarge }).data ?? first;
+  const total = (hasNextPage ? counts?.total : undefined) ?? loaded.length;
+  const online =
+    (hasNextPage ? counts?.online : undefined) ?? loaded.filter((device) => device.online).length;
   return (
     <>
       <PageHeader
@@ -78,7 +92,7 @@ export function FleetPage() {
             t("live.memory")
           ) : fleet.isSuccess && !isEmpty ? (
             <span role="status">
-              {n("fleet.online", online)} · {n("fleet.offline", loaded.length - online)}
+              {n("fleet.online", online)} · {n("fleet.offline", total - online)}
               {boards > 0 && ` · ${n("fleet.boards", boards)}`}
             </span>
           ) : (
@@ -167,6 +181,7 @@ export function FleetPage() {
               )}
             </div>
           </div>
+          {isTooLarge && <p className="mb-3 text-soft">{t("fleet.tooMany", { shown: maxRows, total })}</p>}
           {fleet.isError && <ProblemNote error={fleet.error} />}
           {fleet.isPending && <SkeletonRows />}
           {isEmpty && (
@@ -183,7 +198,6 @@ export function FleetPage() {
               selection={mayAct ? selection : undefined}
             />
           )}
-          {loaded.length >= maxRows && <p className="mt-3 text-soft">{t("fleet.tooMany")}</p>}
           <BulkBar selection={selection} shown={stable.rows} />
         </>
       )}
